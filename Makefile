@@ -10,8 +10,8 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 export UV_PYTHON_DOWNLOADS := never
 # Where the environment forbids bytecode, each of the hundreds of processes of a test run would compile all libraries anew.
 export PYTHONDONTWRITEBYTECODE :=
-# Whole-system tests wait for a third of their time: one process more than cores keeps the cores busy.
-PYTEST := $(BIN)/pytest -n $(shell expr $$(nproc 2>/dev/null || echo 2) + 1) --dist worksteal
+# Whole-system tests wait for half of their time: two processes for each core keep the cores busy.
+PYTEST := $(BIN)/pytest -n $(shell expr $$(nproc 2>/dev/null || echo 2) \* 2) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test coverage lint audit format lock clean screenshots places bench
@@ -29,8 +29,10 @@ ifdef FAST
 test: setup  ## Lint, types and all tests; FAST=1: quick unit and contract tests alone
 	$(PYTEST) -m "not slow" tests/unit tests/contract
 else
-test: lint
-	@$(BIN)/python tests/dependency_audit.py --warn
+test: setup
+	@# mypy leaves all cores but one idle: meanwhile one process compiles the tests for those that will run them.
+	@$(BIN)/pytest --collect-only -qq >/dev/null 2>&1 & $(BIN)/python tests/dependency_audit.py --warn & \
+	$(MAKE) --no-print-directory lint; ended=$$?; wait; exit $$ended
 	$(PYTEST) --durations 20 || $(BIN)/pytest --last-failed --last-failed-no-failures none
 endif
 

@@ -15,6 +15,7 @@ from redis_servers import fresh_database, shared_server
 from sale_sofia.history.jobs import create_job
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.storage.database import Database
+from shares import shared_out
 
 # A shell ignores these for what it runs in the background, and programs that a test starts would inherit it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -40,6 +41,14 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     if shutil.disk_usage(MEMORY).free > ENOUGH_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every process begins with its share of the long tests and ends with short ones: all end together."""
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if processes > 1:
+        items[:] = shared_out(items, processes)
 
 
 def pytest_collection_finish() -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 from command_lines import File, Line, Shown, Step
 from command_server import EVERYTHING, PATIENCE_SECONDS, SELDOM, Begun, CommandServer
 from crawls import site_folder
-from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from forked_simulators import start_forked
+from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SITES, SimulatorConfig
 
 ADVERTS = 12
@@ -209,7 +210,7 @@ def docs_world(root: Path) -> Iterator[DocsWorld]:
     """All of it, until the block ends."""
     config = SimulatorConfig(sites=SITES, properties=ADVERTS, port=0)
     alone = {"COLUMNS": "160", "PYTHONPATH": LOOPBACK_ONLY}
-    with start_in_process(config) as simulator, CommandServer((*EVERYTHING, *SELDOM), alone) as server:
+    with start_forked(config) as simulator, CommandServer((*EVERYTHING, *SELDOM), alone) as server:
         for site in SITES:
             site_folder(root / "portals", site, start_urls=simulator.start_urls(site))
         yield DocsWorld(server, simulator, root)

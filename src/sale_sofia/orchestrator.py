@@ -97,6 +97,11 @@ class Orchestrator:
     ) -> None:
         self._entered.close()
 
+    @property
+    def jobs(self) -> Sequence[str]:
+        """Those begun or resumed so far, also where a signal came before the services were at work."""
+        return tuple(self._jobs)
+
     def cleanup_stale_processes(self) -> list[int]:
         """Kill what a dead orchestrator left behind in this data folder; the numbers of those killed."""
         killed = self.fleet.cleanup_stale_processes()

@@ -1,4 +1,7 @@
-"""Contracts: one suite for every backend. Here a store is SQLite and PostgreSQL; elsewhere SQLite alone."""
+"""Contracts: one suite for every backend. Here a store is SQLite and PostgreSQL; elsewhere SQLite alone.
+
+The quick tests of `make test FAST=1` leave PostgreSQL out.
+"""
 
 from pathlib import Path
 
@@ -7,7 +10,7 @@ import pytest
 from postgres_servers import READY, PostgresServer
 from ready_files import put_ready_file
 
-STORES = ("sqlite", "postgresql")
+STORES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.slow))
 
 
 @pytest.fixture(params=STORES)

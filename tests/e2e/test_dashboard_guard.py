@@ -12,12 +12,12 @@ from app_runs import store
 from browser_pages import Window, window
 from crawls import crawl_arguments, start
 from dashboards import Served
+from forked_simulators import start_forked
 from hostile_adverts import MARKDOWN, SCRIPT, SCRIPT_PRICE, TEXTS, hostile_ids
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.search.run import search
 from sale_sofia.buyer.tables import property_notes
 from sale_sofia.history.tables import listings
-from sale_sofia_simulator.running import start_in_process
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 SHOWN = {"script": SCRIPT[:30], "markdown": MARKDOWN[:30]}
@@ -51,7 +51,7 @@ def test_two_windows_and_a_crawl_at_once(browser: Browser, dashboard: Served, da
     chosen = next(iter(hostile_ids(data).values()))
     config = SimulatorConfig(sites=("imot.bg",), properties=PORTAL, seed=77, port=0)
     with (
-        start_in_process(config) as portal,
+        start_forked(config) as portal,
         window(browser, dashboard.url) as one,
         window(browser, dashboard.url) as two,
     ):

@@ -12,13 +12,14 @@ from urllib.parse import urlsplit
 from browsers import chromium_or_skip
 from crawls import Row, crawl_arguments, differences, requests, run, site_folder, start, stored, truth
 from fleet_thread import fleet_before
+from forked_simulators import start_forked
 from parallel_crawls import running_in, until
 from parallel_world import children
 from proxy_fleet import PASSWORD
 from sale_sofia.proxies.model import Proxy
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia_simulator.faults import SCRIPT_PATH
-from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "bazar.bg"
@@ -47,7 +48,7 @@ def simulated(folder: Path, faults: str) -> Iterator[RunningSimulator]:
     config = SimulatorConfig(
         properties=ADVERTS, seed=3, port=0, truth=folder / "truth.json", log=folder / "log", faults=faults
     )
-    with start_in_process(config) as running:
+    with start_forked(config) as running:
         yield running
 
 

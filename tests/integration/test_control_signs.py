@@ -10,8 +10,8 @@ from pathlib import Path
 
 from app_runs import put_adverts
 from crawls import FAST, run, site_folder
+from forked_simulators import start_forked
 from portal_fronts import Sent, in_front
-from sale_sofia_simulator.running import start_in_process
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 HOSTILE = b"\x1b]0;owned\x07\x1b[31m\x7f\x08&#x202e;&#27;[2J"
@@ -29,7 +29,7 @@ def test_no_sign_that_a_terminal_obeys_is_stored_or_exported(tmp_path: Path) -> 
     config = SimulatorConfig(sites=("imot.bg",), properties=3, seed=5, port=0)
     data = tmp_path / "data"
     with (
-        start_in_process(config) as portal,
+        start_forked(config) as portal,
         in_front(portal.urls["imot.bg"].rstrip("/"), {r"/obiava-.*": _with_signs}) as front,
     ):
         urls = [front.here(url) for url in portal.start_urls("imot.bg")]

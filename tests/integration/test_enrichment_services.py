@@ -15,6 +15,7 @@ from sqlalchemy import Connection, select
 
 from celery_server import spawn_forked
 from crawls import FAST, crawl_arguments, run
+from forked_simulators import start_forked
 from ollama_server import LoopbackOllama
 from parallel_world import team
 from sale_sofia.celery_app import configuration
@@ -27,7 +28,6 @@ from sale_sofia.operations.services.fleet import OllamaService, is_answering
 from sale_sofia.operations.services.processes import Child
 from sale_sofia.operations.services.redis import connect
 from sale_sofia.settings.model import Settings
-from sale_sofia_simulator.running import start_in_process
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 TASK = "sale_sofia.descriptions.tasks.enrich_descriptions"
@@ -87,7 +87,7 @@ def test_the_task_has_a_queue_and_limits_of_its_own(
 
 def test_a_crawl_never_asks_the_model(tmp_path: Path) -> None:
     config = SimulatorConfig(properties=12, seed=5, port=0)
-    with LoopbackOllama(TRUTH, "slow") as server, start_in_process(config) as simulator:
+    with LoopbackOllama(TRUTH, "slow") as server, start_forked(config) as simulator:
         done = run(
             tmp_path,
             *crawl_arguments(simulator, "imot.bg"),

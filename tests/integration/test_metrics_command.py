@@ -15,8 +15,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from crawls import IMPATIENT, Row, crawl_arguments, end_of, in_background, requests, run
+from forked_simulators import start_forked
 from parallel_crawls import until
-from sale_sofia_simulator.running import start_in_process
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITES = ("imot.bg", "bazar.bg")
@@ -54,7 +54,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
         retry_after_seconds=0,
         log=folder / "log",
     )
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         more = {"imot.bg": ["--start-url", simulator.urls["imot.bg"] + NO_SUCH_ADVERT], "bazar.bg": []}
         told = {
             site: run(

@@ -15,6 +15,7 @@ import redis
 from pydantic import SecretStr
 
 from crawls import differences, stored, truth
+from forked_simulators import start_forked
 from hurried_services import forked_programs
 from parallel_crawls import QUICK, running_in, until
 from ready_files import put_ready_file
@@ -28,7 +29,7 @@ from sale_sofia.operations.settings import SERVICE_SILENT_SECONDS
 from sale_sofia.orchestrator import JobsStillOpen, Orchestrator
 from sale_sofia.settings.model import DATABASE_FILE, Settings, load_settings
 from sale_sofia.websites.registry import get_scraper
-from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 
@@ -44,7 +45,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 @pytest.fixture
 def simulator(tmp_path: Path) -> Iterator[RunningSimulator]:
     config = SimulatorConfig(sites=("imot.bg",), properties=30, seed=5, port=0, truth=tmp_path / "truth")
-    with start_in_process(config) as running:
+    with start_forked(config) as running:
         yield running
 
 

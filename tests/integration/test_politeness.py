@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 
 from crawls import FAST, crawl_arguments, requests, run, truth
+from forked_simulators import start_forked
 from sale_sofia.crawl.resilience.settings import RATE_BURST
 from sale_sofia_simulator.answers import PortalOptions
-from sale_sofia_simulator.running import start_in_process
 from sale_sofia_simulator.simulation import SimulatorConfig
 from windows import excess
 
@@ -25,7 +25,7 @@ def busiest_second(rows: list[dict[str, float]]) -> int:
 def test_rate_and_concurrency_hold(tmp_path: Path) -> None:
     config = SimulatorConfig(properties=12, seed=3, port=0, log=tmp_path / "log")
     rates = json.dumps({"imot.bg": 600, "bazar.bg": 300})
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         for site in ("imot.bg", "bazar.bg"):
             told = run(tmp_path / "data", *crawl_arguments(simulator, site), DOMAIN_RATE_LIMITS=rates)
             assert json.loads(told.stdout)["jobs"][0]["adverts"] == 12
@@ -42,7 +42,7 @@ def test_crawl_delay_slows_us_down_and_robots_are_asked_once(tmp_path: Path) -> 
     config = SimulatorConfig(
         sites=("imot.bg",), properties=5, seed=3, port=0, log=tmp_path / "log", crawl_delay=0.3
     )
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST)
     asked = requests(tmp_path / "log")
     pages = [row for row in asked if row["path"] != "/robots.txt"]
@@ -54,7 +54,7 @@ def test_a_portal_whose_robots_txt_is_broken_is_left_alone(tmp_path: Path) -> No
     config = SimulatorConfig(
         sites=("imot.bg",), properties=8, seed=3, port=0, log=tmp_path / "log", robots_status=500
     )
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         told = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST)
     job = json.loads(told.stdout)["jobs"][0]
     assert (told.returncode, job["state"]) == (1, "FAILED")
@@ -66,7 +66,7 @@ def test_the_operator_can_switch_robots_txt_off(tmp_path: Path) -> None:
     config = SimulatorConfig(
         sites=("imot.bg",), properties=8, seed=3, port=0, log=tmp_path / "log", robots_status=500
     )
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         told = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST, ROBOTS_OBEYED="false")
     assert json.loads(told.stdout)["jobs"][0]["state"] == "COMPLETE"
     assert "/robots.txt" not in {row["path"] for row in requests(tmp_path / "log")}
@@ -83,7 +83,7 @@ def test_every_step_of_a_redirect_has_its_turn_and_so_has_robots_txt(tmp_path: P
     )
     per_minute = 600
     rates = json.dumps({"imot.bg": per_minute})
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         told = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), DOMAIN_RATE_LIMITS=rates)
     job = json.loads(told.stdout)["jobs"][0]
     asked = requests(tmp_path / "log")
@@ -105,7 +105,7 @@ def test_a_page_fetched_by_hand_waits_for_its_turn_after_robots_txt(tmp_path: Pa
         truth=tmp_path / "truth",
         options={"imot.bg": PortalOptions(redirects=2)},
     )
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         url = next(row["url"] for row in truth(simulator).values() if row["site"] == "imot.bg")
         told = run(
             tmp_path / "data",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from crawls import run
-from sale_sofia_simulator.running import start_in_process
+from forked_simulators import start_forked
 from sale_sofia_simulator.simulation import SITES, SimulatorConfig
 
 
@@ -43,7 +43,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
 def test_the_portal_itself_is_asked_only_when_its_address_is_given(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     config = SimulatorConfig(sites=("homes.bg",), properties=3, port=0, log=log)
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         url = simulator.start_urls("homes.bg")[0]
         done = run(tmp_path, "sites", "check", "homes.bg", "--url", url, "--json")
         assert done.returncode == 0, done.stderr

@@ -10,10 +10,11 @@ import pytest
 from check_pages import check_page
 from crawls import FAST, crawl_arguments, differences, requests, run, site_folder, stored, truth
 from fleet_thread import fleet_before
+from forked_simulators import start_forked
 from proxy_fleet import PASSWORD
 from sale_sofia.proxies.model import Proxy
 from sale_sofia.proxies.sources import SourceList
-from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "bazar.bg"
@@ -32,7 +33,7 @@ def simulator(tmp_path: Path) -> Iterator[RunningSimulator]:
     config = SimulatorConfig(
         properties=30, seed=3, port=0, truth=tmp_path / "truth.json", log=tmp_path / "log"
     )
-    with start_in_process(config) as running:
+    with start_forked(config) as running:
         yield running
 
 

@@ -14,6 +14,7 @@ import yaml
 from check_pages import check_page
 from crawls import FAST, crawl_arguments, end_of, in_background, requests, run
 from fleet_thread import RunningFleet, fleet_before
+from forked_simulators import start_forked
 from hurried_services import forked_programs
 from integration.test_proxies_services import lasting
 from listening import free_port
@@ -25,7 +26,7 @@ from sale_sofia.operations.services.redis import connect
 from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.proxies.refresh import new_job_id
 from sale_sofia.settings.model import load_settings
-from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "bazar.bg"
@@ -47,7 +48,7 @@ def simulator(tmp_path: Path) -> Iterator[RunningSimulator]:
     config = SimulatorConfig(
         properties=30, seed=3, port=0, truth=tmp_path / "truth.json", log=tmp_path / "log"
     )
-    with start_in_process(config) as running:
+    with start_forked(config) as running:
         yield running
 
 

@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 from browsers import chromium_or_skip
 from crawls import crawl_arguments, differences, requests, run, site_folder, stored, truth
 from fleet_thread import fleet_before
+from forked_simulators import start_forked
 from hurried_services import HURRIED_PROGRAMS
 from parallel_crawls import running_in, until
 from proxy_fleet import PASSWORD
 from sale_sofia.proxies.sources import Source, SourceList
 from sale_sofia_simulator.faults import SCRIPT_PATH
-from sale_sofia_simulator.running import start_in_process
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "bazar.bg"
@@ -42,7 +42,7 @@ def test_workers_wait_for_proxies_and_crawl_through_them_alone(tmp_path: Path) -
         properties=12, seed=3, port=0, truth=tmp_path / "truth", log=tmp_path / "log", faults="challenge:1.0"
     )
     with (
-        start_in_process(config) as simulator,
+        start_forked(config) as simulator,
         fleet_before(urlsplit(simulator.urls[SITE]).port or 0, {"with_password": 12, "dead": 2}) as fleet,
     ):
         more = {"proxies": table, "start_urls": list(simulator.start_urls(SITE))}

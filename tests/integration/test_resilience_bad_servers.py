@@ -16,6 +16,7 @@ import redis
 
 from command_server import Begun
 from crawls import FAST, crawl_arguments, end_of, in_background, requests, run, stored
+from forked_simulators import start_forked
 from parallel_crawls import until
 from ready_files import put_ready_file
 from redis_servers import fresh_database
@@ -26,7 +27,7 @@ from sale_sofia.crawl.resilience.redis_parts import RateLimiter
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.settings.model import DATABASE_FILE, Settings
-from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 IMOT = "imot.bg"
@@ -43,7 +44,7 @@ AT_ONCE = 60.0
 def simulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSimulator]:
     log = tmp_path_factory.mktemp("portal") / "log"
     config = SimulatorConfig(sites=(IMOT,), properties=ADVERTS, seed=3, port=0, log=log)
-    with start_in_process(config) as running:
+    with start_forked(config) as running:
         yield running
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from contract.data.helpers import ready_database
 from crawls import FAST, answer, crawl_arguments, run
+from forked_simulators import start_forked
 from property_worlds import advert, save
 from sale_sofia.advice.scoring.store import count_verdicts
 from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.settings.model import Settings
-from sale_sofia_simulator.running import start_in_process
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 GOOD = advert("a", construction="brick", year_built=2005, elevator=True, condition="renovated")
@@ -97,7 +97,7 @@ def test_a_profile_is_made_changed_checked_and_used(data: Path) -> None:
 
 
 def test_a_crawl_scores_what_it_brought(tmp_path: Path) -> None:
-    with start_in_process(SimulatorConfig(properties=20, seed=5, sites=("imot.bg",), port=0)) as simulator:
+    with start_forked(SimulatorConfig(properties=20, seed=5, sites=("imot.bg",), port=0)) as simulator:
         told = run(tmp_path, *crawl_arguments(simulator, "imot.bg"), **FAST)
         assert told.returncode == 0, told.stderr
     database = ready_database(tmp_path / "sale_sofia.db")

@@ -19,11 +19,12 @@ from crawls import crawl_arguments, end_of, in_background, run, start
 from dashboards import commanded_dashboard
 from fleet_certificates import make_certificates
 from foreign_folders import foreign_folder, imported_from
+from forked_simulators import start_forked
 from listening import OTHER, answers, free_port, listening
 from parallel_crawls import PATIENCE_SECONDS, QUICK, running_in, services_up, until
 from sale_sofia.crawl.runners.dispatching import sender
 from sale_sofia.operations.services.redis import RedisServer, ServerRecord, read_record
-from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 FLOWER = "fl0wer-Geheim-4471"
@@ -86,7 +87,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         )
         with (
             foreign_folder(folder / "foreign") as foreign,
-            start_in_process(config) as simulator,
+            start_forked(config) as simulator,
             services_up(data, **environ),
         ):
             said = f"http://user:{PROXY}@127.0.0.1:9\n"

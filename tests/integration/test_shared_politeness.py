@@ -14,9 +14,10 @@ from typing import Any
 import redis
 
 from crawls import crawl_arguments, end_of, in_background, requests, start
+from forked_simulators import start_forked
 from sale_sofia.crawl.resilience.redis_parts import pace_key
 from sale_sofia_simulator.faults import FaultPlan
-from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 SPACING = 0.1
@@ -37,7 +38,7 @@ def crawled_by_two(folder: Path, redis_url: str, faults: str = "") -> Rows:
     config = SimulatorConfig(
         sites=("imot.bg",), properties=ADVERTS, seed=3, port=0, log=folder / "log", faults=faults
     )
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         arguments = crawl_arguments(simulator, "imot.bg")
         crawls = [in_background(folder / name, *arguments, **SHARED, REDIS_URL=redis_url) for name in "ab"]
         told = [end_of(crawl, 120).stdout for crawl in crawls]
@@ -80,7 +81,7 @@ time.time = lambda: right() + int(os.environ["CLOCK_OFF"])
 @contextmanager
 def crawls_of(folder: Path, config: SimulatorConfig, count: int, **more: str) -> Iterator[None]:
     """Crawls of the portal's first search, at work until the block ends."""
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         words = search_of(simulator)
         crawls = [
             in_background(folder / str(number), *words, **{**SHARED, **more}) for number in range(count)
@@ -107,7 +108,7 @@ def crawls_with_clocks(
         **more,
         "PYTHONPATH": os.pathsep.join([str(modules), os.environ.get("PYTHONPATH", "")]),
     }
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         words = search_of(simulator)
         crawls = [start(folder / str(off), *words, **others, CLOCK_OFF=str(off)) for off in clocks]
         try:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from crawls import FAST, crawl_arguments, differences, end_of, in_background, stored, truth
+from forked_simulators import start_forked
 from killed_upgrades import (
     STOP,
     every_kill,
@@ -27,7 +28,7 @@ from killed_upgrades import (
 from postgres_servers import PostgresServer
 from release_1_0 import losses, make_release_database
 from sale_sofia.storage.migrate import HEAD, current_revision
-from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 SEED = 22
@@ -85,7 +86,7 @@ def simulator(tmp_path: Path) -> Iterator[RunningSimulator]:
     config = SimulatorConfig(
         sites=(SITE,), properties=4, seed=SEED, port=0, log=log, truth=tmp_path / "truth"
     )
-    with start_in_process(config) as running:
+    with start_forked(config) as running:
         yield running
 
 

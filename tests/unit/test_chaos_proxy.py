@@ -136,6 +136,7 @@ def connections_of(direct: redis.Redis) -> set[str]:
     return {str(client["id"]) for client in direct.client_list()}
 
 
+@pytest.mark.slow
 def test_latency_delays_answers(proxy: ChaosProxy, client: redis.Redis) -> None:
     client.ping()
     proxy.latency(0.15)

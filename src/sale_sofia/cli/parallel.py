@@ -116,32 +116,28 @@ def circuit_states(settings: Settings, redis_url: str) -> Mapping[str, CircuitSt
 
 def crawl_in_parallel(settings: Settings, plans: Sequence[JobPlan], *, as_json: bool) -> None:
     """Crawl the portals on workers and say what came of it."""
-    _run(settings, lambda services: list(services.start_all_sites_scraping(plans).values()), as_json=as_json)
+    _run(settings, lambda services: services.start_all_sites_scraping(plans), as_json=as_json)
 
 
 def resume_in_parallel(settings: Settings, job_ids: Sequence[str], *, as_json: bool) -> None:
     """Go on with the jobs on workers and say what came of it."""
-
-    def begin(services: Orchestrator) -> Sequence[str]:
-        services.resume(job_ids)
-        return job_ids
-
-    _run(settings, begin, as_json=as_json)
+    _run(settings, lambda services: services.resume(job_ids), as_json=as_json)
 
 
-def _run(settings: Settings, begin: Callable[[Orchestrator], Sequence[str]], *, as_json: bool) -> None:
-    job_ids: Sequence[str] = ()
+def _run(settings: Settings, begin: Callable[[Orchestrator], object], *, as_json: bool) -> None:
     stopped = False
     with Orchestrator(settings, say=say) as services:
         services.with_room(partial(log_to_file, settings, "crawl"))
         joined = services.fleet.joined
         try:
-            job_ids = begin(services)
-            if not joined and (idle := idle_processes(settings, _sites(services, job_ids))):
+            begin(services)
+            if not joined and (idle := idle_processes(settings, _sites(services))):
                 say(idle)
             with LiveBars(services.settings, log) as bars:
                 services.wait_for_scraping_completion(
-                    job_ids, LONGEST_CRAWL_SECONDS, lambda found: bars.show(found, services.start_redis())
+                    services.jobs,
+                    LONGEST_CRAWL_SECONDS,
+                    lambda found: bars.show(found, services.start_redis()),
                 )
         except Interrupted:
             stopped = True
@@ -149,7 +145,7 @@ def _run(settings: Settings, begin: Callable[[Orchestrator], Sequence[str]], *, 
                 say("stopping the services; a second signal stops them at once")
     if not joined and not stopped:  # else the services that go on do it
         alert_crawled(settings, services.database)
-    reports = [services.database.run_read(partial(_report, job_id=job_id)) for job_id in job_ids]
+    reports = [services.database.run_read(partial(_report, job_id=job_id)) for job_id in services.jobs]
     advice = (
         "no longer waiting; the services of `sale-sofia up` go on with it, `sale-sofia cancel JOB` ends it"
         if joined
@@ -158,8 +154,8 @@ def _run(settings: Settings, begin: Callable[[Orchestrator], Sequence[str]], *, 
     conclude(services.database, reports, stopped=stopped, as_json=as_json, advice=advice)
 
 
-def _sites(services: Orchestrator, job_ids: Sequence[str]) -> list[str]:
-    return [services.database.run_read(partial(known_job, job_id=job_id)).site for job_id in job_ids]
+def _sites(services: Orchestrator) -> list[str]:
+    return [services.database.run_read(partial(known_job, job_id=job_id)).site for job_id in services.jobs]
 
 
 def _report(connection: Connection, job_id: str) -> SiteReport:

@@ -30,7 +30,7 @@ from sale_sofia.proxies.tunnel import LoopbackServer, Streams, TunnelFailed, car
 from sale_sofia.settings.model import TIME_ZONE
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, CDPSession, Page
+    from playwright.async_api import Browser, BrowserContext, CDPSession, Page, ProxySettings
     from playwright.async_api import Request as Sent
     from playwright.async_api import Response as Told
     from playwright.async_api import Route as Held
@@ -298,6 +298,11 @@ class BrowserDoor:
     async def __aexit__(self, *_: object) -> None:
         await self._server.stop()
 
+    @property
+    def login(self) -> "ProxySettings":
+        """How the browser gets through it."""
+        return {"server": self.url, "username": self.user, "password": self.password}
+
     async def _serve(self, near: Streams) -> None:
         head = await read_head(near)
         login = b64encode(f"{self.user}:{self.password}".encode())
@@ -429,6 +434,16 @@ class BrowserProgram:
 
     @asynccontextmanager
     async def _opened(self, door: BrowserDoor) -> "AsyncIterator[BrowserContext]":
+        async with self.started(door.login) as browser:
+            yield await new_context(browser)
+
+    @asynccontextmanager
+    async def started(self, way_out: "ProxySettings") -> "AsyncIterator[Browser]":
+        """The browser, until the block ends; it has no other way out.
+
+        Raises:
+            ServiceBrowser: it did not start.
+        """
         from playwright.async_api import Error, async_playwright  # noqa: PLC0415 - an extra
 
         async with async_playwright() as driver:
@@ -437,21 +452,27 @@ class BrowserProgram:
                     executable_path=self.path,
                     chromium_sandbox=os.geteuid() != 0,  # it does not work for root
                     args=_ARGUMENTS,
-                    proxy={"server": door.url, "username": door.user, "password": door.password},
+                    proxy=way_out,
                 )
             except Error as error:
                 raise errors.ServiceBrowser(f"{self.path} does not start: {_first_line(error)}") from None
             try:
-                yield await browser.new_context(
-                    user_agent=_AGENT.format(browser.version.partition(".")[0]),
-                    extra_http_headers={"Accept-Language": LANGUAGES},
-                    locale="bg-BG",
-                    timezone_id=TIME_ZONE,
-                    service_workers="block",
-                    accept_downloads=False,
-                )
+                yield browser
             finally:
                 await browser.close()
+
+
+async def new_context(browser: "Browser", way_out: "ProxySettings | None" = None) -> "BrowserContext":
+    """A visitor without a past; with a way out of its own, or the browser's."""
+    return await browser.new_context(
+        user_agent=_AGENT.format(browser.version.partition(".")[0]),
+        extra_http_headers={"Accept-Language": LANGUAGES},
+        locale="bg-BG",
+        timezone_id=TIME_ZONE,
+        service_workers="block",
+        accept_downloads=False,
+        proxy=way_out,
+    )
 
 
 def _first_line(error: Exception) -> str:

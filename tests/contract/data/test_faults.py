@@ -83,6 +83,7 @@ def test_a_damaged_page_is_found(tmp_path: Path) -> None:
     assert check(db) != []
 
 
+@pytest.mark.slow
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
     [(saved, stored, problems, later)] = at_once(fill_to_limit, [(tmp_path / "x.db",)])
     assert saved > 0

@@ -289,6 +289,7 @@ def test_alembic_says_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) 
     assert [record for record in caplog.records if record.name.startswith("alembic")] == []
 
 
+@pytest.mark.slow
 def test_a_current_database_is_recognised_without_alembic(tmp_path: Path) -> None:
     ready_database(tmp_path / "x.db")
     program = (

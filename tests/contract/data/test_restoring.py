@@ -196,6 +196,7 @@ def test_an_empty_folder_takes_it_and_others_are_refused(tmp_path: Path) -> None
         check_target(Path("/proc"), replace=True)
 
 
+@pytest.mark.slow
 def test_an_older_schema_is_brought_up(tmp_path: Path) -> None:
     data = tmp_path / "data"
     before = make_release_database(data / "sale_sofia.db")

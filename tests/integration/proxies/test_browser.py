@@ -2,14 +2,15 @@
 
 import asyncio
 import socket
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
+from playwright.async_api import Browser, BrowserContext
 
 from browsers import chromium_or_skip
 from fleet_certificates import Certificates
@@ -25,7 +26,14 @@ from sale_sofia.crawl.resilience.errors import (
     ServiceBrowser,
     ServiceProxy,
 )
-from sale_sofia.proxies.browser import BrowserProgram, Visit, browser_cookies, curl_line
+from sale_sofia.proxies.browser import (
+    BrowserDoor,
+    BrowserProgram,
+    Visit,
+    browser_cookies,
+    curl_line,
+    new_context,
+)
 from sale_sofia.proxies.tunnel import LoopbackServer, Streams, read_head
 from sale_sofia_simulator.faults import CHALLENGE_PAGE, CHALLENGE_SCRIPT, SCRIPT_PATH
 from unit.fetching.portal import portal
@@ -37,25 +45,68 @@ INLINE = (
     + CHALLENGE_SCRIPT.replace(b"location.reload()", b"location = '/advert'")
     + b"</script></html>"
 )
+NOWHERE = "http://127.0.0.1:9"
+"""The way out of a browser whose visits have ways of their own."""
 HAS = b"127.0.0.1\tFALSE\t/\tFALSE\t0\tvisitor\tseven"
 
 
 @pytest.fixture
 def program() -> BrowserProgram:
+    """Started for each visit and ended with it, as in earnest."""
     return BrowserProgram(chromium_or_skip(), 300.0)
 
 
-def visit(program: BrowserProgram, challenger: Challenger, escort: Escorted, **more: object) -> Visit:
-    async def run() -> Visit:
-        async with portal(challenger.answer) as log:
-            return await program.visit(asking(log, escort, **more), [HAS])  # type: ignore[arg-type]
+class KeptBrowser(BrowserProgram):
+    """Started once: its visits share nothing but the program, as each has a context and a door of its own."""
 
-    return asyncio.run(run())
+    browser: Browser
+
+    @asynccontextmanager
+    async def _opened(self, door: BrowserDoor) -> AsyncIterator[BrowserContext]:
+        context = await new_context(self.browser, door.login)
+        try:
+            yield context
+        finally:
+            await context.close()
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[asyncio.Runner]:
+    """In which the kept browser is driven."""
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def kept(loop: asyncio.Runner) -> Iterator[KeptBrowser]:
+    program = KeptBrowser(chromium_or_skip(), 3600.0)
+    starting = program.started({"server": NOWHERE})
+    program.browser = loop.run(starting.__aenter__())
+    yield program
+    loop.run(starting.__aexit__(None, None, None))
+
+
+Visiting = Callable[..., Visit]
+
+
+@pytest.fixture
+def visit(loop: asyncio.Runner, kept: KeptBrowser) -> Visiting:
+    def visit(challenger: Challenger, escort: Escorted, **more: object) -> Visit:
+        return loop.run(visiting(kept, challenger, escort, **more))
+
+    return visit
+
+
+async def visiting(
+    program: BrowserProgram, challenger: Challenger, escort: Escorted, **more: object
+) -> Visit:
+    async with portal(challenger.answer) as log:
+        return await program.visit(asking(log, escort, **more), [HAS])  # type: ignore[arg-type]
 
 
 def test_a_challenge_is_passed_with_nothing_asked_for_but_page_and_script(program: BrowserProgram) -> None:
     challenger, escort = Challenger(), Escorted()
-    found = visit(program, challenger, escort)
+    found = asyncio.run(visiting(program, challenger, escort))
     assert (found.response.status, found.response.body.decode()) == (200, ADVERT.decode("cp1251"))
     assert challenger.paths() == ["/advert", SCRIPT_PATH, "/advert"]
     # Each request waited for a turn of its own.
@@ -68,12 +119,12 @@ def test_a_challenge_is_passed_with_nothing_asked_for_but_page_and_script(progra
 
 
 def test_each_step_waits_for_its_turn_and_what_robots_txt_forbids_is_not_asked_for(
-    program: BrowserProgram,
+    visit: Visiting,
 ) -> None:
     steps = {"/step0": _leading("/step1"), "/step1": _leading("/first")}
     pages = {**steps, "/first": lambda: html(CHALLENGE_PAGE + GO_ON)}
     challenger, escort = Challenger(pages=pages, closed=False), Escorted(forbidden=SCRIPT_PATH)
-    found = visit(program, challenger, escort, path="/step0")
+    found = visit(challenger, escort, path="/step0")
     assert found.response.status == 200
     assert challenger.paths() == [*pages, "/advert"]
     assert [urlsplit(url).path for url in escort.asked] == [*pages, SCRIPT_PATH, "/advert"]
@@ -83,23 +134,23 @@ def _leading(path: str) -> Callable[[], web.Response]:
     return lambda: html(b"", 302, Location=path)
 
 
-def test_a_captcha_is_the_end(program: BrowserProgram) -> None:
+def test_a_captcha_is_the_end(visit: Visiting) -> None:
     challenger = Challenger(page=CAPTCHA)
-    found = visit(program, challenger, Escorted())
+    found = visit(challenger, Escorted())
     assert found.response.body == CAPTCHA
     assert challenger.paths() == ["/advert", SCRIPT_PATH, "/advert"]
 
 
-def test_a_challenge_without_end_is_given_up(program: BrowserProgram) -> None:
+def test_a_challenge_without_end_is_given_up(visit: Visiting) -> None:
     challenger = Challenger(pages={"/advert": lambda: html(FOR_EVER)})
     with suppress(NetworkTimeout):  # whether one of them can be read before it gives way is chance
-        assert visit(program, challenger, Escorted()).response.body == FOR_EVER
+        assert visit(challenger, Escorted()).response.body == FOR_EVER
     assert len(challenger.seen) == 6
 
 
-def test_a_page_that_gives_way_before_it_can_be_read_is_passed_too(program: BrowserProgram) -> None:
+def test_a_page_that_gives_way_before_it_can_be_read_is_passed_too(visit: Visiting) -> None:
     challenger = Challenger(pages={"/first": lambda: html(INLINE)})
-    found = visit(program, challenger, Escorted(), path="/first")
+    found = visit(challenger, Escorted(), path="/first")
     assert found.response.url.endswith("/advert")
     assert found.response.body.decode() == ADVERT.decode("cp1251")
     assert challenger.paths() == ["/first", "/advert"]
@@ -109,7 +160,7 @@ def elsewhere(port: int) -> Mapping[str, object]:
     return {"/advert": lambda: html(b"", 302, Location=f"http://127.0.0.1:{port}/taken")}
 
 
-def test_more_than_a_page_has_ends_the_visit_at_once(program: BrowserProgram) -> None:
+def test_more_than_a_page_has_ends_the_visit_at_once(loop: asyncio.Runner, kept: KeptBrowser) -> None:
     sent = 0
 
     async def huge(asked: web.BaseRequest) -> web.StreamResponse:
@@ -124,14 +175,14 @@ def test_more_than_a_page_has_ends_the_visit_at_once(program: BrowserProgram) ->
     async def run() -> None:
         async with portal(huge) as log:
             # So much time that only the size can end it.
-            await replace(program, seconds=3600.0).visit(asking(log, Escorted(3600.0)), [])
+            await kept.visit(asking(log, Escorted(3600.0)), [])
 
     with pytest.raises(BodyTooLarge):
-        asyncio.run(run())
+        loop.run(run())
     assert sent < 100_000_000
 
 
-def test_a_redirect_to_another_host_leads_nowhere(program: BrowserProgram) -> None:
+def test_a_redirect_to_another_host_leads_nowhere(loop: asyncio.Runner, kept: KeptBrowser) -> None:
     other = Challenger()
 
     async def run() -> None:
@@ -139,17 +190,17 @@ def test_a_redirect_to_another_host_leads_nowhere(program: BrowserProgram) -> No
             challenger = Challenger(pages=elsewhere(foreign.port))  # type: ignore[arg-type]
             async with portal(challenger.answer) as log:
                 with pytest.raises(PrivateAddress):
-                    await program.visit(asking(log, Escorted()), [])
+                    await kept.visit(asking(log, Escorted()), [])
 
-    asyncio.run(run())
+    loop.run(run())
     assert other.seen == []
 
 
-def test_a_step_that_gets_no_turn_is_not_taken(program: BrowserProgram) -> None:
+def test_a_step_that_gets_no_turn_is_not_taken(visit: Visiting) -> None:
     steps = {f"/step{n}": _leading(f"/step{n + 1}") for n in range(3)}
     challenger = Challenger(pages=steps, closed=False)
     with pytest.raises(NetworkConnection):
-        visit(program, challenger, Escorted(forbidden="/step2"), path="/step0")
+        visit(challenger, Escorted(forbidden="/step2"), path="/step0")
     assert challenger.paths() == ["/step0", "/step1"]
 
 
@@ -199,7 +250,7 @@ def test_a_hostile_page_reaches_nobody_else_and_asks_for_nothing_out_of_turn(pro
     assert (asked, turns, reached) == (["/advert", "/done"], ["/advert", "/done"], [])
 
 
-def test_a_page_that_begins_a_download_is_at_its_end(program: BrowserProgram) -> None:
+def test_a_page_that_begins_a_download_is_at_its_end(visit: Visiting) -> None:
     page = b'<html><script id="anubis_challenge"></script><a download href="/file">x</a><script>'
     page += b"setInterval(() => document.querySelector('a').click(), 50)</script></html>"
     held = {"Content-Disposition": "attachment; filename=x"}
@@ -207,26 +258,26 @@ def test_a_page_that_begins_a_download_is_at_its_end(program: BrowserProgram) ->
     challenger = Challenger(pages=pages, closed=False)
     # So much time that only the download can end it.
     with suppress(NetworkConnection):
-        assert visit(program, challenger, Escorted(3600.0)).response.body == page
+        assert visit(challenger, Escorted(3600.0)).response.body == page
     assert challenger.paths()[0] == "/advert"
 
 
-def test_a_silent_portal_ends_with_the_time_of_the_page(program: BrowserProgram) -> None:
+def test_a_silent_portal_ends_with_the_time_of_the_page(loop: asyncio.Runner, kept: KeptBrowser) -> None:
     async def silent(_: web.BaseRequest) -> web.StreamResponse:
         await asyncio.sleep(600)
         return html(b"")
 
     async def run() -> None:
         async with portal(silent) as log:
-            await program.visit(asking(log, Escorted(seconds=2.0)), [])
+            await kept.visit(asking(log, Escorted(seconds=2.0)), [])
 
     with pytest.raises(NetworkTimeout):
-        asyncio.run(run())
+        loop.run(run())
 
 
 @pytest.mark.parametrize("kind", ["dead", "wants_password"])
 def test_without_its_proxy_nothing_goes_out(
-    certificates: Certificates, program: BrowserProgram, kind: str
+    certificates: Certificates, loop: asyncio.Runner, kept: KeptBrowser, kind: str
 ) -> None:
     async def run() -> tuple[CrawlError, set[str]]:
         async with fleet_world(certificates, {kind: 1}) as world:
@@ -234,10 +285,10 @@ def test_without_its_proxy_nothing_goes_out(
             route = Route(f"{proxy.scheme}://{proxy.place}", "s")
             request = replace(world.request(world.url()), route=route, escort=Escorted())
             with pytest.raises(ServiceProxy) as told:
-                await program.visit(request, [])
+                await kept.visit(request, [])
             return told.value, world.origins.sources()
 
-    _, sources = asyncio.run(run())
+    _, sources = loop.run(run())
     assert sources == set()
     assert OWN not in sources
 
@@ -250,7 +301,9 @@ ANSWERED_BY_PROXY = {
 
 
 @pytest.mark.parametrize("answer", ANSWERED_BY_PROXY)
-def test_a_proxy_that_answers_for_the_portal_is_asked_once(program: BrowserProgram, answer: str) -> None:
+def test_a_proxy_that_answers_for_the_portal_is_asked_once(
+    loop: asyncio.Runner, kept: KeptBrowser, answer: str
+) -> None:
     """Only over plain http can it; the password of the browser's own way out stays there."""
     asked: list[str] = []
 
@@ -268,11 +321,11 @@ def test_a_proxy_that_answers_for_the_portal_is_asked_once(program: BrowserProgr
         request = Request("http://portal.test/", frozenset({"portal.test"}), 60.0, 60.0, 1_000_000)
         try:
             with pytest.raises(CrawlError):
-                await program.visit(replace(request, route=route, escort=Escorted()), [])
+                await kept.visit(replace(request, route=route, escort=Escorted()), [])
         finally:
             await proxy.stop()
 
-    asyncio.run(run())
+    loop.run(run())
     assert len(asked) == 1
     assert "authorization" not in asked[0].lower()
 
@@ -283,7 +336,7 @@ def test_a_program_that_is_no_browser_is_named(tmp_path: Path) -> None:
     path.write_text("#!/bin/sh\nexit 1\n")
     path.chmod(0o700)
     with pytest.raises(ServiceBrowser, match="browser does not start"):
-        visit(BrowserProgram(path, 30.0), Challenger(), Escorted())
+        asyncio.run(visiting(BrowserProgram(path, 30.0), Challenger(), Escorted()))
 
 
 def test_cookies_are_the_same_in_curl_and_in_the_browser() -> None:

@@ -166,6 +166,7 @@ WRONG_FOR_APPRISE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", WRONG_FOR_APPRISE)
 def test_what_apprise_cannot_use_is_said_without_its_secrets(tmp_path: Path, url: str) -> None:
     channel = channels_of(loaded(tmp_path, f"{{channels: {{x: '{url}'}}}}"))["x"]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pytest
 from pydantic import SecretStr
 
 from fleet_certificates import make_certificates
@@ -100,6 +101,7 @@ def send(port: int, scheme: str = "mailto", more: str = "") -> str:
     return told[0] if told else "sent"
 
 
+@pytest.mark.slow
 @each_row(
     ("talk", "sentence"),
     [

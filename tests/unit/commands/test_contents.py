@@ -27,6 +27,7 @@ def test_every_command_is_where_the_contents_say(name: str) -> None:
     assert (found.name, bool(found.help)) == (name, True)
 
 
+@pytest.mark.slow
 def test_help_shows_all_and_imports_none() -> None:
     told = subprocess.run(
         [sys.executable, "-c", IMPORTED, "--help"], capture_output=True, text=True, timeout=120, check=True

@@ -43,6 +43,7 @@ def test_a_slow_pattern_is_found_with_a_text_on_which_it_is_slow(pattern: str) -
     assert growth(pattern, 400, 1600) > 6  # four times as much: 4 where it is in proportion, 16 squared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", DOUBLED)
 def test_one_that_doubles_is_found_with_a_text_on_which_it_does(pattern: str) -> None:
     assert growth(pattern, 16, 20) > 3

@@ -177,6 +177,7 @@ for number in range(100):
 """
 
 
+@pytest.mark.slow
 def test_several_processes_may_write_the_same_pages(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
     writers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]

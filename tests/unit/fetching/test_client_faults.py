@@ -192,6 +192,7 @@ def test_a_cancelled_fetch_hangs_up() -> None:
     assert asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
     async def run() -> list[str]:
         async with portal(page(), self_signed(tmp_path)) as log:

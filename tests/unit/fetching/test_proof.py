@@ -106,6 +106,7 @@ def adverts() -> Iterator[RenderedPage]:
     return iter({page.site: page for page in pages}.values())
 
 
+@pytest.mark.slow
 @each_row("words", [*DECISIVE_BODY, *SUPPORTING_BODY, *TINY_BODY])
 def test_an_advert_may_quote_any_mark(words: bytes) -> None:
     for page in adverts():

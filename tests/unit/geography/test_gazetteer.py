@@ -132,6 +132,7 @@ def test_the_file_of_names_holds_no_coordinates() -> None:
     assert "lat:" not in names
 
 
+@pytest.mark.slow
 @needs_collected_data
 def test_the_data_is_what_the_script_makes(tmp_path: Path) -> None:
     script = ROOT / "bench" / "places.py"

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.descriptions.fields import ATTRIBUTE_FIELDS
+from sale_sofia.settings.files import read_yaml
 from tables import each_row
 
-SENTENCES = yaml.safe_load((Path(__file__).parents[2] / "misleading_sentences.yaml").read_text("utf-8"))
+SENTENCES = read_yaml((Path(__file__).parents[2] / "misleading_sentences.yaml").read_text("utf-8"))
 SPELLINGS = {
     "south": "S", "east": "E", "west": "W", "north": "N", "ac": "air_conditioner",
     "outdoor": "outdoor_space", "underground": "underground_space",

@@ -42,6 +42,7 @@ def test_one_time_is_every_quantile_exactly() -> None:
     assert one.mean() == 0.25
 
 
+@pytest.mark.slow
 @each_row("seed", [1, 2, 3])
 @each_row("share", [0, 0.5, 0.95, 0.99, 1])
 def test_quantiles_of_many_times_are_right_to_one_per_cent(seed: int, share: float) -> None:

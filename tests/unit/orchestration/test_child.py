@@ -54,6 +54,7 @@ def start(child: Child, program: str = POLITE) -> list[Process]:
     return processes_of(record)
 
 
+@pytest.mark.slow
 def test_a_program_and_its_children_are_stopped(child: Child) -> None:
     running = start(child)
     assert len(running) == 2
@@ -70,6 +71,7 @@ def test_starting_twice_starts_once(child: Child) -> None:
     assert {process.pid for process in start(child)} == {process.pid for process in first}
 
 
+@pytest.mark.slow
 def test_children_of_a_killed_program_are_found(child: Child) -> None:
     running = start(child)
     main = child.process
@@ -82,6 +84,7 @@ def test_children_of_a_killed_program_are_found(child: Child) -> None:
     assert not any(process.alive for process in running)
 
 
+@pytest.mark.slow
 def test_a_start_that_was_not_written_to_the_end_is_found_by_its_nonce(child: Child) -> None:
     running = start(child)
     record = read_child(child.record_file)
@@ -100,6 +103,7 @@ def test_a_stranger_with_the_recorded_number_and_birth_is_left_alone(child: Chil
         stranger.kill()
 
 
+@pytest.mark.slow
 def test_one_that_does_not_listen_is_quit_and_then_killed(child: Child) -> None:
     (process,) = start(child, STUBBORN)
     began = time.monotonic()
@@ -108,6 +112,7 @@ def test_one_that_does_not_listen_is_quit_and_then_killed(child: Child) -> None:
     assert not process.alive
 
 
+@pytest.mark.slow
 def test_force_takes_all_patience(child: Child) -> None:
     (process,) = start(child, STUBBORN)
     child.forced = lambda: True

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from commands_here import commands
 from contract.data.helpers import ready_database
 from sale_sofia.cli import progress as progress_module
 from sale_sofia.cli.parallel import LiveBars, Pace, circuit_states, pace_text
@@ -18,6 +20,8 @@ from sale_sofia.crawl.resilience.breaker import CircuitState
 from sale_sofia.crawl.resilience.factory import get_circuit_breaker
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.runners.progress import Progress
+from sale_sofia.operations.services.fleet import Fleet
+from sale_sofia.orchestrator import Interrupted, Orchestrator
 from sale_sofia.settings.model import load_settings
 from sale_sofia.websites.registry import get_scraper
 
@@ -108,3 +112,21 @@ def test_a_bar_on_a_terminal_and_lines_elsewhere(redis_url: str) -> None:
         bars.show([replace(progress(7, 1, 8), status="COMPLETE")], redis_url)
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue() == "imot.bg COMPLETE, 8 of 8 pages\n"
+
+
+def test_a_signal_before_the_services_are_at_work_names_the_job_all_the_same(
+    tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its message is sent while they start, and a worker may have begun it."""
+
+    def interrupted(_: Orchestrator) -> None:
+        raise Interrupted
+
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    monkeypatch.setattr(Fleet, "begin_worker_and_beat", lambda _: None)
+    monkeypatch.setattr(Orchestrator, "start_celery", interrupted)
+    told = commands(tmp_path, monkeypatch, capsys)("crawl", "imot.bg", "--parallel", "--json")
+    assert told.code == 130
+    assert told.err.endswith("stopped; go on with: sale-sofia resume --parallel")
+    found = json.loads(told.out)
+    assert ([one["site"] for one in found["jobs"]], found["stopped"]) == (["imot.bg"], True)

@@ -37,6 +37,7 @@ def hold(folder: Path, how: str) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.slow
 def test_the_second_is_told_who_the_first_is(tmp_path: Path) -> None:
     with hold(tmp_path, "shared") as first:
         second = Ownership(tmp_path)
@@ -51,6 +52,7 @@ def test_the_second_is_told_who_the_first_is(tmp_path: Path) -> None:
         second.release()
 
 
+@pytest.mark.slow
 def test_whose_services_may_be_joined(tmp_path: Path) -> None:
     settings = load_settings().model_copy(update={"data_dir": tmp_path})
     with hold(tmp_path / "run", "shared") as up:

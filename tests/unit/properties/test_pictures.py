@@ -46,6 +46,7 @@ def webp(picture: Image.Image) -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("treatment", "least"),
     [
@@ -68,6 +69,7 @@ def test_a_copy_is_known_again(bodies: list[bytes], rooms: Hashes, treatment: Tr
     assert others == 0
 
 
+@pytest.mark.slow
 def test_photos_of_other_flats_are_other_photos() -> None:
     bodies = [draw(Photo(f"flat:{number}:{shot}")) for number in range(40) for shot in range(2)]
     seen = np.stack([hashes(body) for body in bodies])

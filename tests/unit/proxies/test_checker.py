@@ -89,6 +89,7 @@ BY_PAGE = {
 }
 
 
+@pytest.mark.slow
 def test_without_a_judge_who_does_not_lead_to_the_page_is_not_usable(certificates: Certificates) -> None:
     async def scenario() -> dict[str, list[Finding]]:
         async with fleet_world(certificates, dict.fromkeys(BY_PAGE, 1)) as world:

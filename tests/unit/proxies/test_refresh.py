@@ -149,6 +149,7 @@ def test_a_proxy_that_no_portal_can_be_reached_through_is_dead(
     assert asyncio.run(scenario()).labels == {"dead": 1}
 
 
+@pytest.mark.slow
 def test_a_refresh_ends_in_time(certificates: Certificates, tmp_path: Path) -> None:
     async def scenario() -> Sweep:
         async with fleet_world(certificates, {"hang": 3, "good": 1}) as world, pool_of_redis() as pool:

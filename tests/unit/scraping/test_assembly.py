@@ -45,6 +45,7 @@ def crawled(folder: Path, *, requests_before: int) -> tuple[SiteReport, Counts, 
         database.dispose()
 
 
+@pytest.mark.slow
 def test_a_job_under_way_keeps_its_pages_while_robots_txt_cannot_be_had(tmp_path: Path) -> None:
     report, counts, asked = crawled(tmp_path, requests_before=7)
     assert (report.state, counts.pending, counts.failed, asked) == ("COLLECTING", 1, 0, ["/robots.txt"])

@@ -168,6 +168,7 @@ def test_robots_txt_is_obeyed(tmp_path: Path, portal: PhotoServer) -> None:
     assert portal.photos == ["/a/0.jpg", "/a/1.jpg", "/a/2.jpg"]
 
 
+@pytest.mark.slow
 def test_its_own_rate_is_kept(tmp_path: Path, portal: PhotoServer) -> None:
     urls = shown(portal, "a", ROOMS[:1]), shown(portal, "b", OTHERS[:1])
     rates = {"imot.bg": 120.0, "bazar.bg": 120.0}
@@ -284,6 +285,7 @@ def silent(handler: BaseHTTPRequestHandler) -> None:
     time.sleep(3)
 
 
+@pytest.mark.slow
 def test_traps_cost_little_and_stop_nothing(tmp_path: Path, portal: PhotoServer) -> None:
     good = shown(portal, "good", ROOMS[:2])
     traps = {

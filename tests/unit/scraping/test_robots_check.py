@@ -7,6 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from crawls import requests, run
+from forked_simulators import start_forked
 from parallel_portals import Portal, write_site_file
 from sale_sofia.operations import checks
 from sale_sofia.operations.checks import check_robots
@@ -14,7 +15,7 @@ from sale_sofia.operations.doctor import Check
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.websites.registry import UnknownSite
-from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "own.test"
@@ -35,7 +36,7 @@ def simulated(folder: Path, *, status: int = 200, delay: float | None = None) ->
     config = SimulatorConfig(
         sites=("bazar.bg",), properties=1, port=0, robots_status=status, crawl_delay=delay, log=folder / "log"
     )
-    simulator = start_in_process(config)
+    simulator = start_forked(config)
     name_starts(folder, *simulator.start_urls("bazar.bg"))
     return simulator
 
@@ -48,6 +49,7 @@ def asked(folder: Path) -> list[str]:
     return [row["path"] for row in requests(folder / "log")]
 
 
+@pytest.mark.slow
 def test_the_next_start_is_named_where_the_first_is_forbidden(settings: Settings, tmp_path: Path) -> None:
     with simulated(tmp_path) as simulator:
         closed, start = f"{simulator.urls['bazar.bg']}/ads/save", simulator.start_urls("bazar.bg")[0]
@@ -59,6 +61,7 @@ def test_the_next_start_is_named_where_the_first_is_forbidden(settings: Settings
     assert check.detail.endswith(f"a crawl begins at {start}, for robots.txt forbids {closed}")
 
 
+@pytest.mark.slow
 def test_what_is_allowed_and_how_often(settings: Settings, tmp_path: Path) -> None:
     with simulated(tmp_path, delay=7.5) as simulator:
         said = "2 of 2 start URLs allowed, Crawl-delay 7.5 s, one request every 7.5 s"

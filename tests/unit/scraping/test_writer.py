@@ -171,6 +171,7 @@ def test_what_waits_is_committed_together(database: Database) -> None:
     assert len(stored(database)) == 20
 
 
+@pytest.mark.slow
 def test_each_commit_notes_the_seconds_worked_until_it(database: Database) -> None:
     """So that a run that is killed has told of all but those after its last commit; each counts once."""
     now = 100.0

@@ -144,6 +144,7 @@ def test_is_found_by_another_path_to_its_folder(folder: Path, monkeypatch: pytes
         assert RedisServer.find(Path(folder.name)) == server
 
 
+@pytest.mark.slow
 def test_is_found_when_its_starter_died_before_writing_it_down(folder: Path) -> None:
     reader, writer = FORKED.Pipe(duplex=False)
     starter = FORKED.Process(target=start_and_die, args=(folder, writer))

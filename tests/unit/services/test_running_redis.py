@@ -60,6 +60,7 @@ def test_an_error_of_its_user_stops_it_too(data: Path) -> None:
     assert servers_in(data / "redis") == []
 
 
+@pytest.mark.slow
 def test_ten_processes_at_once_share_one_server_and_the_last_stops_it(data: Path) -> None:
     count = 10
     together = FORKED.Barrier(count)
@@ -79,6 +80,7 @@ def test_ten_processes_at_once_share_one_server_and_the_last_stops_it(data: Path
         reader.close()
 
 
+@pytest.mark.slow
 def test_a_killed_user_does_not_keep_it_alive(data: Path) -> None:
     with users(data, 3) as (starter, killed, last):
         pid = server_of(data).pid
@@ -100,6 +102,7 @@ def test_a_server_left_behind_by_killed_users_is_joined_and_stopped(data: Path) 
     assert servers_in(data / "redis") == []
 
 
+@pytest.mark.slow
 def test_a_server_that_died_comes_back_where_its_users_know_it(data: Path) -> None:
     with users(data, 1) as (early,):
         server_of(data).kill()

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from forked_simulators import start_forked
 from sale_sofia_simulator.faults import CAPTCHA_PAGES, FaultPlan, parse_faults
-from sale_sofia_simulator.running import start_in_process
 from sale_sofia_simulator.simulation import SimulatorConfig
 from tables import each_row
 
@@ -51,7 +51,7 @@ def test_every_fault_happens_about_as_often_as_asked_and_the_same_again(tmp_path
         config = SimulatorConfig(
             properties=5, port=0, sites=("imot.bg",), faults=MANY, log=tmp_path / f"{name}.jsonl"
         )
-        with start_in_process(config) as simulator:
+        with start_forked(config) as simulator:
             client = Client(simulator.urls["imot.bg"])
             whole = _whole_size(client)
             runs.append([outcome(client, SEARCH, whole) for _ in range(400)])
@@ -76,9 +76,10 @@ def _whole_size(client: Client) -> int:
     return max(sizes)
 
 
+@pytest.mark.slow
 def test_a_refused_request_says_when_to_come_back() -> None:
     config = SimulatorConfig(properties=1, port=0, sites=("imot.bg",), faults="429:1")
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         client = Client(simulator.urls["imot.bg"])
         status, headers, _ = client.get(SEARCH)
         assert (status, headers["Retry-After"]) == (429, "1")
@@ -90,7 +91,7 @@ def test_slow_answers_overlap_and_the_log_counts_the_open_ones(tmp_path: Path) -
     config = SimulatorConfig(
         properties=1, port=0, sites=("imot.bg",), faults="slow:1", slow_seconds=2.0, log=tmp_path / "log"
     )
-    with start_in_process(config) as simulator, ThreadPoolExecutor(6) as pool:
+    with start_forked(config) as simulator, ThreadPoolExecutor(6) as pool:
         clients = [Client(simulator.urls["imot.bg"]) for _ in range(6)]
         answers = list(pool.map(lambda client: client.get(SEARCH), clients))
         assert [status for status, _, _ in answers] == [200] * 6
@@ -101,7 +102,7 @@ def test_slow_answers_overlap_and_the_log_counts_the_open_ones(tmp_path: Path) -
 @pytest.mark.slow
 def test_a_stop_does_not_wait_for_slow_answers() -> None:
     config = SimulatorConfig(properties=1, port=0, sites=("imot.bg",), faults="slow:1", slow_seconds=60)
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         client = Client(simulator.urls["imot.bg"])
         client.connection.request("GET", SEARCH)
         time.sleep(0.2)

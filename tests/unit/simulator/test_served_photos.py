@@ -22,6 +22,7 @@ def simulation() -> Simulation:
     return Simulation(SimulatorConfig(properties=60, rivals=True, options=options), URLS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", FAMILY)
 def test_pages_name_the_addresses_at_which_photos_are_served(simulation: Simulation, site: str) -> None:
     portal = simulation.portals[site]

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from forked_simulators import start_forked
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
@@ -78,7 +79,7 @@ def running(folder: Path) -> Iterator[RunningSimulator]:
         options={"imot.bg": PortalOptions(most_results=80)},
         crawl_delay=0.5,
     )
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         yield simulator
 
 
@@ -290,11 +291,12 @@ def test_a_signal_stops_it_cleanly_and_the_log_is_whole(tmp_path: Path, number: 
 def test_the_log_is_continued_by_the_next_run(tmp_path: Path) -> None:
     for _ in range(2):
         config = SimulatorConfig(properties=1, port=0, sites=("imot.bg",), log=tmp_path / "log.jsonl")
-        with start_in_process(config) as simulator:
+        with start_forked(config) as simulator:
             get(f"{simulator.urls['imot.bg']}/robots.txt")
     assert len((tmp_path / "log.jsonl").read_text("utf-8").splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_it_does_not_outlive_a_parent_that_is_killed() -> None:
     script = (
         "import os\n"
@@ -320,6 +322,7 @@ def _alive(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_one_sentence(running: RunningSimulator, capfd: pytest.CaptureFixture[str]) -> None:
     port = urlsplit(running.urls["imot.bg"]).port
     assert port
@@ -334,14 +337,14 @@ def test_a_port_in_use_is_one_sentence(running: RunningSimulator, capfd: pytest.
 @pytest.mark.parametrize("status", [404, 500])
 def test_robots_txt_can_be_missing_or_broken(status: int) -> None:
     config = SimulatorConfig(properties=1, port=0, sites=("bazar.bg",), robots_status=status)
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         assert get(f"{simulator.urls['bazar.bg']}/robots.txt").status == status
 
 
 @pytest.mark.slow
 def test_the_next_day_comes_to_all_portals_at_once(tmp_path: Path) -> None:
     config = SimulatorConfig(properties=300, seed=3, port=0, truth=tmp_path / "truth.jsonl")
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         first = _ids(tmp_path / "truth.jsonl")
         assert simulator.advance() == 1
         second = _ids(tmp_path / "truth.jsonl")
@@ -363,9 +366,7 @@ def _ids(truth: Path) -> set[tuple[str, str]]:
 def test_bazar_words_its_dates_by_the_day_that_is_served() -> None:
     world = make_world(40, SEED)
     today = next(advert for advert in world.bazar if advert.updated.date() == world.now.date())
-    with start_in_process(
-        SimulatorConfig(properties=40, seed=SEED, port=0, sites=("bazar.bg",))
-    ) as simulator:
+    with start_forked(SimulatorConfig(properties=40, seed=SEED, port=0, sites=("bazar.bg",))) as simulator:
         url = simulator.urls["bazar.bg"] + today.url.removeprefix("https://bazar.bg")
         assert "днес в" in get(url).body.decode()
         assert bazar_bg.listing_page(today).count("днес в".encode()) == get(url).body.count("днес в".encode())
