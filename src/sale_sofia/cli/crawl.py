@@ -4,20 +4,22 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
 
-from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json
+from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, tell
 from sale_sofia.cli.progress import conclude, crawl_progress, number
 from sale_sofia.crawl.frontier.estimate import estimate as estimate_site
 from sale_sofia.crawl.frontier.jobs import SiteReport
 from sale_sofia.crawl.frontier.planning import JobPlan, job_to_resume, plan_job, unfinished_jobs
+from sale_sofia.crawl.frontier.wanted import find_wanted
 from sale_sofia.crawl.runners.local import LocalRunner
 from sale_sofia.installation import open_ready
 from sale_sofia.proxies.lanes import check_browser
 from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.logs import log_to_file
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
@@ -50,6 +52,15 @@ def crawl(
     full: Annotated[
         bool, typer.Option("--full", help="Open every advert, also where its card says nothing new.")
     ] = False,
+    looks_for: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--for",
+            metavar="NAME",
+            help="Only what this profile or saved search looks for: searches that can hold it, adverts whose "
+            "card may be it. May be given several times.",
+        ),
+    ] = None,
     parallel: Parallel = None,
     one_by_one: Annotated[
         bool | None,
@@ -65,6 +76,8 @@ def crawl(
     A first look: sale-sofia crawl imot.bg --limit 50
 
     What all would take: sale-sofia crawl --estimate
+
+    Only what a profile looks for: sale-sofia crawl --for me
     """
     settings = _in_mode(load_settings(), parallel)
     if one_by_one is not None:
@@ -81,6 +94,9 @@ def crawl(
         JobPlan(get_scraper(name), tuple(start_url or start_urls_of(name)), limit, fresh, full)
         for name in names
     ]
+    if looks_for:
+        plans = _narrowed(settings, plans, looks_for)
+        names = [plan.site.name for plan in plans]
     check_browser(settings, names)
     if settings.parallel_scraping and not estimate:
         from sale_sofia.cli.parallel import crawl_in_parallel  # noqa: PLC0415 - a local crawl needs no services
@@ -92,6 +108,19 @@ def crawl(
         _show_estimates(settings, database, names, limit, as_json=as_json)
         return
     finish(settings, database, [plan_job(settings, database, plan) for plan in plans], as_json=as_json)
+
+
+def _narrowed(settings: Settings, plans: Sequence[JobPlan], names: Sequence[str]) -> list[JobPlan]:
+    """The plans for what these names look for; a portal of which no search can hold it is left out."""
+    with open_ready(settings).read() as connection:
+        wanted = find_wanted(connection, settings.data_dir, names)
+    kept = [replace(plan, wanted=wanted) for plan in plans if wanted.leaves(plan.site, plan.start_urls)]
+    if left := sorted({plan.site.name for plan in plans} - {plan.site.name for plan in kept}):
+        nothing = Said("wrong_wish.nothing", sites=left, names=wanted.names)
+        if not kept:
+            raise typer.BadParameter(nothing)
+        tell(nothing)
+    return kept
 
 
 def _in_mode(settings: Settings, parallel: bool | None) -> Settings:

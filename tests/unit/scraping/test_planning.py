@@ -1,18 +1,29 @@
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from sale_sofia.buyer.searches import save_search
 from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier.estimate import estimate
 from sale_sofia.crawl.frontier.jobs import begin_job
-from sale_sofia.crawl.frontier.planning import JobEnded, JobPlan, job_to_resume, plan_job, unfinished_jobs
+from sale_sofia.crawl.frontier.planning import (
+    JobEnded,
+    JobPlan,
+    job_to_resume,
+    plan_for_workers,
+    plan_job,
+    unfinished_jobs,
+)
+from sale_sofia.crawl.frontier.wanted import UnknownWish, find_wanted, wanted_of
 from sale_sofia.crawl.runners.runners import site_lock
 from sale_sofia.crawl.urls import BadAddress, allowed_hosts, check_start_url, target
 from sale_sofia.crawl.visit.assembly import slowed
 from sale_sofia.history.jobs import JobState, UnknownJob, set_job_state
 from sale_sofia.history.sweeps import SweepFigures, end_sweep
-from sale_sofia.settings.model import load_settings
+from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
@@ -52,6 +63,41 @@ def test_the_same_crawl_goes_on_and_another_begins(database: Database, tmp_path:
     fresh = plan_job(settings, database, JobPlan(IMOT, (SEARCH,), 5, fresh=True))
     assert len({first, limited, fresh}) == 3
     assert unfinished_jobs(database) == [fresh]
+
+
+def test_a_crawl_for_a_profile_goes_on_for_the_same(database: Database, tmp_path: Path) -> None:
+    """What it is for stands in its job: whatever becomes of the profile, and whoever goes on with it."""
+    settings = load_settings().model_copy(update={"data_dir": tmp_path})
+    profile = tmp_path / "profiles" / "me.yaml"
+    profile.parent.mkdir()
+    profile.write_text("budget_eur: 200000\nneighbourhoods: {best: [Борово], others: poor}\n", "utf-8")
+
+    def planned(*names: str, plan: Callable[[Settings, Database, JobPlan], str] = plan_job) -> str:
+        wanted = database.run_read(partial(find_wanted, data_dir=tmp_path, names=names))
+        return plan(settings, database, JobPlan(IMOT, (SEARCH,), None, fresh=False, wanted=wanted))
+
+    whole = plan_job(settings, database, JobPlan(IMOT, (SEARCH,), None, fresh=False))
+    mine = planned("me")
+    assert (planned("me"), planned("me", plan=plan_for_workers)) == (mine, mine)
+    by_message = JobPlan(IMOT, (SEARCH,), None, fresh=True, job_id=mine)
+    assert plan_for_workers(settings, database, by_message) == mine
+    with database.write() as connection:
+        save_search(connection, "for us", {"rooms": [2], "price_max": 90_000}, now=1.0)
+        set_job_state(connection, mine, JobState.CANCELLED, now=2.0)
+    others = [planned("me", "for us"), planned("for us")]
+    profile.write_text("budget_eur: 300000\n", "utf-8")
+    others.append(planned("me"))
+    assert len({whole, mine, *others}) == 5
+    before, now = (database.run_read(partial(wanted_of, job_id=one)) for one in (mine, others[-1]))
+    assert before is not None
+    assert now is not None
+    assert (before.wishes[0].most, now.wishes[0].most) == ({"price_eur": 200_000}, {"price_eur": 300_000})
+    both = database.run_read(partial(wanted_of, job_id=others[0]))
+    assert both is not None
+    assert both.names == ("me", "for us")
+    assert both.may_hold(("apartment", 2), None)
+    with pytest.raises(UnknownWish, match="no saved search is called 'mee'; profiles: default, me;"):
+        planned("mee")
 
 
 def test_an_ended_job_is_not_resumed(database: Database) -> None:
