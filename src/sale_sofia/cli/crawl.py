@@ -12,6 +12,7 @@ import typer
 from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, tell
 from sale_sofia.cli.progress import conclude, crawl_progress, number
 from sale_sofia.crawl.frontier.estimate import estimate as estimate_site
+from sale_sofia.crawl.frontier.estimate import sentences
 from sale_sofia.crawl.frontier.jobs import SiteReport
 from sale_sofia.crawl.frontier.planning import JobPlan, job_to_resume, plan_job, unfinished_jobs
 from sale_sofia.crawl.frontier.wanted import find_wanted
@@ -105,7 +106,7 @@ def crawl(
         return
     database = open_ready(settings)
     if estimate:
-        _show_estimates(settings, database, names, limit, as_json=as_json)
+        _show_estimates(settings, database, plans, as_json=as_json)
         return
     finish(settings, database, [plan_job(settings, database, plan) for plan in plans], as_json=as_json)
 
@@ -128,19 +129,28 @@ def _in_mode(settings: Settings, parallel: bool | None) -> Settings:
 
 
 def _show_estimates(
-    settings: Settings, database: Database, names: Sequence[str], limit: int | None, *, as_json: bool
+    settings: Settings, database: Database, plans: Sequence[JobPlan], *, as_json: bool
 ) -> None:
     with database.read() as connection:
-        found = [estimate_site(connection, settings, load_site_config(name), limit) for name in names]
+        found = [
+            estimate_site(connection, settings, load_site_config(plan.site.name), plan.limit, plan.wanted)
+            for plan in plans
+        ]
+    told = list(sentences(found, at_once=not settings.one_by_one))
     if as_json:
-        print_json({"estimates": [{**asdict(one), "hours": one.hours} for one in found]})
+        more = ("hours", "first_minutes", "fitting_minutes")
+        rows = [{**asdict(one), **{name: getattr(one, name) for name in more}} for one in found]
+        print_json({"estimates": rows, "told": told})
         return
-    counted = ("requests", "a minute", "hours")
+    counted = ("may fit", "in min", "requests", "a minute", "hours")
     table = plain_table("One sweep at the current rates", ("site",), counted, "from")
     for one in found:
+        fits = (number(one.fitting), number(one.fitting_minutes))
         cells = (number(one.requests), number(one.requests_per_minute), number(one.hours, 1))
-        table.add_row(one.site, *cells, one.basis)
+        table.add_row(one.site, *fits, *cells, one.basis)
     out.print(table)
+    for sentence in told:
+        out.print(sentence, highlight=False, soft_wrap=True)
 
 
 def resume(

@@ -47,6 +47,16 @@ def narrow_search(url: str, ways: Sequence[SplitTable], wanted: Filter) -> tuple
     return tuple(one for one, kinds in found if any(wanted.may_hold(kind, None) for kind in kinds))
 
 
+def filtered_facts(ways: Sequence[SplitTable]) -> frozenset[str]:
+    """The facts of adverts that a portal's filters can ask for."""
+    facts: set[str] = set()
+    for way in ways:
+        facts |= {"property_type", "rooms"} if way.path else {"price_eur"} if way.price else set()
+        if (way.path and way.path.neighbourhoods) or (way.ids and way.ids.neighbourhoods):
+            facts |= {"neighbourhood", "district", "city"}
+    return frozenset(facts)
+
+
 def _kinds(url: str, tables: Sequence[PathSplit]) -> Sequence[Kind]:
     """The kinds that a search names; one that is not known where it names none."""
     named = [word for table in tables if (search := read_path(url, table)) for word in search.kinds]
