@@ -197,4 +197,4 @@ def duration(minutes: float) -> Said:
     """So long, as people say it."""
     if minutes >= _LONG_MINUTES:
         return Said("duration.hours", hours=round(minutes / _MINUTES_PER_HOUR, 1))
-    return Said("duration.minutes", minutes=max(1, math.ceil(minutes)))
+    return Said("duration.minutes", minutes=math.ceil(minutes))

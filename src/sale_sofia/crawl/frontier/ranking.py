@@ -31,8 +31,8 @@ from sale_sofia.history.tables import listings
 from sale_sofia.listings.places import SOFIA
 from sale_sofia.settings.model import get_settings
 
-_MAY_FIT: Final = 1_000_000
-_SHORTLISTED: Final = 2_000_000
+MAY_FIT: Final = 1_000_000
+SHORTLISTED: Final = 2_000_000
 _OLDEST_DAY: Final = 999_999
 _SPREAD: Final = 10_000
 TOLD: Final = (
@@ -150,9 +150,9 @@ def rank_of(row: Told, wishes: Sequence[Wish], liked: frozenset[int], *, now: fl
     if any(wish.may_be(row) for wish in wishes):
         # One that was opened before is asked for again because it changed, or is due.
         days = 0.0 if row["opened_at"] is not None else 1 + (now - listed_since(row).at) / SECONDS_PER_DAY
-        return _MAY_FIT + min(_OLDEST_DAY, max(0, int(days)))
+        return MAY_FIT + min(_OLDEST_DAY, max(0, int(days)))
     if row["id"] in liked:
-        return _SHORTLISTED
+        return SHORTLISTED
     digest = hashlib.blake2b(row["external_id"].encode(), digest_size=4).digest()
     return REST + int.from_bytes(digest, "big") % _SPREAD
 

@@ -423,10 +423,11 @@ def _add_adverts(
     same = [target for card, target in adverts if card.external_id not in wanted | others]
     left = [target for card, target in adverts if card.external_id in others]
     wishes = current_wishes(connection)
-    ranked = rank_adverts(connection, scope.site, sorted(wanted), wishes, now=at)
+    ids = sorted(card.external_id for card in shown)
+    ranked = rank_adverts(connection, scope.site, ids, wishes, now=at)
     ranks = {listing_key(external_id): rank for external_id, rank in ranked.items()}
     added = frontier.add_targets(connection, job_id, new, ranks=ranks)
-    added += frontier.add_targets(connection, job_id, same, done=Code.UNCHANGED)
+    added += frontier.add_targets(connection, job_id, same, done=Code.UNCHANGED, ranks=ranks)
     return added + frontier.add_targets(connection, job_id, left, done=Code.UNWANTED)
 
 
