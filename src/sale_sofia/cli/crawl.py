@@ -8,11 +8,12 @@ from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
+from sqlalchemy import Connection
 
 from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, tell
 from sale_sofia.cli.progress import conclude, crawl_progress, number
+from sale_sofia.crawl.frontier.estimate import Estimate, sentences
 from sale_sofia.crawl.frontier.estimate import estimate as estimate_site
-from sale_sofia.crawl.frontier.estimate import sentences
 from sale_sofia.crawl.frontier.jobs import SiteReport
 from sale_sofia.crawl.frontier.planning import JobPlan, job_to_resume, plan_job, unfinished_jobs
 from sale_sofia.crawl.frontier.wanted import find_wanted
@@ -91,14 +92,9 @@ def crawl(
     names = list(dict.fromkeys(sites or enabled_sites()))  # one named twice is crawled once
     if start_url and len(names) != 1:
         raise typer.BadParameter("--start-url needs exactly one SITE: its name decides how pages are read")
-    plans = [
-        JobPlan(get_scraper(name), tuple(start_url or start_urls_of(name)), limit, fresh, full)
-        for name in names
-    ]
-    if looks_for:
-        plans = _narrowed(settings, plans, looks_for)
-        names = [plan.site.name for plan in plans]
-    check_browser(settings, names)
+    plans = plans_for(settings, names, start_url or (), looks_for or ())
+    plans = [replace(plan, limit=limit, fresh=fresh, everything=full) for plan in plans]
+    check_browser(settings, [plan.site.name for plan in plans])
     if settings.parallel_scraping and not estimate:
         from sale_sofia.cli.parallel import crawl_in_parallel  # noqa: PLC0415 - a local crawl needs no services
 
@@ -111,10 +107,18 @@ def crawl(
     finish(settings, database, [plan_job(settings, database, plan) for plan in plans], as_json=as_json)
 
 
-def _narrowed(settings: Settings, plans: Sequence[JobPlan], names: Sequence[str]) -> list[JobPlan]:
-    """The plans for what these names look for; a portal of which no search can hold it is left out."""
+def plans_for(
+    settings: Settings, sites: Sequence[str], start_urls: Sequence[str] = (), looks_for: Sequence[str] = ()
+) -> list[JobPlan]:
+    """Crawls of these portals; a portal of which no search can hold what is looked for is left out."""
+    plans = [
+        JobPlan(get_scraper(name), tuple(start_urls or start_urls_of(name)), limit=None, fresh=False)
+        for name in sites
+    ]
+    if not looks_for:
+        return plans
     with open_ready(settings).read() as connection:
-        wanted = find_wanted(connection, settings.data_dir, names)
+        wanted = find_wanted(connection, settings.data_dir, looks_for)
     kept = [replace(plan, wanted=wanted) for plan in plans if wanted.leaves(plan.site, plan.start_urls)]
     if left := sorted({plan.site.name for plan in plans} - {plan.site.name for plan in kept}):
         nothing = Said("wrong_wish.nothing", sites=left, names=wanted.names)
@@ -128,14 +132,19 @@ def _in_mode(settings: Settings, parallel: bool | None) -> Settings:
     return settings if parallel is None else settings.model_copy(update={"parallel_scraping": parallel})
 
 
+def estimates(connection: Connection, settings: Settings, plans: Sequence[JobPlan]) -> list[Estimate]:
+    """What these crawls would take."""
+    return [
+        estimate_site(connection, settings, load_site_config(plan.site.name), plan.limit, plan.wanted)
+        for plan in plans
+    ]
+
+
 def _show_estimates(
     settings: Settings, database: Database, plans: Sequence[JobPlan], *, as_json: bool
 ) -> None:
     with database.read() as connection:
-        found = [
-            estimate_site(connection, settings, load_site_config(plan.site.name), plan.limit, plan.wanted)
-            for plan in plans
-        ]
+        found = estimates(connection, settings, plans)
     told = list(sentences(found, at_once=not settings.one_by_one))
     if as_json:
         more = ("hours", "first_minutes", "fitting_minutes")

@@ -59,8 +59,8 @@ ASSUMED_KINDS: Final[Mapping[tuple[str, int | None], float]] = {
     ("maisonette", None): 0.03,
 }
 """Before anything is stored: the shares of homes for sale by rooms, roughly."""
-ASSUMED_PLACE_SHARE: Final = 0.02
-"""The same of a neighbourhood that somebody names: most people name large ones."""
+ASSUMED_PLACE_SHARE: Final = 0.01
+"""The same of a neighbourhood that somebody names: twice its part of all, as most people name large ones."""
 REMEMBERED_PROFILES: Final = 8
 """Sets of profiles that are kept read: one, and those of before."""
 CLAIM_AGAIN_SECONDS: Final = 0.1

@@ -153,7 +153,7 @@ THREE_ROOMS = Wanted(
 def test_an_estimate_of_what_fits_before_anything_is_stored(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of imot.bg's 33 500 the share of three rooms, and 2 % for each place; it filters both."""
+    """Of imot.bg's 33 500 the share of three rooms, and 1 % for each place; it filters both."""
     monkeypatch.setattr("sale_sofia.crawl.frontier.estimate.current_wishes", lambda _connection: ())
     with database.read() as connection:
         imot, homes = (
@@ -161,15 +161,15 @@ def test_an_estimate_of_what_fits_before_anything_is_stored(
             for site in ("imot.bg", "homes.bg")
         )
         everything = estimate(connection, load_settings(), load_site_config("imot.bg"))
-    fitting = round(33_500 * 0.40 * 2 * 0.02)
+    fitting = round(33_500 * 0.40 * 2 * 0.01)
     assert (imot.fitting, imot.fitting_requests) == (fitting, 2 + math.ceil(fitting / 40) + fitting)
     # homes.bg cannot filter them: all its pages of results are read.
-    assert (homes.fitting, homes.fitting_requests) == (176, 1 + 110 + 176)
+    assert (homes.fitting, homes.fitting_requests) == (88, 1 + 110 + 88)
     assert (everything.fitting, everything.fitting_minutes) == (None, None)
     first, why = sentences([imot, homes])
-    assert first == "first answers after 1 min, all 712 that may fit after 28 min, everything 28.6 h"
+    assert first == "first answers after 1 min, all 356 that may fit after 14 min, everything 28.6 h"
     assert why == "nothing is stored yet: how many fit is assumed, by kind and place and not by price"
-    assert "всички 712" in first.in_words("bg")
+    assert "всички 356" in first.in_words("bg")
     (unknown,) = sentences([everything])
     assert unknown.startswith("first answers after 1 min, everything 28.6 h; how many fit is not known:")
 
