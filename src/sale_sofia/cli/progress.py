@@ -148,9 +148,10 @@ class Outlooks:
 
     def told(self, connection: Connection, job_id: str) -> str:
         """In one line; empty before the first advert and after the end."""
+        job = known_job(connection, job_id)
         due, told = self._told.get(job_id, (self._clock(), ""))
-        if self._clock() >= due:
-            outlook = read_outlook(connection, known_job(connection, job_id))
+        if self._clock() >= due or job.state.finished:
+            outlook = read_outlook(connection, job)
             told = outlook.told if outlook else ""
             self._told[job_id] = (self._clock() + PROGRESS_LINE_SECONDS, told)
         return told

@@ -378,6 +378,13 @@ def test_a_crawl_for_a_profile_opens_only_what_may_fit(world: World) -> None:
     assert world.opened == [9]
 
 
+def test_a_portal_may_have_nothing_of_what_is_looked_for(world: World) -> None:
+    assert world.sweep((), wanted=CHEAP) is JobState.COMPLETE
+    assert (world.last().complete, world.last().adverts) == (True, 0)
+    assert world.sweep((), wanted=CHEAP, fails=True) is JobState.FAILED
+    assert world.sweep(()) is JobState.EMPTY
+
+
 def test_a_neighbourhood_that_the_portal_does_not_have_is_no_loss(world: World) -> None:
     assert world.sweep(ALL, wanted=CHEAP, absent="borovo") is JobState.COMPLETE
     assert (world.last().complete, world.last().missing) == (True, None)

@@ -149,8 +149,16 @@ def _verdict(connection: Connection, job_id: str) -> tuple[JobState, Said | None
         why = first and Said("job.page", url=first.url, why=spoken(first.code, first.reason))
         return JobState.FAILED, why
     if not frontier.count_rows(connection, job_id, "listing").total:
+        if known_job(connection, job_id).looks_for and _all_read(connection, job_id):
+            return JobState.COMPLETE, None
         return JobState.EMPTY, Said("job.no_advert")
     return verdict_on_adverts(connection, job_id) or (JobState.COMPLETE, None)
+
+
+def _all_read(connection: Connection, job_id: str) -> bool:
+    """Whether every search was read: of what somebody looks for, a portal may have nothing."""
+    read = {Ended.READ, Ended.SPLIT, Ended.ABSENT}
+    return all(search.ended in read for search in searches_of(connection, job_id))
 
 
 def report(connection: Connection, job: Job, error: str | None = None) -> SiteReport:
