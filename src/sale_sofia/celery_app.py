@@ -95,6 +95,7 @@ def _beat_schedule(settings: Settings) -> dict[str, dict[str, Any]]:
     enrich = entry(f"{_ENRICH}.enrich_descriptions", ENRICH_BEAT_SECONDS, ENRICH_BEAT_SECONDS)
     return {
         "reconcile": entry(f"{_CRAWL}.reconcile", parallel.RECONCILE_SECONDS, 2 * parallel.RECONCILE_SECONDS),
+        "follow": entry(f"{_CRAWL}.follow_crawls", parallel.FOLLOW_SECONDS, parallel.FOLLOW_SECONDS),
         "refresh-proxies-every-6h": entry(REFRESH_TASK, hours, REFRESH_HOURS * 3600),
         "tell": entry(f"{_ALERTS}.run_alerts", BEAT_SECONDS, BEAT_SECONDS),
         **({"enrich": enrich} if settings.llm_enabled else {}),

@@ -1,7 +1,10 @@
 """A crawl of simulated portals stores exactly their truth, whatever goes wrong on the way."""
 
 import json
+import sqlite3
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -102,6 +105,31 @@ def test_all_simulated_portals_and_no_other_at_once_or_one_by_one(crawled: Crawl
     refused = run(tmp_path / "data", "crawl", "--one-by-one", "--parallel")
     assert refused.returncode == 2
     assert "--one-by-one is for a crawl in this process" in refused.stderr
+
+
+def test_start_opens_what_fits_and_leaves_the_rest_as_cards(crawled: Crawled, tmp_path: Path) -> None:
+    write_simulated_sites(
+        tmp_path / "sites",
+        {site: crawled.simulator.start_urls(site) for site in crawled.simulator.config.sites},
+    )
+    more = {**ALONE, **FAST, "SITES_DIR": str(tmp_path / "sites"), "ONE_BY_ONE": "true"}
+    given = ("--budget", "150000", "--kinds", "2, 3", "--yes", "--no-dashboard")
+    told = run(tmp_path / "data", "start", *given, **more)
+    assert told.returncode == 0, told.stderr
+    assert "may fit" in told.stderr
+    with closing(sqlite3.connect(tmp_path / "data" / "sale_sofia.db")) as database:
+        found = Counter(
+            database.execute(
+                "SELECT site, opened_at IS NOT NULL, price_eur <= 150000 AND coalesce(rooms, 2) >= 2"
+                " AND property_type = 'apartment' AND deal = 'sale' FROM listings"
+            ).fetchall()
+        )
+        kept = database.execute("SELECT json_extract(looks_for, '$.names[0]') FROM jobs").fetchall()
+    assert kept == [("me",)] * len(SITES)
+    for site in SITES:
+        assert found[site, 1, 1] > 0, "what fits is opened"
+        assert found[site, 0, 1] == 0
+        assert found[site, 0, 0] > 0, "and the rest is there as its card says"
 
 
 def test_a_limit_is_a_limit(crawled: Crawled, tmp_path: Path) -> None:

@@ -4,20 +4,24 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
+from sqlalchemy import Connection
 
-from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json
+from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, tell
 from sale_sofia.cli.progress import conclude, crawl_progress, number
+from sale_sofia.crawl.frontier.estimate import Estimate, sentences
 from sale_sofia.crawl.frontier.estimate import estimate as estimate_site
 from sale_sofia.crawl.frontier.jobs import SiteReport
 from sale_sofia.crawl.frontier.planning import JobPlan, job_to_resume, plan_job, unfinished_jobs
+from sale_sofia.crawl.frontier.wanted import find_wanted
 from sale_sofia.crawl.runners.local import LocalRunner
 from sale_sofia.installation import open_ready
 from sale_sofia.proxies.lanes import check_browser
 from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.logs import log_to_file
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
@@ -50,6 +54,15 @@ def crawl(
     full: Annotated[
         bool, typer.Option("--full", help="Open every advert, also where its card says nothing new.")
     ] = False,
+    looks_for: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--for",
+            metavar="NAME",
+            help="Only what this profile or saved search looks for: searches that can hold it, adverts whose "
+            "card may be it. May be given several times.",
+        ),
+    ] = None,
     parallel: Parallel = None,
     one_by_one: Annotated[
         bool | None,
@@ -65,6 +78,8 @@ def crawl(
     A first look: sale-sofia crawl imot.bg --limit 50
 
     What all would take: sale-sofia crawl --estimate
+
+    Only what a profile looks for: sale-sofia crawl --for me
     """
     settings = _in_mode(load_settings(), parallel)
     if one_by_one is not None:
@@ -77,11 +92,9 @@ def crawl(
     names = list(dict.fromkeys(sites or enabled_sites()))  # one named twice is crawled once
     if start_url and len(names) != 1:
         raise typer.BadParameter("--start-url needs exactly one SITE: its name decides how pages are read")
-    plans = [
-        JobPlan(get_scraper(name), tuple(start_url or start_urls_of(name)), limit, fresh, full)
-        for name in names
-    ]
-    check_browser(settings, names)
+    plans = plans_for(settings, names, start_url or (), looks_for or ())
+    plans = [replace(plan, limit=limit, fresh=fresh, everything=full) for plan in plans]
+    check_browser(settings, [plan.site.name for plan in plans])
     if settings.parallel_scraping and not estimate:
         from sale_sofia.cli.parallel import crawl_in_parallel  # noqa: PLC0415 - a local crawl needs no services
 
@@ -89,29 +102,64 @@ def crawl(
         return
     database = open_ready(settings)
     if estimate:
-        _show_estimates(settings, database, names, limit, as_json=as_json)
+        _show_estimates(settings, database, plans, as_json=as_json)
         return
     finish(settings, database, [plan_job(settings, database, plan) for plan in plans], as_json=as_json)
+
+
+def plans_for(
+    settings: Settings, sites: Sequence[str], start_urls: Sequence[str] = (), looks_for: Sequence[str] = ()
+) -> list[JobPlan]:
+    """Crawls of these portals; a portal of which no search can hold what is looked for is left out."""
+    plans = [
+        JobPlan(get_scraper(name), tuple(start_urls or start_urls_of(name)), limit=None, fresh=False)
+        for name in sites
+    ]
+    if not looks_for:
+        return plans
+    with open_ready(settings).read() as connection:
+        wanted = find_wanted(connection, settings.data_dir, looks_for)
+    kept = [replace(plan, wanted=wanted) for plan in plans if wanted.leaves(plan.site, plan.start_urls)]
+    if left := sorted({plan.site.name for plan in plans} - {plan.site.name for plan in kept}):
+        nothing = Said("wrong_wish.nothing", sites=left, names=wanted.names)
+        if not kept:
+            raise typer.BadParameter(nothing)
+        tell(nothing)
+    return kept
 
 
 def _in_mode(settings: Settings, parallel: bool | None) -> Settings:
     return settings if parallel is None else settings.model_copy(update={"parallel_scraping": parallel})
 
 
+def estimates(connection: Connection, settings: Settings, plans: Sequence[JobPlan]) -> list[Estimate]:
+    """What these crawls would take."""
+    return [
+        estimate_site(connection, settings, load_site_config(plan.site.name), plan.limit, plan.wanted)
+        for plan in plans
+    ]
+
+
 def _show_estimates(
-    settings: Settings, database: Database, names: Sequence[str], limit: int | None, *, as_json: bool
+    settings: Settings, database: Database, plans: Sequence[JobPlan], *, as_json: bool
 ) -> None:
     with database.read() as connection:
-        found = [estimate_site(connection, settings, load_site_config(name), limit) for name in names]
+        found = estimates(connection, settings, plans)
+    told = list(sentences(found, at_once=not settings.one_by_one))
     if as_json:
-        print_json({"estimates": [{**asdict(one), "hours": one.hours} for one in found]})
+        more = ("hours", "first_minutes", "fitting_minutes")
+        rows = [{**asdict(one), **{name: getattr(one, name) for name in more}} for one in found]
+        print_json({"estimates": rows, "told": told})
         return
-    counted = ("requests", "a minute", "hours")
+    counted = ("may fit", "in min", "requests", "a minute", "hours")
     table = plain_table("One sweep at the current rates", ("site",), counted, "from")
     for one in found:
+        fits = (number(one.fitting), number(one.fitting_minutes))
         cells = (number(one.requests), number(one.requests_per_minute), number(one.hours, 1))
-        table.add_row(one.site, *cells, one.basis)
+        table.add_row(one.site, *fits, *cells, one.basis)
     out.print(table)
+    for sentence in told:
+        out.print(sentence, highlight=False, soft_wrap=True)
 
 
 def resume(

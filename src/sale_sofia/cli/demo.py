@@ -8,6 +8,8 @@ import socket
 import sys
 import time
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,7 +27,7 @@ from sale_sofia.crawl.frontier.planning import JobPlan, plan_job
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.jobs import JobState
 from sale_sofia.installation import open_ready
-from sale_sofia.operations.services.dashboard import checked_host, free_port, start_dashboard
+from sale_sofia.operations.services.dashboard import DashboardServer, checked_host, free_port, start_dashboard
 from sale_sofia.operations.services.signals import Interrupted, StopSignals
 from sale_sofia.operations.settings import (
     DASHBOARD_HOST,
@@ -103,22 +105,40 @@ def serve_dashboard(
     settings: Settings, host: str = DASHBOARD_HOST, port: int | None = None, *, may_open: bool = True
 ) -> None:
     """Serve until somebody asks for an end; says the address once it answers, and opens it on a screen."""
-    address = checked_host(host, settings)
-    free = free_port(address, port)
-    open_ready(settings)
-    environ = environment_of(settings, os.environ)
-    with StopSignals() as signals, start_dashboard(settings, address, free, environ) as server:
-        try:
-            server.wait_ready(signals)
-        except Interrupted:
+    with StopSignals() as signals, running_dashboard(settings, signals, host, port) as server:
+        if server is None:
             return
         out.print(f"dashboard: {server.url}", highlight=False, soft_wrap=True)
         out.file.flush()
         log.print("stop it with Ctrl-C", highlight=False)
-        screen = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-        if may_open and _has_terminal() and screen:
-            webbrowser.open(server.url)
+        if may_open:
+            show_in_browser(server.url)
         server.wait(signals)
+
+
+@contextmanager
+def running_dashboard(
+    settings: Settings, signals: StopSignals, host: str = DASHBOARD_HOST, port: int | None = None
+) -> Iterator[DashboardServer | None]:
+    """Inside, it answers; None where somebody asked for an end before it did."""
+    address = checked_host(host, settings)
+    free = free_port(address, port)
+    open_ready(settings)
+    environ = environment_of(settings, os.environ)
+    with start_dashboard(settings, address, free, environ) as server:
+        try:
+            server.wait_ready(signals)
+        except Interrupted:
+            yield None
+        else:
+            yield server
+
+
+def show_in_browser(url: str) -> None:
+    """Open it where somebody sits in front of a screen."""
+    screen = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if _has_terminal() and screen:
+        webbrowser.open(url)
 
 
 def _has_terminal() -> bool:

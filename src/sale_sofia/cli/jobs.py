@@ -114,6 +114,7 @@ def _picture(sites: list[SiteStatus], incidents: list[Incident], clock: str | No
     lines = [
         f"{one.site}: open since {moment(one.opened_at)}: {one.kind}: {one.message}" for one in incidents
     ]
+    lines += [f"{site.site}: {site.outlook.told}" for site in sites if site.outlook]
     if clock:
         lines.append(f"clock: {clock}")
     # Text and not a string, so that square brackets in a message are never taken for markup.

@@ -21,6 +21,7 @@ Contents = Mapping[str, Mapping[str, tuple[str, str]]]
 
 CONTENTS: Final[Contents] = {
     "Begin here": {
+        "start": ("start.command:start", "Say what you look for, and see the flats that fit."),
         "demo": ("demo:demo", "Crawl two simulated portals and show them."),
         "crawl": ("crawl:crawl", "Crawl portals; stopped or killed, it goes on from there."),
         "dashboard": ("demo:dashboard", "Show flats, market and crawls in the browser."),
@@ -142,7 +143,7 @@ app = typer.Typer(
     cls=LazyGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Find the right flat in Sofia. Start with `sale-sofia demo`.",
+    help="Find the right flat in Sofia. Start with `sale-sofia start`, or look first: `sale-sofia demo`.",
     epilog="Exit codes: 0 done, 1 not all right (a page, a portal, the machine), 2 wrong input, 130 stopped.",
 )
 

@@ -15,7 +15,16 @@ from sqlalchemy import Connection
 
 from sale_sofia.alerts.after_crawl import alert_crawled
 from sale_sofia.cli.console import log, say
-from sale_sofia.cli.progress import GO_ON, ProgressLines, Shown, conclude, make_bars
+from sale_sofia.cli.progress import (
+    GO_ON,
+    NARROW_BAR,
+    TOLD,
+    Outlooks,
+    ProgressLines,
+    Shown,
+    conclude,
+    make_bars,
+)
 from sale_sofia.crawl.frontier.jobs import SiteReport, known_job, report
 from sale_sofia.crawl.frontier.planning import JobPlan
 from sale_sofia.crawl.resilience.breaker import CircuitStatus
@@ -62,11 +71,18 @@ def pace_text(progress: Progress, per_minute: float | None) -> str:
 class LiveBars:
     """A bar per portal on a terminal, lines elsewhere; it only reads."""
 
-    def __init__(self, settings: Settings, console: Console) -> None:
+    def __init__(
+        self, settings: Settings, console: Console, told: Callable[[str], str] = lambda _job_id: ""
+    ) -> None:
         self._settings = settings
+        self._told = told
         self._lines = ProgressLines(console)
         self._bars = make_bars(
-            console, TextColumn("{task.fields[pace]}"), TextColumn("circuit {task.fields[circuit]}")
+            console,
+            TextColumn("{task.fields[pace]}"),
+            TextColumn("circuit {task.fields[circuit]}"),
+            TOLD,
+            width=NARROW_BAR,
         )
         self._tasks: dict[str, TaskID] = {}
         self._paces: dict[str, Pace] = {}
@@ -74,7 +90,7 @@ class LiveBars:
     def show(self, found: Sequence[Progress], redis_url: str) -> None:
         """Draw the jobs as they are now."""
         if self._bars.disable:
-            self._lines.show([_shown(one) for one in found])
+            self._lines.show([_shown(one, self._told(one.job_id)) for one in found])
             return
         circuits = circuit_states(self._settings, redis_url)
         for one in found:
@@ -83,9 +99,11 @@ class LiveBars:
             circuit = circuits[one.site].state.value.lower() if one.site in circuits else "?"
             text = pace_text(one, pace)
             if one.job_id not in self._tasks:
-                self._tasks[one.job_id] = self._bars.add_task(one.site, pace=text, circuit=circuit)
-            task = self._tasks[one.job_id]
-            self._bars.update(task, completed=done, total=one.total_urls, pace=text, circuit=circuit)
+                self._tasks[one.job_id] = self._bars.add_task(one.site, pace=text, circuit=circuit, told="")
+            task, told = self._tasks[one.job_id], self._told(one.job_id)
+            self._bars.update(
+                task, completed=done, total=one.total_urls, pace=text, circuit=circuit, told=told
+            )
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -97,8 +115,8 @@ class LiveBars:
         self._bars.stop()
 
 
-def _shown(one: Progress) -> Shown:
-    return Shown(one.job_id, one.site, one.status, one.result_count + one.error_count, one.total_urls)
+def _shown(one: Progress, told: str) -> Shown:
+    return Shown(one.job_id, one.site, one.status, one.result_count + one.error_count, one.total_urls, told)
 
 
 def circuit_states(settings: Settings, redis_url: str) -> Mapping[str, CircuitStatus]:
@@ -133,7 +151,12 @@ def _run(settings: Settings, begin: Callable[[Orchestrator], object], *, as_json
             begin(services)
             if not joined and (idle := idle_processes(settings, _sites(services))):
                 say(idle)
-            with LiveBars(services.settings, log) as bars:
+            outlooks = Outlooks()
+
+            def told(job_id: str) -> str:
+                return services.database.run_read(partial(outlooks.told, job_id=job_id))
+
+            with LiveBars(services.settings, log, told) as bars:
                 services.wait_for_scraping_completion(
                     services.jobs,
                     LONGEST_CRAWL_SECONDS,

@@ -20,11 +20,13 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.table import Column
 from sqlalchemy import Connection
 
 from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, out, plain_table, print_json, tell
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.jobs import SiteReport, known_job
+from sale_sofia.crawl.frontier.outlook import read_outlook
 from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.flats.settings import MERGED_TOLD
 from sale_sofia.history.jobs import JobState
@@ -78,11 +80,11 @@ def moment(seconds: float | None) -> str:
     return "never" if seconds is None else f"{datetime.fromtimestamp(seconds, SOFIA):%Y-%m-%d %H:%M}"
 
 
-def make_bars(console: Console, *more: ProgressColumn) -> Progress:
+def make_bars(console: Console, *more: ProgressColumn, width: int | None = 40) -> Progress:
     """Bars that are drawn on a terminal and nowhere else, and leave nothing behind."""
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(width),
         MofNCompleteColumn(),
         *more,
         TimeElapsedColumn(),
@@ -92,10 +94,15 @@ def make_bars(console: Console, *more: ProgressColumn) -> Progress:
     )
 
 
+TOLD: Final = TextColumn("{task.fields[told]}", table_column=Column(ratio=1))
+"""What a crawl has found beside its bar, broken into lines where there is no room."""
+NARROW_BAR: Final = 12
+
+
 @asynccontextmanager
 async def crawl_progress(database: Database, job_ids: Sequence[str], console: Console) -> AsyncIterator[None]:
     """A bar per portal on a terminal, lines elsewhere. It only reads; a crawl never waits for it."""
-    with make_bars(console) as bars:
+    with make_bars(console, TOLD, width=NARROW_BAR) as bars:
         showing = asyncio.create_task(
             _say_lines(console, database, job_ids) if bars.disable else _refresh(bars, database, job_ids)
         )
@@ -115,6 +122,12 @@ class Shown(NamedTuple):
     """Pages that came to an end, well or not."""
     total: int
     """Pages known by now."""
+    told: str = ""
+    """What it has found, and how long it still takes."""
+
+    def __str__(self) -> str:
+        pages = f"{self.site} {self.state}, {self.ended} of {self.total} pages"
+        return f"{pages}: {self.told}" if self.told else pages
 
 
 class ProgressLines:
@@ -134,32 +147,53 @@ class ProgressLines:
             self._due = self._clock() + PROGRESS_LINE_SECONDS
         told = [one for one in found if one in changed or (due and not JobState(one.state).finished)]
         if told:
-            parts = (f"{one.site} {one.state}, {one.ended} of {one.total} pages" for one in told)
-            self._console.print("; ".join(parts), highlight=False, soft_wrap=True)
+            for line in map(str, told) if any(one.told for one in told) else ["; ".join(map(str, told))]:
+                self._console.print(line, highlight=False, soft_wrap=True)
+
+
+class Outlooks:
+    """What jobs have found and how long they still take; read every ten seconds, as it looks at all rows."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._told: dict[str, tuple[float, str]] = {}
+
+    def told(self, connection: Connection, job_id: str) -> str:
+        """In one line; empty before the first advert and after the end."""
+        job = known_job(connection, job_id)
+        due, told = self._told.get(job_id, (self._clock(), ""))
+        if self._clock() >= due or job.state.finished:
+            outlook = read_outlook(connection, job)
+            told = outlook.told if outlook else ""
+            self._told[job_id] = (self._clock() + PROGRESS_LINE_SECONDS, told)
+        return told
 
 
 async def _say_lines(console: Console, database: Database, job_ids: Sequence[str]) -> None:
-    lines = ProgressLines(console)
+    lines, outlooks = ProgressLines(console), Outlooks()
     while True:
         await asyncio.sleep(PROGRESS_LINE_SECONDS)
         with suppress(DatabaseError):  # the crawl meets it itself, and says what is wrong
-            lines.show([await database.run_read_async(partial(_shown, job_id=job_id)) for job_id in job_ids])
+            shown = [partial(_shown, job_id=job_id, outlooks=outlooks) for job_id in job_ids]
+            lines.show([await database.run_read_async(one) for one in shown])
 
 
 async def _refresh(bars: Progress, database: Database, job_ids: Sequence[str]) -> None:
     tasks: dict[str, TaskID] = {}
+    outlooks = Outlooks()
     while True:
         for job_id in job_ids:
-            one = await database.run_read_async(partial(_shown, job_id=job_id))
+            one = await database.run_read_async(partial(_shown, job_id=job_id, outlooks=outlooks))
             if job_id not in tasks:
-                tasks[job_id] = bars.add_task(one.site)
-            bars.update(tasks[job_id], completed=one.ended, total=one.total)
+                tasks[job_id] = bars.add_task(one.site, told="")
+            bars.update(tasks[job_id], completed=one.ended, total=one.total, told=one.told)
         await asyncio.sleep(PROGRESS_SECONDS)
 
 
-def _shown(connection: Connection, job_id: str) -> Shown:
+def _shown(connection: Connection, job_id: str, outlooks: Outlooks) -> Shown:
     job, counts = known_job(connection, job_id), frontier.count_rows(connection, job_id)
-    return Shown(job_id, job.site, job.state, counts.done + counts.failed, counts.total)
+    told = outlooks.told(connection, job_id)
+    return Shown(job_id, job.site, job.state, counts.done + counts.failed, counts.total, told)
 
 
 def held_back(adverts: int) -> str:

@@ -283,7 +283,7 @@ def probe(
     starts = tuple(check_start_url(scrapers[0], url) for url in start_url or ())
     if keep_dir:
         make_folder(keep_dir)
-    probes = _probe_sites(names, starts)
+    probes = look_at(names, starts)
     if keep_dir:
         keep(keep_dir, probes)
     if as_json:
@@ -294,8 +294,8 @@ def probe(
         raise typer.Exit(NOT_ALL_RIGHT)
 
 
-def _probe_sites(names: Sequence[str], starts: tuple[str, ...]) -> list[Probe]:
-    """On a terminal with a bar for each portal: what it is being asked for."""
+def look_at(names: Sequence[str], starts: tuple[str, ...]) -> list[Probe]:
+    """The portals as they are found; on a terminal with a bar for each: what it is being asked for."""
     try:
         with make_bars(log, TextColumn("{task.fields[asking]}")) as bars:
             tasks = {name: bars.add_task(name, total=REQUESTS, asking="") for name in names}

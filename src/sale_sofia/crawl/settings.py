@@ -46,6 +46,21 @@ FAIR_TURN: Final = 10
 """Of so many claims of a process the first goes by age and not by rank: so no row waits for ever."""
 RANKED_AT_ONCE: Final = 500
 """Rows that are ranked by one statement when what is looked for changes."""
+FOLLOW_SECONDS: Final = 45.0
+"""So often what a crawl has brought is read, matched and scored while it goes on: it is there in a minute."""
+ESTIMATE_LEAST_ADVERTS: Final = 200
+"""So many stored adverts tell what share of a portal may fit; fewer are a first page, not a portal."""
+ASSUMED_KINDS: Final[Mapping[tuple[str, int | None], float]] = {
+    ("apartment", 1): 0.08,
+    ("apartment", 2): 0.34,
+    ("apartment", 3): 0.40,
+    ("apartment", 4): 0.10,
+    ("apartment", 5): 0.05,
+    ("maisonette", None): 0.03,
+}
+"""Before anything is stored: the shares of homes for sale by rooms, roughly."""
+ASSUMED_PLACE_SHARE: Final = 0.01
+"""The same of a neighbourhood that somebody names: twice its part of all, as most people name large ones."""
 REMEMBERED_PROFILES: Final = 8
 """Sets of profiles that are kept read: one, and those of before."""
 CLAIM_AGAIN_SECONDS: Final = 0.1

@@ -1,6 +1,7 @@
 """The tables of a crawl: its jobs, the rows of its frontier, the turns of the schedule."""
 
 from enum import StrEnum
+from typing import Final
 
 from sqlalchemy import (
     JSON,
@@ -24,9 +25,15 @@ class Code(StrEnum):
 
     UNCHANGED = "unchanged"
     """Its card says nothing new: the advert was not opened."""
+    UNWANTED = "unwanted"
+    """Its card cannot be what the crawl is for: the advert was not opened."""
     USELESS_PART = "useless_part"
     """Of a search cut by a filter that changes nothing."""
     WORKER_DIED = "worker_died"
+
+
+LEFT_ALONE: Final = (Code.UNCHANGED, Code.UNWANTED)
+"""Of adverts that were seen and did not have to be opened."""
 
 
 def spoken(code: str | None, reason: str | None) -> str:
@@ -61,6 +68,8 @@ jobs = Table(
     Column("chunks", Integer, nullable=False, server_default=text("0")),
     # What was looked for when its rows were ranked.
     Column("ranked_by", String(64)),
+    # What it is for, by name and as it was then; without it, for everything.
+    Column("looks_for", JSON(none_as_null=True)),
     Index(None, "site", "created_at"),
 )
 

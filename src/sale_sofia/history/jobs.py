@@ -82,6 +82,8 @@ class Job:
     """Batches of its pages that have come to their end."""
     ranked_by: str | None = None
     """What was looked for when its rows were ranked, as a digest."""
+    looks_for: Mapping[str, Any] | None = None
+    """The names of profiles and saved searches it is for, and what they asked then; None: everything."""
 
     @property
     def worked_seconds(self) -> float:
@@ -108,7 +110,7 @@ _ADD_COUNTS = (
 )
 
 
-def create_job(
+def create_job(  # noqa: PLR0913 - each is a choice of its own
     connection: Connection,
     *,
     job_id: str,
@@ -116,6 +118,7 @@ def create_job(
     start_urls: Sequence[str],
     listing_limit: int | None,
     now: float,
+    looks_for: Mapping[str, Any] | None = None,
 ) -> Job:
     """The job of this id: made now, or, if it was made before, as it is."""
     if existing := get_job(connection, job_id):
@@ -128,6 +131,7 @@ def create_job(
             start_urls=list(start_urls),
             listing_limit=listing_limit,
             created_at=now,
+            looks_for=looks_for,
         )
     )
     return _read(connection, _BY_ID, {"of_id": job_id})[0]

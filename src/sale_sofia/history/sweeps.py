@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
+from itertools import islice
 from statistics import median
 from typing import Any
 
@@ -80,12 +81,23 @@ class Sweep:
         return f"{seen}, {spaced(self.opened)} opened, {spaced(self.stored)} with price and area"
 
 
-def begin_sweep(
-    connection: Connection, *, job_id: str, site: str, searches: Sequence[str], everything: bool, now: float
+def begin_sweep(  # noqa: PLR0913 - each is a choice of its own
+    connection: Connection,
+    *,
+    job_id: str,
+    site: str,
+    searches: Sequence[str],
+    everything: bool,
+    now: float,
+    looks_for: Mapping[str, Any] | None = None,
 ) -> None:
-    """A job begins to go through these searches; their order says nothing."""
+    """A job begins to go through these searches; their order says nothing.
+
+    Of what it looks for only, it is a scope of its own: what it does not show, the whole may have.
+    """
     start_urls = sorted(set(searches))
-    digest = hashlib.sha256(json.dumps(start_urls).encode()).hexdigest()
+    scope_key = start_urls if looks_for is None else [start_urls, looks_for["wishes"]]
+    digest = hashlib.sha256(json.dumps(scope_key, sort_keys=True).encode()).hexdigest()
     scope = insert_into(connection, scopes).values(site=site, digest=digest, start_urls=start_urls)
     connection.execute(scope.on_conflict_do_nothing())
     own = select(scopes.c.id).where(scopes.c.site == site, scopes.c.digest == digest)
@@ -360,16 +372,26 @@ def _missing(scope: Scope, *columns: ColumnElement[object]) -> Select[*tuple[obj
     )
 
 
-def to_look_at(connection: Connection, scope: Scope, rule: DelistingTable, *, now: float) -> list[str]:
+def to_look_at(
+    connection: Connection,
+    scope: Scope,
+    rule: DelistingTable,
+    *,
+    now: float,
+    may_be: Callable[[Mapping[Any, Any]], bool] | None = None,
+) -> list[str]:
     """The addresses of missing adverts whose own page must be asked; the longest missing first.
 
     Where absence means something, those that this sweep would make gone; elsewhere, those due for a visit.
+    With `may_be` only those of which it says so.
     """
     if not rule.look:
         return []
     last = cards.c.misses + 1 >= rule.sweeps if rule.absence else listings.c.revisit_at <= now
-    longest_first = _missing(scope, listings.c.url).where(last).order_by(cards.c.seen_at)
-    return list(connection.execute(longest_first.limit(LOOKS_AT_ONCE)).scalars())
+    columns = [listings.c.url] if may_be is None else listings.c
+    longest_first = _missing(scope, *columns).where(last).order_by(cards.c.seen_at)
+    found = connection.execute(longest_first if may_be else longest_first.limit(LOOKS_AT_ONCE)).mappings()
+    return list(islice((row["url"] for row in found if may_be is None or may_be(row)), LOOKS_AT_ONCE))
 
 
 def count_misses(connection: Connection, scope: Scope, *, at: float) -> None:

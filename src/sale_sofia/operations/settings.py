@@ -139,6 +139,11 @@ DASHBOARD_ENVIRONMENT: Final[Mapping[str, str]] = {
 needs (64 MB for each thread, 1 GB for the first table); under a limit on it none is left for the flats."""
 DEMO_REQUESTS_PER_MINUTE: Final = 3000.0
 """The simulated portals ask for no patience; slow enough to pull the plug."""
+LEAST_BUDGET_EUR: Final = 1_000
+"""Less than this is thousands, or leva by the square metre; nobody sells a flat for it."""
+MOST_BUDGET_EUR: Final = 100_000_000
+LONGEST_METRO_MINUTES: Final = 120
+"""As much as a profile takes."""
 DEMO_DAYS: Final = 14
 """Days of the demo's world that have passed when it is first shown: enough for prices to move."""
 DEMO_SEED: Final = 20

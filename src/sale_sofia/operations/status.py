@@ -7,6 +7,7 @@ from sqlalchemy import Connection, func, select
 
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.jobs import known_job
+from sale_sofia.crawl.frontier.outlook import Outlook, read_outlook
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.tables import listings
 
@@ -26,6 +27,8 @@ class SiteStatus:
     job_state: str | None
     pending: int
     failed: int
+    outlook: Outlook | None = None
+    """Of a job that goes on: what it has found, and how long it still takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +55,12 @@ def site_statuses(connection: Connection, sites: Sequence[str]) -> list[SiteStat
         adverts, last_seen_at = connection.execute(stored).one()
         newest = select(jobs.c.id).where(jobs.c.site == site).order_by(jobs.c.created_at.desc()).limit(1)
         job_id = connection.execute(newest).scalar()
-        state = known_job(connection, job_id).state.value if job_id else None
+        job = known_job(connection, job_id) if job_id else None
+        state = job.state.value if job else None
         counts = frontier.count_rows(connection, job_id) if job_id else frontier.Counts()
-        status = SiteStatus(site, adverts, last_seen_at, job_id, state, counts.open, counts.failed)
-        statuses.append(status)
+        outlook = read_outlook(connection, job) if job else None
+        told = (site, adverts, last_seen_at, job_id, state, counts.open, counts.failed, outlook)
+        statuses.append(SiteStatus(*told))
     return statuses
 
 

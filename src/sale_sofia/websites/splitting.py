@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from urllib.parse import parse_qsl, urljoin, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, urljoin, urlsplit, urlunsplit
 
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.listings.settings import SPLIT_FILL, SPLIT_GROUPS
@@ -64,8 +64,26 @@ def split_search(url: str, ways: Sequence[SplitTable], hints: Hints, page_mark: 
     return Parts()
 
 
-def _by_path(url: str, table: PathSplit) -> Iterator[str]:
-    """By neighbourhood, then by type; a search that names both cannot be cut further."""
+@dataclass(frozen=True, slots=True)
+class PathSearch:
+    """A search whose path names its city, and perhaps a neighbourhood and types."""
+
+    parts: SplitResult
+    base: str
+    """The path up to the city."""
+    places: Sequence[str]
+    kinds: Sequence[str]
+    """The types that it names, in its path and its query; none where it is of all."""
+    query: Sequence[tuple[str, str]]
+
+    @property
+    def place(self) -> str:
+        """The neighbourhood that it names, as it stands in the path."""
+        return f"/{self.places[0]}" if self.places else ""
+
+
+def read_path(url: str, table: PathSplit) -> PathSearch | None:
+    """What the path of a search names; None for one that is not of the table's city."""
     parts = urlsplit(url)._replace(fragment="")
     root, _, rest = parts.path.partition(f"/{table.city}")
     if (
@@ -73,30 +91,32 @@ def _by_path(url: str, table: PathSplit) -> Iterator[str]:
         or root.count("/") != table.root.count("/") + 1
         or rest[:1] not in {"", "/"}
     ):
-        return
+        return None
     words = list(filter(None, rest.split("/")))
-    kinds = [word for word in words if word in table.types]
-    places = [word for word in words if word not in table.types]
-    base = f"{root}/{table.city}"
-    if table.neighbourhoods and not places:
-        tail = f"/{kinds[0]}" if kinds else ""
-        for one in neighbourhoods():
-            yield urlunsplit(parts._replace(path=f"{base}/{one.slug}{tail}"))
-        return
     query = parse_qsl(parts.query, keep_blank_values=True)
-    place = f"/{places[0]}" if places else ""
-    for kind in _types(kinds, query, table):
-        kept = [(key, value) for key, value in query if key != table.added_types]
-        yield asking(parts._replace(path=f"{base}{place}/{kind}"), kept)
-
-
-def _types(kinds: Sequence[str], query: Sequence[tuple[str, str]], table: PathSplit) -> Sequence[str]:
-    """The types of which the search is: all where it names none; one alone is no smaller search."""
     added = dict(query).get(table.added_types or "", "")
     numbers = [int(one) for one in added.split("~") if one.isdecimal()]
     more = [table.types[number - 1] for number in numbers if 0 < number <= len(table.types)]
-    named = list(dict.fromkeys([*kinds, *more]))
-    return table.types if not named else named if len(named) >= _SMALLEST else ()
+    kinds = [word for word in words if word in table.types]
+    places = [word for word in words if word not in table.types]
+    kept = [(key, value) for key, value in query if key != table.added_types]
+    base = f"{root}/{table.city}"
+    return PathSearch(parts, base, places, list(dict.fromkeys([*kinds, *more])), kept)
+
+
+def _by_path(url: str, table: PathSplit) -> Iterator[str]:
+    """By neighbourhood, then by type; a search that names both, or one type alone, is not cut further."""
+    search = read_path(url, table)
+    if search is None:
+        return
+    if table.neighbourhoods and not search.places:
+        tail = search.parts.path.removeprefix(search.base).rstrip("/")
+        for one in neighbourhoods():
+            yield urlunsplit(search.parts._replace(path=f"{search.base}/{one.slug}{tail}"))
+        return
+    kinds = search.kinds or table.types
+    for kind in kinds if len(kinds) >= _SMALLEST else ():
+        yield asking(search.parts._replace(path=f"{search.base}{search.place}/{kind}"), search.query)
 
 
 def _by_ids(url: str, table: IdSplit, hints: Hints) -> Iterator[str]:

@@ -98,3 +98,4 @@ def test_workers_get_a_round_every_minute(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert entry["schedule"] == 60.0
     assert f'name="{entry["task"]}"' in inspect.getsource(tasks)
     assert entry["options"] == {"expires": 60.0}
+    assert configuration()["beat_schedule"]["follow"]["schedule"] < 60.0  # before them: what they tell of

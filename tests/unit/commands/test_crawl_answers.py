@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sale_sofia.cli.main import app
+from sale_sofia.crawl.frontier.wanted import UnknownWish
 
 
 @pytest.fixture(autouse=True)
@@ -31,3 +32,19 @@ def test_an_estimate_is_json_too_and_a_portal_named_twice_is_one(capsys: pytest.
 
 def test_nothing_to_resume_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(capsys, "resume") == {"jobs": [], "stopped": False}
+
+
+def test_a_crawl_for_nobody_we_know_is_refused_before_anything_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentence = "^no profile and no saved search is called 'us'; profiles: default; saved searches: -$"
+    with pytest.raises(UnknownWish, match=sentence):
+        app(["crawl", "imot.bg", "--for", "us"])
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles" / "us.yaml").write_text("{budget_eur: 9, property_types: [house]}", "utf-8")
+    with pytest.raises(SystemExit) as end:
+        app(["crawl", "imot.bg", "imoti.com", "--for", "us"])
+    assert end.value.code == 2
+    told = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert "no search of imot.bg, imoti.com can hold what us looks for" in told
+    assert answer(capsys, "jobs") == {"jobs": []}

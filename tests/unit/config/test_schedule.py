@@ -24,10 +24,12 @@ def moment(day: int, hour: int, minute: int = 0) -> float:
 
 
 def test_a_schedule_is_read(tmp_path: Path) -> None:
-    text = 'crawls:\n- {name: nightly, at: "03:30", sites: [imot.bg]}\n- {name: often, every_hours: 4}\n'
+    often_text = "- {name: often, every_hours: 4, for: me}"
+    text = f'crawls:\n- {{name: nightly, at: "03:30", sites: [imot.bg]}}\n{often_text}\n'
     nightly, often = load_schedule(write(tmp_path, text)).crawls
     assert (nightly.name, nightly.at, nightly.sites) == ("nightly", "03:30", ("imot.bg",))
     assert (often.every_hours, often.sites) == (4, available_sites())
+    assert (nightly.looks_for, often.looks_for) == ((), ("me",))
 
 
 def test_no_file_is_no_schedule(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,23 @@ def test_a_portal_being_crawled_is_left_out(settings: Settings, database: Databa
     with site_lock(database, settings.data_dir / "locks", "imot.bg"):
         (jobs,) = jobs_of_turns(settings, database, at("11-15T03:30"))
     assert list(jobs) == ["bazar.bg"]
+
+
+def test_a_turn_for_a_profile_makes_jobs_for_it(
+    settings: Settings, database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawl = '{name: mine, at: "03:30", sites: [imot.bg, imoti.com], for: me}'
+    scheduled(settings, crawl)
+    assert jobs_of_turns(settings, database, at("11-15T03:30")) == []
+    assert "scheduled crawl mine left out: no profile and no saved search is called 'me'" in caplog.text
+    (settings.data_dir / "profiles").mkdir()
+    profile = "budget_eur: 200000\nproperty_types: [maisonette]\n"
+    (settings.data_dir / "profiles" / "me.yaml").write_text(profile, "utf-8")
+    (jobs,) = jobs_of_turns(settings, database, at("11-16T03:30"))
+    made = [
+        database.run_read(partial(get_job, job_id=jobs[site]["job_id"])) for site in ("imot.bg", "imoti.com")
+    ]
+    assert [job and job.looks_for and job.looks_for["names"] for job in made] == [["me"], ["me"]]
+    # Where no search can hold it, nothing begins.
+    (settings.data_dir / "profiles" / "me.yaml").write_text(profile.replace("maisonette", "house"), "utf-8")
+    assert jobs_of_turns(settings, database, at("11-17T03:30")) == []

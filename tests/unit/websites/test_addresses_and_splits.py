@@ -5,10 +5,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from sale_sofia.listings.places import neighbourhoods
+from sale_sofia.listings.places import Neighbourhood, neighbourhoods
+from sale_sofia.listings.vocabulary import meaning
 from sale_sofia.websites.addresses import absolute, following, is_of
-from sale_sofia.websites.registry import get_scraper
-from sale_sofia.websites.site_file import PagingTable
+from sale_sofia.websites.narrowing import Filter, Kind, narrow_search
+from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
+from sale_sofia.websites.site_file import PagingTable, load_start_urls
 from sale_sofia.websites.splitting import Hints, Parts
 from tables import each_row
 
@@ -212,3 +214,77 @@ def price_range(url: str) -> tuple[int, int | None]:
 @each_row("site", ["alo.bg", "homes.bg", "imoti.net", "bazar.bg"])
 def test_portals_without_a_cap_are_not_cut(site: str) -> None:
     assert get_scraper(site).parts(f"https://{site}/obiavi/x", Hints()).urls == ()
+
+
+# Searches cut down to what is looked for.
+
+
+def large_flats(places: tuple[str, ...] = ()) -> Filter:
+    """Flats of three rooms and more, in these neighbourhoods or anywhere, up to 179 999.50 €."""
+
+    def may_hold(kind: Kind, place: Neighbourhood | None) -> bool:
+        here = place is None or not places or place.name in places
+        return here and kind[0] in {None, "apartment"} and (kind[1] is None or kind[1] > 2)
+
+    return Filter(may_hold, most=179_999.5)
+
+
+IMOT = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
+COM = "https://www.imoti.com/prodazhbi/grad-sofiya"
+NET = "https://www.imoti.net/bg/obiavi/r/prodava/sofia"
+OLX = "https://www.olx.bg/api/v1/offers/?offset=0&limit=40&category_id=524&region_id=306&city_id=8771"
+TWO = ("Лозенец", "Борово")
+
+
+@each_row(
+    ("site", "places", "url", "expected"),
+    [
+        ("imot.bg", (), None, [f"{IMOT}/tristaen?type_home=4~5~"]),
+        ("imot.bg", TWO, None, [f"{IMOT}/{one}/tristaen?type_home=4~5~" for one in ("borovo", "lozenets")]),
+        # Of a word that means several things nobody knows.
+        ("imot.bg", TWO, f"{IMOT}/lozenets", [f"{IMOT}/lozenets/tristaen?type_home=4~5~17~"]),
+        ("imot.bg", TWO, f"{IMOT}/lozenets/tristaen", [f"{IMOT}/lozenets/tristaen"]),
+        ("imot.bg", TWO, f"{IMOT}/mladost-1/tristaen", []),
+        ("imot.bg", (), f"{IMOT}/dvustaen", []),
+        ("imoti.com", (), None, [f"{COM}/{one}" for one in ("tristaini", "chetiristaini", "mnogostaini")]),
+        ("imoti.com", TWO, f"{COM}/tristaini", [f"{COM}/tristaini?sraion=4~32~"]),
+        ("imoti.com", TWO, f"{COM}/tristaini?sraion=6~", [f"{COM}/tristaini?sraion=6~"]),
+        ("imoti.net", TWO, None, [f"{NET}/{one}" for one in ("tristaen", "chetiristaen", "mnogostaen")]),
+        ("olx.bg", TWO, None, [f"{OLX}&filter_float_price:to=180000"]),
+        ("olx.bg", TWO, f"{OLX}&filter_float_price:to=90000", [f"{OLX}&filter_float_price:to=90000"]),
+        ("bazar.bg", TWO, None, list(load_start_urls()["bazar.bg"])),
+        ("homes.bg", TWO, None, list(load_start_urls()["homes.bg"])),
+    ],
+)
+def test_a_search_is_cut_down_to_what_is_looked_for(
+    site: str, places: tuple[str, ...], url: str | None, expected: list[str]
+) -> None:
+    ways = get_scraper(site).config.split
+    starts = [url] if url else load_start_urls()[site]
+    found = [one for start in starts for one in narrow_search(start, ways, large_flats(places))]
+    assert found == expected
+
+
+def test_nothing_is_cut_where_everything_is_looked_for() -> None:
+    for site in AVAILABLE_SITES:
+        for url in load_start_urls()[site]:
+            everything = Filter(lambda _kind, _place: True)
+            ways = get_scraper(site).config.split
+            found = narrow_search(url, ways, everything)
+            assert found == (url,)
+
+
+def test_the_words_for_homes_in_searches_have_a_meaning() -> None:
+    """Else a crawl for flats of two rooms would read all others too."""
+    words = {
+        word
+        for site in AVAILABLE_SITES
+        for way in get_scraper(site).config.split
+        if way.path
+        for word in way.path.types
+    }
+    unknown = {word for word in words if meaning("type_slugs", word) is None}
+    assert unknown == {"garazh-parkomyasto", "garazhi"}  # garages and parking places in one
+    assert {meaning("type_slugs", word)[0] for word in words if "stae" in word or "stai" in word} == {
+        "apartment"
+    }

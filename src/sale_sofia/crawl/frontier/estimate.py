@@ -1,32 +1,67 @@
-"""How long a sweep takes at the current rates, before anything is sent."""
+"""How long a crawl takes at the current rates, before anything is sent: to what fits, and to its end."""
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, null, select
 
 from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.ranking import TOLD, current_wishes
+from sale_sofia.crawl.frontier.wanted import Wanted
+from sale_sofia.crawl.settings import (
+    ASSUMED_KINDS,
+    ASSUMED_PLACE_SHARE,
+    ESTIMATE_LEAST_ADVERTS,
+    FAIR_TURN,
+    FOLLOW_SECONDS,
+)
 from sale_sofia.crawl.tables import jobs
-from sale_sofia.history.tables import sweeps
+from sale_sofia.history.tables import listings, sweeps
+from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.settings.model import Settings
-from sale_sofia.websites.site_file import SiteConfig
+from sale_sofia.settings.words import Said
+from sale_sofia.websites.narrowing import filtered_facts
+from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import SiteConfig, known_starts
 
 _SECONDS_PER_MINUTE = _MINUTES_PER_HOUR = 60
+_FIRST_REQUESTS = 2
+"""robots.txt and the first page of results."""
+_LONG_MINUTES = 100
+"""From so many on hours are told."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Requests and hours of one sweep, and what the figure rests on."""
+    """Requests and time of one sweep, and what the figures rest on."""
 
     site: str
     requests: int
+    """Of the whole portal."""
     requests_per_minute: float
     basis: str
+    fitting: int | None = None
+    """How many adverts may be what is looked for; None where nothing is."""
+    fitting_requests: int | None = None
+    """Until the last of them is opened."""
+    fitting_basis: Said | None = None
 
     @property
     def hours(self) -> float:
         """At the politeness bound: the network is never what is waited for."""
         return self.requests / self.requests_per_minute / _MINUTES_PER_HOUR
+
+    @property
+    def first_minutes(self) -> float:
+        """Until the first adverts are seen, and ready for searches and alerts."""
+        return _FIRST_REQUESTS / self.requests_per_minute + FOLLOW_SECONDS / _SECONDS_PER_MINUTE
+
+    @property
+    def fitting_minutes(self) -> float | None:
+        """Until all that may fit is opened."""
+        return None if self.fitting_requests is None else self.fitting_requests / self.requests_per_minute
 
 
 def rate_per_minute(settings: Settings, config: SiteConfig) -> float:
@@ -35,21 +70,131 @@ def rate_per_minute(settings: Settings, config: SiteConfig) -> float:
 
 
 def estimate(
-    connection: Connection, settings: Settings, config: SiteConfig, limit: int | None = None
+    connection: Connection,
+    settings: Settings,
+    config: SiteConfig,
+    limit: int | None = None,
+    wanted: Wanted | None = None,
 ) -> Estimate:
-    """From the last complete sweep when there is one, else from the portal's known size."""
+    """From the last complete sweep when there is one, else from the portal's known size.
+
+    How much of it may fit, is told by what is stored. `wanted` is what the crawl is for; without it, what the
+    buyer's profiles and saved searches look for comes first in a crawl of everything.
+    """
     complete = (
-        select(jobs.c.id)
+        select(jobs.c.id, sweeps.c.adverts)
         .join(sweeps, sweeps.c.job_id == jobs.c.id)
-        .where(jobs.c.site == config.site, sweeps.c.complete.is_(True))
+        .where(jobs.c.site == config.site, sweeps.c.complete.is_(True), jobs.c.looks_for.is_(null()))
         .order_by(jobs.c.created_at.desc())
         .limit(1)
     )
-    job_id = connection.execute(complete).scalar()
-    requests = frontier.count_rows(connection, job_id).total if job_id else 0
+    last = connection.execute(complete).first()
+    requests = frontier.count_rows(connection, last.id).total if last else 0
     basis = "the last complete crawl" if requests else "the portal's known size"
+    adverts = (last.adverts if last else None) or config.inventory.adverts
     if not requests:
-        requests = config.inventory.adverts + math.ceil(config.inventory.adverts / config.inventory.per_page)
+        requests = adverts + math.ceil(adverts / config.inventory.per_page)
     if limit is not None:
         requests = min(requests, limit + math.ceil(limit / config.inventory.per_page))
-    return Estimate(config.site, requests, rate_per_minute(settings, config), basis)
+    found = Estimate(config.site, requests, rate_per_minute(settings, config), basis)
+    looked_for = wanted or Wanted((), current_wishes(connection))
+    if not looked_for.wishes:
+        return found
+    share = _shares(connection, config, looked_for)
+    fitting = round(adverts * share.fitting)
+    to_open = max(0, fitting - share.opened)
+    if wanted is None:  # of a crawl of everything one turn in so many goes to what waits longest
+        asked = math.ceil(adverts / config.inventory.per_page) + math.ceil(
+            to_open * FAIR_TURN / (FAIR_TURN - 1)
+        )
+    else:
+        starts = known_starts(config.site)
+        searches = sum(len(wanted.narrow(get_scraper(config.site), url)) for url in starts)
+        asked = searches + math.ceil(adverts * share.shown / config.inventory.per_page) + to_open
+    return Estimate(
+        found.site,
+        found.requests,
+        found.requests_per_minute,
+        found.basis,
+        fitting if limit is None else min(fitting, limit),
+        min(asked, found.requests),
+        share.basis,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """Of a portal's adverts."""
+
+    fitting: float
+    """What may be looked for."""
+    shown: float
+    """What the searches show that are begun."""
+    opened: int
+    """How many that may be looked for need not be opened any more."""
+    basis: Said
+
+
+def _shares(connection: Connection, config: SiteConfig, wanted: Wanted) -> _Shares:
+    facts = filtered_facts(config.split) if wanted.names else frozenset[str]()
+    own = _stored(connection, config.site)
+    rows = own if len(own) >= ESTIMATE_LEAST_ADVERTS else _stored(connection, None)
+    if len(rows) < ESTIMATE_LEAST_ADVERTS:
+        return _Shares(
+            _assumed(wanted, frozenset(TOLD)), _assumed(wanted, facts), 0, Said("estimate.assumed")
+        )
+    opened = sum(row["opened_at"] is not None and wanted.may_be(row) for row in own)
+    known = [{name: row[name] if name in facts else None for name in TOLD} for row in rows]
+    code = "estimate.stored" if rows is own else "estimate.stored_elsewhere"
+    return _Shares(
+        _share(wanted, rows), _share(wanted, known), opened, Said(code, site=config.site, adverts=len(rows))
+    )
+
+
+def _stored(connection: Connection, site: str | None) -> Sequence[Mapping[Any, Any]]:
+    """What is known of the adverts that are offered, on one portal or on all."""
+    columns = (listings.c[name] for name in (*TOLD, "opened_at"))
+    offered = select(*columns).where(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
+    chosen = offered if site is None else offered.where(listings.c.site == site)
+    return connection.execute(chosen).mappings().all()
+
+
+def _share(wanted: Wanted, rows: Sequence[Mapping[Any, Any]]) -> float:
+    return sum(map(wanted.may_be, rows)) / len(rows)
+
+
+def _assumed(wanted: Wanted, facts: frozenset[str]) -> float:
+    """By kind and place alone, as far as `facts` names them; nobody knows the prices yet."""
+    kinds = [kind for kind in ASSUMED_KINDS if wanted.may_hold(kind, None)]
+    of_kinds = sum(ASSUMED_KINDS[kind] for kind in kinds) if "rooms" in facts else 1.0
+    everywhere = neighbourhoods()
+    places = [place for place in everywhere if any(wanted.may_hold(kind, place) for kind in kinds)]
+    if "neighbourhood" not in facts or len(places) == len(everywhere):
+        return of_kinds
+    return of_kinds * min(1.0, len(places) * ASSUMED_PLACE_SHARE)
+
+
+# In words: what a person asks before a crawl.
+
+
+def sentences(found: Sequence[Estimate], *, at_once: bool = True) -> Iterator[Said]:
+    """When the first answers come, when all that may fit is there, when everything is; and by what."""
+    together = max if at_once else sum
+    whole = duration(together(one.hours for one in found) * _MINUTES_PER_HOUR)
+    first = duration(min(one.first_minutes for one in found))
+    counted = [one.fitting for one in found if one.fitting is not None]
+    fitting = [one.fitting_minutes for one in found if one.fitting_minutes is not None]
+    if not fitting:
+        yield Said("estimate.whole", first=first, whole=whole)
+        return
+    yield Said(
+        "estimate.fitting", first=first, fitting=sum(counted), after=duration(together(fitting)), whole=whole
+    )
+    yield from dict.fromkeys(one.fitting_basis for one in found if one.fitting_basis)
+
+
+def duration(minutes: float) -> Said:
+    """So long, as people say it."""
+    if minutes >= _LONG_MINUTES:
+        return Said("duration.hours", hours=round(minutes / _MINUTES_PER_HOUR, 1))
+    return Said("duration.minutes", minutes=math.ceil(minutes))

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, func, select
 
 from sale_sofia.crawl.frontier import frontier
-from sale_sofia.crawl.frontier.searches import begin_searches
+from sale_sofia.crawl.frontier.searches import begin_narrowed
 from sale_sofia.crawl.frontier.sweeping import finish_sweep, verdict_on_adverts
+from sale_sofia.crawl.frontier.wanted import Wanted
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.tables import spoken
 from sale_sofia.crawl.urls import check_start_url, target
@@ -82,12 +83,15 @@ def begin_job(  # noqa: PLR0913 - each is a choice of its own
     now: float,
     everything: bool = False,
     job_id: str | None = None,
+    wanted: Wanted | None = None,
 ) -> str:
     """The job and its first rows in the caller's transaction: the id is known before anything runs.
 
     With `everything` adverts are opened also where their cards say nothing new. Without `job_id` it gets an
-    id of our own.
+    id of our own. With `wanted` it begins only searches that can hold that, and opens only adverts that may
+    be it.
     """
+    looks_for = None if wanted is None else wanted.stored()
     targets = [target(site, check_start_url(site, url)) for url in start_urls]
     job_id = job_id or new_job_id(site.name)
     create_job(
@@ -97,12 +101,20 @@ def begin_job(  # noqa: PLR0913 - each is a choice of its own
         start_urls=list(start_urls),
         listing_limit=limit,
         now=after_all_others(connection, site.name, now),
+        looks_for=looks_for,
     )
     frontier.add_targets(connection, job_id, [one for one in targets if one.kind != "search"])
     if searches := [one for one in targets if one.kind == "search"]:
-        begin_searches(connection, job_id, list(dict.fromkeys(searches)))
-        keys = [one.key for one in searches]
-        begin_sweep(connection, job_id=job_id, site=site.name, searches=keys, everything=everything, now=now)
+        begin_narrowed(connection, job_id, site, list(dict.fromkeys(searches)))
+        begin_sweep(
+            connection,
+            job_id=job_id,
+            site=site.name,
+            searches=[one.key for one in searches],
+            everything=everything,
+            now=now,
+            looks_for=looks_for,
+        )
     return job_id
 
 
@@ -137,8 +149,16 @@ def _verdict(connection: Connection, job_id: str) -> tuple[JobState, Said | None
         why = first and Said("job.page", url=first.url, why=spoken(first.code, first.reason))
         return JobState.FAILED, why
     if not frontier.count_rows(connection, job_id, "listing").total:
+        if known_job(connection, job_id).looks_for and _all_read(connection, job_id):
+            return JobState.COMPLETE, None
         return JobState.EMPTY, Said("job.no_advert")
     return verdict_on_adverts(connection, job_id) or (JobState.COMPLETE, None)
+
+
+def _all_read(connection: Connection, job_id: str) -> bool:
+    """Whether every search was read: of what somebody looks for, a portal may have nothing."""
+    read = {Ended.READ, Ended.SPLIT, Ended.ABSENT}
+    return all(search.ended in read for search in searches_of(connection, job_id))
 
 
 def report(connection: Connection, job: Job, error: str | None = None) -> SiteReport:

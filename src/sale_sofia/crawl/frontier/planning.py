@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from sale_sofia.crawl.frontier.clock import store_time
 from sale_sofia.crawl.frontier.jobs import begin_job, known_job
+from sale_sofia.crawl.frontier.wanted import Wanted
 from sale_sofia.crawl.runners.runners import (
     busy,
     check_free,
@@ -41,10 +42,14 @@ class JobPlan:
     """Open adverts also where their cards say nothing new."""
     job_id: str | None = None
     """The id of the new job, by which it is known when it is asked for again; else one of our own."""
+    wanted: Wanted | None = None
+    """What it is for; None: everything."""
 
     def is_the_same(self, job: Job) -> bool:
         """Whether an unfinished job is this very crawl, or opens more than it would."""
-        return job.start_urls == self.start_urls and job.listing_limit == self.limit and not self.everything
+        looks_for = None if self.wanted is None else self.wanted.stored()
+        same = (job.start_urls, job.listing_limit, job.looks_for) == (self.start_urls, self.limit, looks_for)
+        return same and not self.everything
 
 
 def check_plans(plans: Sequence[JobPlan]) -> None:
@@ -85,6 +90,7 @@ def _same_or_new(connection: Connection, plan: JobPlan, now: float) -> str:
         now=now,
         everything=plan.everything,
         job_id=plan.job_id,
+        wanted=plan.wanted,
     )
 
 

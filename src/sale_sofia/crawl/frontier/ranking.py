@@ -31,11 +31,11 @@ from sale_sofia.history.tables import listings
 from sale_sofia.listings.places import SOFIA
 from sale_sofia.settings.model import get_settings
 
-_MAY_FIT: Final = 1_000_000
-_SHORTLISTED: Final = 2_000_000
+MAY_FIT: Final = 1_000_000
+SHORTLISTED: Final = 2_000_000
 _OLDEST_DAY: Final = 999_999
 _SPREAD: Final = 10_000
-_TOLD: Final = (
+TOLD: Final = (
     "deal", "property_type", "rooms", "price_eur", "area_sqm", "city", "district", "neighbourhood",
 )  # fmt: skip
 _DATED: Final = ("first_seen_at", "posted_at", "generation", "family_id")
@@ -74,7 +74,9 @@ def wish_of_profile(profile: Profile) -> Wish:
     allowed["property_type"] = profile.property_types
     if tiers.others == "poor":
         allowed["neighbourhood"] = named
-    least = {"rooms": profile.must.rooms_least, "area_sqm": profile.must.area_least_sqm}
+    # A card tells five rooms of all that have more.
+    rooms = profile.must.rooms_least and min(profile.must.rooms_least, MANY_ROOMS)
+    least = {"rooms": rooms, "area_sqm": profile.must.area_least_sqm}
     most = {"price_eur": profile.budget_eur}
     return Wish(allowed, tiers.poor, {name: one for name, one in least.items() if one}, most)
 
@@ -133,7 +135,7 @@ def rank_adverts(
     connection: Connection, site: str, external_ids: Sequence[str], wishes: Sequence[Wish], *, now: float
 ) -> dict[str, int]:
     """The rank of each of these adverts by what is known of it; those that are not known have none."""
-    columns = ("id", "external_id", "opened_at", *_TOLD, *_DATED)
+    columns = ("id", "external_id", "opened_at", *TOLD, *_DATED)
     known = select(*(listings.c[name] for name in columns)).where(
         listings.c.site == site, listings.c.external_id.in_(external_ids), listings.c.closed_at.is_(None)
     )
@@ -148,9 +150,9 @@ def rank_of(row: Told, wishes: Sequence[Wish], liked: frozenset[int], *, now: fl
     if any(wish.may_be(row) for wish in wishes):
         # One that was opened before is asked for again because it changed, or is due.
         days = 0.0 if row["opened_at"] is not None else 1 + (now - listed_since(row).at) / SECONDS_PER_DAY
-        return _MAY_FIT + min(_OLDEST_DAY, max(0, int(days)))
+        return MAY_FIT + min(_OLDEST_DAY, max(0, int(days)))
     if row["id"] in liked:
-        return _SHORTLISTED
+        return SHORTLISTED
     digest = hashlib.blake2b(row["external_id"].encode(), digest_size=4).digest()
     return REST + int.from_bytes(digest, "big") % _SPREAD
 

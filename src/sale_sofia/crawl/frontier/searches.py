@@ -21,7 +21,8 @@ from sqlalchemy import ColumnElement, Connection, func, select
 
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.ranking import current_wishes, rank_adverts
-from sale_sofia.crawl.tables import Code
+from sale_sofia.crawl.frontier.wanted import NARROWED, unwanted, wanted_of
+from sale_sofia.crawl.tables import LEFT_ALONE, Code
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import Target, target
 from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, moment
@@ -39,6 +40,7 @@ from sale_sofia.history.sweeps import Ended, Learnt, Search, scope_of, searches_
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import get_settings
 from sale_sofia.telemetry.settings import DRIFT_SAMPLE_SHARE
+from sale_sofia.websites.base import Site
 from sale_sofia.websites.engine import IDS, TableSite
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import all_starts, known_starts, path_and_query
@@ -63,6 +65,24 @@ def begin_searches(
         search_id = sweeps.add_search(connection, job_id, page.url, parent_id=parent_id, way=way)
         frontier.add_targets(connection, job_id, [page], search_id=search_id)
     return len(new)
+
+
+def begin_narrowed(connection: Connection, job_id: str, site: Site, targets: Sequence[Target]) -> int:
+    """Begin these searches, of each only the parts that can hold what the job is for; how many are new.
+
+    A start is kept beside its parts, as if it had been cut: one that the portal does not have is no loss.
+    """
+    wanted, new = wanted_of(connection, job_id), 0
+    for whole in targets:
+        urls = (whole.url,) if wanted is None else wanted.narrow(site, whole.url)
+        if urls == (whole.url,):
+            new += begin_searches(connection, job_id, [whole])
+            continue
+        search_id = sweeps.add_search(connection, job_id, whole.url)
+        sweeps.keep_search(connection, Search(search_id, job_id, whole.url, ended=Ended.SPLIT))
+        parts = [target(site, url) for url in urls]
+        new += begin_searches(connection, job_id, parts, parent_id=search_id, way=NARROWED)
+    return new
 
 
 def is_enough(shown: int, announced: int) -> bool:
@@ -113,18 +133,20 @@ class SearchSteps:
 
     def _begin_elsewhere(self, search: Search) -> int:
         """robots.txt forbids a start of the portal: take the next one, on the same host."""
+        whole = sweeps.get_search(self.connection, search.parent_id) if search.way == NARROWED else search
         known = all_starts(self.site.name) if known_starts(self.site.name) else ()
         starts = [list(map(path_and_query, urls)) for urls in known]
-        own = path_and_query(search.url)
+        own = path_and_query((whole or search).url)
         places = [place for place, urls in enumerate(starts) if own in urls]
-        if search.parent_id is not None or not places or places[-1] + 1 >= len(starts):
+        is_start = whole is not None and whole.parent_id is None
+        if not is_start or not places or places[-1] + 1 >= len(starts):
             return 0
         others = [target(self.site, urljoin(search.url, url)) for url in starts[places[-1] + 1]]
         log.warning(
             "%s: robots.txt forbids %s; the crawl begins at %s", self.site.name, search.url, others[0].url
         )
         self._end(search, Ended.FORBIDDEN)
-        return begin_searches(self.connection, self.job_id, others) or 1
+        return begin_narrowed(self.connection, self.job_id, self.site, others) or 1
 
     def _learn(self, page: Found) -> None:
         for query, ids in page.ids.items():
@@ -392,16 +414,21 @@ def _add_adverts(
     # So many are opened at least that a change of their pages is seen at once.
     most = get_settings().drift_sample_pages
     there = len(shown) + _count_adverts(connection, job_id, int(most / DRIFT_SAMPLE_SHARE))
-    opened = _count_adverts(connection, job_id, most, rows.c.code.is_distinct_from(Code.UNCHANGED))
+    opened = _count_adverts(connection, job_id, most, func.coalesce(rows.c.code, "").not_in(LEFT_ALONE))
     least = max(0, min(most, int(there * DRIFT_SAMPLE_SHARE)) - opened)
     wanted = see_cards(connection, scope, shown, at=at, least=least, source=source)
+    others = unwanted(connection, job_id, scope.site, shown)
+    wanted -= others
     new = [target for card, target in adverts if card.external_id in wanted]
-    same = [target for card, target in adverts if card.external_id not in wanted]
+    same = [target for card, target in adverts if card.external_id not in wanted | others]
+    left = [target for card, target in adverts if card.external_id in others]
     wishes = current_wishes(connection)
-    ranked = rank_adverts(connection, scope.site, sorted(wanted), wishes, now=at)
+    ids = sorted(card.external_id for card in shown)
+    ranked = rank_adverts(connection, scope.site, ids, wishes, now=at)
     ranks = {listing_key(external_id): rank for external_id, rank in ranked.items()}
     added = frontier.add_targets(connection, job_id, new, ranks=ranks)
-    return added + frontier.add_targets(connection, job_id, same, done=Code.UNCHANGED)
+    added += frontier.add_targets(connection, job_id, same, done=Code.UNCHANGED, ranks=ranks)
+    return added + frontier.add_targets(connection, job_id, left, done=Code.UNWANTED)
 
 
 def _count_adverts(connection: Connection, job_id: str, most: int, *chosen: ColumnElement[bool]) -> int:

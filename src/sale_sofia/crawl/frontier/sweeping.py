@@ -14,7 +14,8 @@ from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, lite
 
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.searches import SITEMAP, is_enough
-from sale_sofia.crawl.tables import Code, spoken
+from sale_sofia.crawl.frontier.wanted import wanted_of
+from sale_sofia.crawl.tables import LEFT_ALONE, spoken
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import target
 from sale_sofia.crawl.visit.outcomes import REMOVED_CODES
@@ -165,7 +166,7 @@ def _went_on(search: Search) -> Said:
 def verdict_on_adverts(connection: Connection, job_id: str) -> tuple[JobState, Said] | None:
     """How a job ends of whose adverts none, or too few, could be read, and why; None where all is well."""
     is_unread = _is_unread(scope_of(connection, job_id))
-    ended = case((is_unread, "unread"), (rows.c.code == Code.UNCHANGED, "unchanged"), else_="read")
+    ended = case((is_unread, "unread"), (rows.c.code.in_(LEFT_ALONE), "unchanged"), else_="read")
     adverts = (rows.c.job_id == job_id, rows.c.kind == "listing")
     # Grouped outside: as a bound expression it would be another one there than where it is selected.
     each = select(ended.label("ended")).where(*adverts, rows.c.state.in_(("done", "failed"))).subquery()
@@ -208,7 +209,9 @@ def look_for_missing(connection: Connection, job_id: str, *, now: float) -> int:
     if job is None or any(_shortcomings(connection, job, scope, now)):
         return 0
     site = get_scraper(job.site)
-    addresses = sweeps.to_look_at(connection, scope, site.config.delisting, now=now)
+    wanted = wanted_of(connection, job_id)
+    may_be = None if wanted is None else wanted.may_be
+    addresses = sweeps.to_look_at(connection, scope, site.config.delisting, now=now, may_be=may_be)
     return frontier.add_targets(connection, job_id, [target(site, url) for url in addresses])
 
 
@@ -288,7 +291,8 @@ def _missing(connection: Connection, job: Job, seen: int) -> Said | None:
     # A whole portal that shows far less than it is known to have: what it announced may itself be a part, as
     # a filter that is not honoured any more shrinks both.
     config = get_scraper(job.site).config
-    whole = job.listing_limit is None and job.start_urls == known_starts(job.site)
+    everything = job.listing_limit is None and job.looks_for is None
+    whole = everything and job.start_urls == known_starts(job.site)
     real = {urlsplit(url).hostname for url in job.start_urls} <= set(config.hosts)
     if not whole or not real or seen >= config.inventory.adverts * THIN_SHARE:
         return None

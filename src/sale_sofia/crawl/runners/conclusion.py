@@ -1,4 +1,4 @@
-"""The end of a crawl: its descriptions are read, its adverts matched, by photos too, and flats scored."""
+"""After a crawl, and at intervals while it goes on: texts are read, adverts matched, flats scored."""
 
 import time
 from collections.abc import Callable
@@ -12,10 +12,13 @@ def match_crawled(
     database: Database,
     clock: Callable[[], float] = time.time,
     stopped: Callable[[], bool] = lambda: False,
+    *,
+    photos: bool = True,
 ) -> None:
     """Read and match what is new, look at photos where that leaves a doubt, score what changed.
 
-    A failure is logged, never the crawl's. `stopped` says that no photo is to be asked for any more.
+    A failure is logged, never the crawl's. `stopped` says that no photo is to be asked for any more. While a
+    crawl goes on it is done without `photos`, which cost requests of their own.
     What is switched off is not even imported: that alone costs as much as some hundred pages.
     """
     if settings.read_after_crawl:
@@ -25,7 +28,7 @@ def match_crawled(
     if settings.match_after_crawl:
         from sale_sofia.flats.runs import match_new  # noqa: PLC0415 - numpy
 
-        if match_new(settings, database, clock) and settings.photo_enabled:
+        if match_new(settings, database, clock) and settings.photo_enabled and photos:
             from sale_sofia.crawl.photos.running import fetch_photos  # noqa: PLC0415 - Pillow
 
             fetch_photos(settings, database, clock, stopped)

@@ -5,7 +5,7 @@ import gc
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -21,7 +21,7 @@ from sale_sofia.crawl.resilience.owners import this_owner
 from sale_sofia.crawl.runners.conclusion import match_crawled
 from sale_sofia.crawl.runners.runners import let_go, local_runner, settle_clock, site_lock, take_for_local
 from sale_sofia.crawl.runners.site_crawl import SiteCrawl
-from sale_sofia.crawl.settings import COLLECTOR_THRESHOLDS, MOST_DEATHS
+from sale_sofia.crawl.settings import COLLECTOR_THRESHOLDS, FOLLOW_SECONDS, MOST_DEATHS
 from sale_sofia.crawl.visit.assembly import Tools, make_fetcher, make_visitor, make_writer, shared_redis
 from sale_sofia.crawl.visit.judging import classify_error
 from sale_sofia.crawl.visit.writer import WorkTime
@@ -80,13 +80,29 @@ class LocalRunner:
             stack.push_async_callback(fetcher.close)
             tools = Tools(fetcher, archive, redis_url, clock=self.clock)
             at_once = asyncio.Semaphore(1 if self.settings.one_by_one else len(jobs))
-            reports = await asyncio.gather(*(self._in_turn(at_once, job, tools, stop) for job in jobs))
+            over = asyncio.Event()
+            following = asyncio.create_task(self.follow(over))
+            try:
+                reports = await asyncio.gather(*(self._in_turn(at_once, job, tools, stop) for job in jobs))
+            finally:
+                over.set()
+                await following
         if not stop.is_set():
             await asyncio.to_thread(match_crawled, self.settings, self.database, self.clock, stop.is_set)
             await asyncio.to_thread(alert_crawled, self.settings, self.database, self.clock)
         if archive is not None and archive.full:
             await asyncio.to_thread(archive.prune)
         return reports
+
+    async def follow(self, over: asyncio.Event) -> None:
+        """Until all is over, make flats with scores of what pages bring: nobody waits for the end."""
+        follow = partial(match_crawled, self.settings, self.database, self.clock, photos=False)
+        while not over.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FOLLOW_SECONDS):
+                    await over.wait()
+            if not over.is_set():
+                await asyncio.to_thread(follow)
 
     async def _in_turn(
         self, at_once: asyncio.Semaphore, job: Job, tools: Tools, stop: asyncio.Event

@@ -8,14 +8,16 @@
       - name: new adverts
         every_hours: 4
         quiet_hours: "08:00-09:30"
+        for: [me]
 
-Times are Sofia's; without `sites` all portals are crawled. A turn that falls into quiet hours begins, once,
+Times are Sofia's; without `sites` all portals are crawled, without `for` everything, else only what these
+profiles and saved searches look for. A turn that falls into quiet hours begins, once,
 when they end; those of a crawl go before those of the file, and `none` has none.
 """
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from pathlib import Path
@@ -26,6 +28,7 @@ from sqlalchemy import Connection, select
 
 from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
+from sale_sofia.crawl.frontier.wanted import Wanted, find_wanted
 from sale_sofia.crawl.tables import schedule_slots
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.quiet_hours import day_of, moment_of, quiet_until
@@ -33,6 +36,7 @@ from sale_sofia.storage.database import Database
 from sale_sofia.storage.upserts import insert_into
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import (
+    Paths,
     SiteConfigError,
     Table,
     available_sites,
@@ -84,6 +88,8 @@ class ScheduledCrawl(Table):
     every_hours: int | None = Field(default=None, ge=1, le=_HOURS_PER_DAY)
     sites: tuple[Annotated[str, AfterValidator(_known_site)], ...] = Field(default_factory=available_sites)
     quiet_hours: Quiet | None = None
+    looks_for: Annotated[Paths, Field(alias="for")] = ()
+    """Names of profiles and saved searches; which there are, is seen when its turn comes."""
 
     @model_validator(mode="after")
     def _one_rhythm(self) -> Self:
@@ -150,7 +156,7 @@ def jobs_of_turns(settings: Settings, database: Database, now: float) -> list[Jo
         if database.run_write(partial(_take_turn, crawl=crawl, now=now, quiet=schedule.is_quiet(crawl, now)))
     ]
     on = {site for site in available_sites() if load_site_config(site).enabled}
-    planned = [{site: _plan(settings, database, site) for site in crawl.sites if site in on} for crawl in due]
+    planned = [_planned(settings, database, crawl, on) for crawl in due]
     begun = [{site: job for site, job in jobs.items() if job} for jobs in planned]
     return [jobs for jobs in begun if jobs]
 
@@ -173,10 +179,25 @@ def _take_slot(connection: Connection, name: str, slot: str, now: float) -> bool
     return bool(connection.execute(take, execution_options={"preserve_rowcount": True}).rowcount)
 
 
-def _plan(settings: Settings, database: Database, site: str) -> Mapping[str, Any]:
-    urls = start_urls_of(site)
+def _planned(settings: Settings, database: Database, crawl: ScheduledCrawl, on: Container[str]) -> Jobs:
+    """The jobs of a crawl; none, and a word in the log, where what it is for cannot be had."""
+    wanted = None
+    if crawl.looks_for:
+        find = partial(find_wanted, data_dir=settings.data_dir, names=crawl.looks_for)
+        try:
+            wanted = database.run_read(find)
+        except ValueError as error:
+            log.warning("scheduled crawl %s left out: %s", crawl.name, error)
+            return {}
+    return {site: _plan(settings, database, site, wanted) for site in crawl.sites if site in on}
+
+
+def _plan(settings: Settings, database: Database, site: str, wanted: Wanted | None) -> Mapping[str, Any]:
+    urls, scraper = start_urls_of(site), get_scraper(site)
+    if wanted is not None and not wanted.leaves(scraper, urls):
+        return {}
     try:
-        plan = JobPlan(get_scraper(site), urls, limit=None, fresh=False)
+        plan = JobPlan(scraper, urls, limit=None, fresh=False, wanted=wanted)
         job_id = plan_for_workers(settings, database, plan)
     except SiteBusy as busy:
         log.warning("scheduled crawl left out: %s (at %s)", busy, f"{datetime.now().astimezone():%H:%M}")

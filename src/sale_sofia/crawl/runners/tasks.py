@@ -213,6 +213,21 @@ def reconcile_jobs() -> dict[str, str]:
     return {job.id: _reconcile(job.id, job.site) for job in unfinished if job.runner == CELERY}
 
 
+@shared_task(name="sale_sofia.crawl.runners.tasks.follow_crawls", ignore_result=True)
+def follow_crawls() -> bool:
+    """While jobs of the workers go on, make flats with scores of what they have brought; whether any does."""
+    return follow_jobs()
+
+
+def follow_jobs() -> bool:
+    """The same; needs no configured Celery app."""
+    unfinished = database().run_read(unfinished_jobs)
+    goes_on = any(job.runner == CELERY and job.state.takes_pages for job in unfinished)
+    if goes_on:
+        match_crawled(settings(), database(), photos=False)
+    return goes_on
+
+
 @shared_task(name="sale_sofia.crawl.runners.tasks.begin_scheduled", ignore_result=True)
 def begin_scheduled() -> list[str]:
     """Begin the crawls of the schedule whose turn has come, unless somebody began that turn already."""

@@ -189,12 +189,12 @@ def beside(run: RunFacts, earlier: Sequence[EarlierRun]) -> Comparison | None:
 def earlier_runs(connection: Connection, run: RunFacts, most: int) -> list[EarlierRun]:
     """So many of the runs before this one that it can be compared with, the newest first.
 
-    Only runs that completed count, with the same start addresses and limit: what failed, or was another
-    search, says nothing of what the portal usually shows.
+    Only runs that completed count, with the same start addresses and limit, for the same: what failed, or was
+    another search, says nothing of what the portal usually shows.
     """
     job = run.job
     earlier = (
-        select(jobs.c.id, jobs.c.requests, jobs.c.start_urls, jobs.c.listing_limit)
+        select(*(jobs.c[name] for name in ("id", "requests", "start_urls", "listing_limit", "looks_for")))
         .where(
             jobs.c.site == job.site,
             jobs.c.state == JobState.COMPLETE.value,
@@ -206,7 +206,8 @@ def earlier_runs(connection: Connection, run: RunFacts, most: int) -> list[Earli
     alike = [
         row
         for row in connection.execute(earlier)
-        if sorted(row.start_urls) == sorted(job.start_urls) and row.listing_limit == job.listing_limit
+        if sorted(row.start_urls) == sorted(job.start_urls)
+        and (row.listing_limit, row.looks_for) == (job.listing_limit, job.looks_for)
     ][:most]
     pages = count_pages(connection, [row.id for row in alike])
     return [EarlierRun(row.requests, pages[row.id]) for row in alike]

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0036_people"
-down_revision = "0030_flats"
+down_revision = "0031_scope"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,146 @@
+"""`start`: what people answer, what is written, and that the rest is left to the other commands."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from commands_here import Command, commands
+from sale_sofia.advice.scoring.profile import load_profile
+from sale_sofia.cli.start import command as start
+from sale_sofia.cli.start.questions import read_budget, read_kinds, read_metro, read_places
+from sale_sofia.crawl.probe import Reading
+from tables import each_row
+
+
+@each_row(
+    ("read", "text", "expected"),
+    [
+        (read_budget, "180000", 180_000),
+        (read_budget, " 180 000 € ", 180_000),
+        (read_budget, "180.000 евро", 180_000),
+        (read_kinds, "", (("apartment", "maisonette"), ())),
+        (read_kinds, "3, 2", (("apartment",), (2, 3))),
+        (read_kinds, "тристаен, МЕЗОНЕТ", (("apartment", "maisonette"), (3,))),
+        (read_kinds, "dvustaen", (("apartment",), (2,))),
+        (read_places, "", ()),
+        (read_places, "лозенец, Lozenets, Борово", ("Лозенец", "Борово")),
+        (read_places, "Овча купел", ("Овча купел", "Овча купел 1", "Овча купел 2")),
+        (read_places, "Дружба", ("Дружба 1", "Дружба 2")),
+        (read_metro, "", None),
+        (read_metro, " 15 ", 15),
+    ],
+)
+def test_an_answer_is_read(read: Callable[[str], Any], text: str, expected: object) -> None:
+    assert read(text) == expected
+
+
+@each_row(
+    ("read", "text", "said"),
+    [
+        (read_budget, "", "'' is no budget; write euros from 1 000 to 100 000 000"),
+        (read_budget, "180", "'180' is no budget; write euros from 1 000 to 100 000 000"),
+        (read_budget, "много", "'много' is no budget; write euros from 1 000 to 100 000 000"),
+        (read_kinds, "2, замък", "'замък' is no kind of home; write rooms from 1 to 5, or such as тристаен,"),
+        (read_kinds, "6", "'6' is no kind of home; write rooms from 1 to 5, or such as тристаен, мезонет"),
+        (read_places, "Борово, Атлантида", "'Атлантида' is no neighbourhood of Sofia"),
+        (read_places, "Дружба 7", "'Дружба 7' is no neighbourhood of Sofia; there are Дружба 1, Дружба 2"),
+        (read_metro, "0", "'0' are no minutes; write a number from 1 to 120"),
+        (read_metro, "близо", "'близо' are no minutes; write a number from 1 to 120"),
+    ],
+)
+def test_a_wrong_answer_is_one_sentence(read: Callable[[str], Any], text: str, said: str) -> None:
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 - its words are looked at
+        read(text)
+    assert said in str(refused.value)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Portals that read well but for one, which nobody asks."""
+
+    def look_at(names: list[str], _starts: object) -> list[SimpleNamespace]:
+        verdicts = {"olx.bg": Reading.NOT_AT_ALL}
+        return [
+            SimpleNamespace(site=name, sentence="as told", verdict=verdicts.get(name, Reading.WELL))
+            for name in names
+        ]
+
+    monkeypatch.setattr(start.sites, "look_at", look_at)
+    monkeypatch.setattr(
+        start.crawling, "crawl", lambda **given: (tmp_path / "crawled").write_text(repr(given), "utf-8")
+    )
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    monkeypatch.delenv("LC_ALL", raising=False)
+    return commands(tmp_path, monkeypatch, capsys)
+
+
+def test_options_say_it_all(command: Command, tmp_path: Path) -> None:
+    given = ("--budget", "180 000", "--kinds", "2,3", "--neighbourhoods", "Лозенец, Дружба", "--metro", "15")
+    told = command("start", "imot.bg", "olx.bg", *given, "--yes", "--no-dashboard")
+    assert told.code == 0, told.err
+    assert (tmp_path / "crawled").read_text("utf-8") == "{'sites': ['imot.bg'], 'looks_for': ['me']}"
+    fits = round(33_500 * (1 - 0.08 - 0.03) * 3 * 0.01)  # by the shares that are assumed
+    assert f"first answers after 1 min, all {fits} that may fit after 46 min, everything 28.6 h" in told.err
+    mine = load_profile(tmp_path, "me")
+    assert (mine.budget_eur, mine.property_types, mine.wishes.rooms) == (180_000, ("apartment",), 3)
+    assert (mine.must.rooms_least, mine.must.metro_most_minutes, mine.must.not_panel) == (2, 15, False)
+    assert mine.neighbourhoods.best == ("Лозенец", "Дружба 1", "Дружба 2")
+    assert mine.neighbourhoods.others == "poor"
+    # Said again, it is another wish of the same person.
+    assert command("start", "imot.bg", "--budget", "90000", "--yes", "--no-crawl", "--no-dashboard").code == 0
+    changed = load_profile(tmp_path, "me")
+    assert (changed.budget_eur, changed.neighbourhoods.others) == (90_000, "fair")
+    assert changed.must.rooms_least is None
+
+
+@each_row(
+    ("given", "said"),
+    [
+        (("--yes",), "--budget: '' is no budget"),
+        (("--budget", "x", "--yes"), "--budget: 'x' is no budget"),
+        (("--budget", "90000", "--metro", "-1", "--yes"), "--metro: '-1' are no minutes"),
+        (
+            ("--budget", "90000", "--neighbourhoods", "Ню Йорк", "--yes", "--lang", "bg"),
+            "не е квартал на София",
+        ),
+        (("--budget", "90000"), "there is nobody to ask here: give --budget and --yes"),
+        (("--budget", "90000", "--profile", "a/b", "--yes"), "a/b"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_written(
+    command: Command, tmp_path: Path, given: tuple[str, ...], said: str
+) -> None:
+    told = command("start", *given)
+    assert (told.code, said in told.err) == (2, True), told.err
+    assert not (tmp_path / "profiles").exists()
+
+
+def test_in_a_terminal_it_asks_until_it_is_right_and_begins_only_with_a_yes(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = ["много", "150000", "замък", "", "Младост 44", "Борово", "", "n"]
+    monkeypatch.setattr("sys.stdin", Terminal("\n".join(answers) + "\n"))
+    told = command("start", "imot.bg", "--lang", "bg", "--profile", "ние")
+    assert told.code == 0, told.err
+    place = "'Младост 44' не е квартал на София; има: Младост 1"
+    wrong = ("'много' не е бюджет", "'замък' не е вид жилище", place)
+    assert [said for said in (*wrong, "Нищо не е започнато") if said not in told.err] == []
+    assert told.out.count("Бюджет в евро") == 2
+    assert not (tmp_path / "crawled").exists()
+    mine = load_profile(tmp_path, "ние")
+    assert (mine.budget_eur, mine.neighbourhoods.best) == (150_000, ("Борово",))
+
+
+def test_where_no_portal_can_be_read_nothing_begins(command: Command, tmp_path: Path) -> None:
+    told = command("start", "olx.bg", "--budget", "90000", "--yes")
+    assert (told.code, "no portal can be read; nothing was begun" in told.err) == (1, True), told.err
+    assert not (tmp_path / "crawled").exists()
