@@ -46,6 +46,8 @@ FAIR_TURN: Final = 10
 """Of so many claims of a process the first goes by age and not by rank: so no row waits for ever."""
 RANKED_AT_ONCE: Final = 500
 """Rows that are ranked by one statement when what is looked for changes."""
+LINKED_AT_ONCE: Final = 500
+"""Adverts that wait for a relative to be opened, and are looked at together once one of them need not be."""
 REMEMBERED_PROFILES: Final = 8
 """Sets of profiles that are kept read: one, and those of before."""
 CLAIM_AGAIN_SECONDS: Final = 0.1

@@ -5,7 +5,7 @@ A card is a sighting of its advert: it is stored at once, and the advert's own p
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,9 +20,9 @@ from sale_sofia.listings.normalise import card_listing
 from sale_sofia.storage.upserts import insert_into
 
 _NOT_CONTENT: Final = frozenset(
-    {"price_bgn", "flags", "views", "updated_at", "photo_urls", "previous_price_eur"}
+    {"price_bgn", "flags", "views", "updated_at", "photo_urls", "previous_price_eur", "family_id"}
 )
-"""Facts of a card that move without the advert changing, or only with another fact."""
+"""Facts of a card that move without the advert changing, or only with another fact, or that never move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ _OPENED = (
 )
 
 
-def see_cards(
+def see_cards(  # noqa: PLR0913 - each is a matter of its own
     connection: Connection,
     scope: Scope,
     shown: Sequence[SeenCard],
@@ -118,11 +118,13 @@ def see_cards(
     at: float,
     least: int = 0,
     source: Source = UNKNOWN_SOURCE,
+    spared: Callable[[set[str]], set[str]] = lambda _wanted: set(),
 ) -> set[str]:
     """Remember the cards of a page, and their adverts as seen; the ids of those that must be opened.
 
     These are: an advert never seen, or gone until now; one whose card is not what it was when the advert was
-    opened last; one that is due for a visit. When they are fewer than `least`, those due soonest join them.
+    opened last; one that is due for a visit; without those that are `spared`. When they are fewer than
+    `least`, those due soonest join them.
     """
     ids = {"of_site": scope.site, "ids": sorted(card.external_id for card in shown)}
     before = connection.execute(_SELECT_SHOWN, ids).mappings().all()
@@ -152,6 +154,7 @@ def see_cards(
         for card in shown
         if (card.external_id, card.hash) not in opened or is_due(card.external_id)
     }
+    wanted -= spared(wanted)
     others = sorted(known.keys() - wanted, key=lambda one: (known[one]["revisit_at"], one))
     return wanted.union(others[: max(0, least - len(wanted))])
 

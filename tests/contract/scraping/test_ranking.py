@@ -55,7 +55,7 @@ def target(number: int) -> Target:
 
 def order(connection: Connection, *numbers: int) -> list[int]:
     ranks = rank_adverts(
-        connection, SITE, [f"id{number}" for number in numbers], current_wishes(connection), now=NOW
+        connection, "job", SITE, [f"id{number}" for number in numbers], current_wishes(connection), now=NOW
     )
     return sorted(numbers, key=lambda number: (ranks[f"id{number}"], number))
 

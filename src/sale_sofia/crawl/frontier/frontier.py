@@ -35,7 +35,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from sale_sofia.crawl.settings import SUSPECT_DEATHS
-from sale_sofia.crawl.tables import Code, frontier, frontier_pruned, jobs
+from sale_sofia.crawl.tables import Code, Kin, frontier, frontier_pruned, jobs
 from sale_sofia.crawl.urls import Target
 from sale_sofia.storage.upserts import insert_into
 
@@ -59,6 +59,8 @@ class Claim:
     """The classes of the errors that earlier tries ended in, with spaces between them."""
     search_id: int | None = None
     """Of a page of results: which of the job's searches it belongs to."""
+    kin: str | None = None
+    """Of an advert that another portal has too: what it is to it (`Kin`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ class Counts:
         return self.open + self.done + self.failed
 
 
-def add_targets(
+def add_targets(  # noqa: PLR0913 - each is a matter of its own
     connection: Connection,
     job_id: str,
     targets: Iterable[Target],
@@ -107,6 +109,7 @@ def add_targets(
     done: Code | None = None,
     search_id: int | None = None,
     ranks: Mapping[str, int] | None = None,
+    kin: Kin | None = None,
 ) -> int:
     """Add what the job does not have yet, in the given order; returns how many were new.
 
@@ -125,6 +128,7 @@ def add_targets(
             "not_before": _SEARCHES_FIRST if target.kind == "search" else 0.0,
             "search_id": search_id,
             "rank": SEARCHES if target.kind == "search" else ranks.get(target.key, REST),
+            "kin": kin,
         }
         for target in targets
     ]
@@ -245,6 +249,11 @@ _LEASED = (
     .order_by(frontier.c.id)
     .with_for_update(key_share=True)
 )
+
+
+def lock_job(connection: Connection, job_id: str) -> None:
+    """Before several rows of a job are changed, or others with them: the job first, as all do who do so."""
+    connection.execute(select(jobs.c.id).where(jobs.c.id == job_id).with_for_update(key_share=True))
 
 
 def still_ours(connection: Connection, claims: Sequence[Claim]) -> set[int]:

@@ -3,16 +3,17 @@
 import secrets
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, delete, func, select
 
 from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.linking import review_copies
 from sale_sofia.crawl.frontier.searches import begin_searches
 from sale_sofia.crawl.frontier.sweeping import finish_sweep, verdict_on_adverts
 from sale_sofia.crawl.tables import frontier as rows
-from sale_sofia.crawl.tables import spoken
+from sale_sofia.crawl.tables import frontier_places, spoken
 from sale_sofia.crawl.urls import check_start_url, target
 from sale_sofia.history.drift.runs import review_drift
 from sale_sofia.history.drift.store import shortfalls
@@ -58,6 +59,14 @@ class SiteReport:
     """Why adverts of the portal were not seen, in one line."""
     notes: Sequence[str] = ()
     """What a person should know of it though nothing is wrong, each in a sentence."""
+    linked: int = 0
+    """How many of its adverts were not opened: another portal's page of the same advert was."""
+    sampled: int = 0
+    """How many of such were opened all the same, to check that."""
+    disagreed: int = 0
+    """How many were opened because their cards say something else than the other portal's page."""
+    differing: int = 0
+    """Of those that were checked, how many said something else."""
 
 
 def new_job_id(site: str) -> str:
@@ -124,6 +133,8 @@ def close_frontier(connection: Connection, job: Job, *, now: float) -> None:
     set_job_state(connection, job.id, JobState.AGGREGATING, now=now)
     review_drift(connection, job, state, get_scraper(job.site).config, get_settings(), now=now)
     finish_sweep(connection, job, now=now)  # after it: what has drifted makes nothing gone
+    review_copies(connection, known_job(connection, job.id), now=now)
+    connection.execute(delete(frontier_places).where(frontier_places.c.job_id == job.id))
     close_if_settled(connection, {job.site}, now=now)  # what was in doubt may be gone
 
 
@@ -139,6 +150,16 @@ def _verdict(connection: Connection, job_id: str) -> tuple[JobState, Said | None
     if not frontier.count_rows(connection, job_id, "listing").total:
         return JobState.EMPTY, Said("job.no_advert")
     return verdict_on_adverts(connection, job_id) or (JobState.COMPLETE, None)
+
+
+def copy_notes(job: Job) -> Iterator[str]:
+    """In a sentence what became of adverts that another portal has too."""
+    if job.linked or job.sampled or job.disagreed:
+        yield (
+            f"{job.linked} adverts were not opened, being copies of what another portal's page says; "
+            f"{job.sampled} more were opened to check that ({job.differing} said something else), "
+            f"{job.disagreed} because their cards disagreed"
+        )
 
 
 def report(connection: Connection, job: Job, error: str | None = None) -> SiteReport:
@@ -166,7 +187,12 @@ def report(connection: Connection, job: Job, error: str | None = None) -> SiteRe
         shortfalls=[one["found"] for one in shortfalls(connection, job.id)],
         held_back=count_held(connection, job.id),
         missing=sweep.missing if (sweep := get_sweep(connection, job.id)) else None,
+        linked=job.linked,
+        sampled=job.sampled,
+        disagreed=job.disagreed,
+        differing=job.differing,
         notes=[
+            *copy_notes(job),
             *(f"robots.txt forbids {url}, another start was taken" for url in forbidden),
             *(f"the filter {way} changes nothing and is not used" for way in useless),
         ],

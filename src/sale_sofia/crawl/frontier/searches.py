@@ -10,6 +10,7 @@ bound. What that needs to know is in the database: a crawl that was killed goes 
 import hashlib
 import logging
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,16 +18,18 @@ from typing import Any, Final
 from urllib.parse import urljoin
 
 from pydantic import ValidationError
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.linking import Kinship, is_copying, note_copies, of_cards
 from sale_sofia.crawl.frontier.ranking import current_wishes, rank_adverts
-from sale_sofia.crawl.tables import Code
+from sale_sofia.crawl.tables import Code, Kin
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import Target, target
 from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, moment
 from sale_sofia.history import sweeps
 from sale_sofia.history.cards import UNKNOWN_SOURCE, Scope, SeenCard, Source, card_facts, see_cards
+from sale_sofia.history.jobs import add_copy_counts
 from sale_sofia.history.settings import (
     CAP_LEAST_ADVERTS,
     CARDS_AT_ONCE,
@@ -389,19 +392,61 @@ def _add_adverts(
     if scope is None:
         return frontier.add_targets(connection, job_id, [target for _, target in adverts])
     shown = [card for card, _ in adverts]
+    kinships: dict[str, Kinship] = {}
+
+    def spared(wanted: set[str]) -> set[str]:
+        if is_copying(scope.site):
+            own = [card for card in shown if card.external_id in wanted]
+            kinships.update(of_cards(connection, scope.site, own, at=at))
+        return {name for name, one in kinships.items() if one.kin is Kin.LINKED}
+
     # So many are opened at least that a change of their pages is seen at once.
     most = get_settings().drift_sample_pages
     there = len(shown) + _count_adverts(connection, job_id, int(most / DRIFT_SAMPLE_SHARE))
-    opened = _count_adverts(connection, job_id, most, rows.c.code.is_distinct_from(Code.UNCHANGED))
+    is_opened = or_(rows.c.code.is_(None), rows.c.code.not_in([Code.UNCHANGED, Code.LINKED]))
+    opened = _count_adverts(connection, job_id, most, is_opened)
     least = max(0, min(most, int(there * DRIFT_SAMPLE_SHARE)) - opened)
-    wanted = see_cards(connection, scope, shown, at=at, least=least, source=source)
-    new = [target for card, target in adverts if card.external_id in wanted]
-    same = [target for card, target in adverts if card.external_id not in wanted]
+    wanted = see_cards(connection, scope, shown, at=at, least=least, source=source, spared=spared)
+    for name in wanted.intersection(kinships):
+        if kinships[name].kin is Kin.LINKED:  # taken all the same, that so many are opened
+            kinships[name] = replace(kinships[name], kin=Kin.SAMPLE)
+    note_copies(connection, kinships.values())
+    kins = {name: one.kin for name, one in kinships.items()}
+    new = [(card.external_id, target) for card, target in adverts if card.external_id in wanted]
+    added = _add_wanted(connection, job_id, scope.site, new, kins, at)
+    linked = [target for card, target in adverts if kins.get(card.external_id) is Kin.LINKED]
+    added[Kin.LINKED] = frontier.add_targets(connection, job_id, linked, done=Code.LINKED)
+    copies = {"linked": added[Kin.LINKED], "sampled": added[Kin.SAMPLE], "disagreed": added[Kin.DIFFERS]}
+    add_copy_counts(connection, job_id, **copies)
+    kept = wanted.union(name for name, kin in kins.items() if kin is Kin.LINKED)
+    same = [target for card, target in adverts if card.external_id not in kept]
+    return added.total() + frontier.add_targets(connection, job_id, same, done=Code.UNCHANGED)
+
+
+def _add_wanted(
+    connection: Connection,
+    job_id: str,
+    site: str,
+    wanted: Sequence[tuple[str, Target]],
+    kins: Mapping[str, Kin],
+    at: float,
+) -> Counter[Kin | None]:
+    """Add adverts that are to be opened, ranked; how many of each kin are new."""
+    unknown = set(frontier.without_known(connection, job_id, [target for _, target in wanted]))
+    new = {name: target for name, target in wanted if target in unknown}
+    waiting = {name for name in new if kins.get(name) is Kin.WAITS}
     wishes = current_wishes(connection)
-    ranked = rank_adverts(connection, scope.site, sorted(wanted), wishes, now=at)
-    ranks = {listing_key(external_id): rank for external_id, rank in ranked.items()}
-    added = frontier.add_targets(connection, job_id, new, ranks=ranks)
-    return added + frontier.add_targets(connection, job_id, same, done=Code.UNCHANGED)
+    ranked = rank_adverts(connection, job_id, site, list(new), wishes, now=at, waiting=waiting)
+    ranks = {listing_key(name): rank for name, rank in ranked.items()}
+    groups: dict[Kin | None, list[Target]] = {}
+    for name, page in new.items():
+        groups.setdefault(kins.get(name), []).append(page)
+    return Counter(
+        {
+            kin: frontier.add_targets(connection, job_id, some, ranks=ranks, kin=kin)
+            for kin, some in groups.items()
+        }
+    )
 
 
 def _count_adverts(connection: Connection, job_id: str, most: int, *chosen: ColumnElement[bool]) -> int:

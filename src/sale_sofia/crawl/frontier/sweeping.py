@@ -165,7 +165,8 @@ def _went_on(search: Search) -> Said:
 def verdict_on_adverts(connection: Connection, job_id: str) -> tuple[JobState, Said] | None:
     """How a job ends of whose adverts none, or too few, could be read, and why; None where all is well."""
     is_unread = _is_unread(scope_of(connection, job_id))
-    ended = case((is_unread, "unread"), (rows.c.code == Code.UNCHANGED, "unchanged"), else_="read")
+    unasked = rows.c.code.in_([Code.UNCHANGED, Code.LINKED])
+    ended = case((is_unread, "unread"), (unasked, "unchanged"), else_="read")
     adverts = (rows.c.job_id == job_id, rows.c.kind == "listing")
     # Grouped outside: as a bound expression it would be another one there than where it is selected.
     each = select(ended.label("ended")).where(*adverts, rows.c.state.in_(("done", "failed"))).subquery()
