@@ -115,7 +115,8 @@ class Family:
 
     def missed(self, site: str) -> dict[str, Any]:
         """Of what the portal shows now, all that is not stored so."""
-        rows, wrong = self.stored(site), {}
+        rows: dict[str, RowMapping] = self.stored(site)
+        wrong: dict[str, Any] = {}
         for truth in self.shown[site]:
             row = rows[truth["external_id"]]
             if row["gone_at"] is not None:
