@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, bindparam, select, update
@@ -17,7 +18,7 @@ from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.sightings import Sighting
 from sale_sofia.history.tables import cards, listings
 from sale_sofia.listings.normalise import card_listing
-from sale_sofia.storage.upserts import insert_into
+from sale_sofia.storage.upserts import Insert, insert_for
 
 _NOT_CONTENT: Final = frozenset(
     {"price_bgn", "flags", "views", "updated_at", "photo_urls", "previous_price_eur", "family_id"}
@@ -198,13 +199,6 @@ def _tell(connection: Connection, scope: Scope, news: Sequence[SeenCard], at: fl
 def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], at: float) -> None:
     if not shown:
         return
-    new = insert_into(connection, cards)
-    shown_anew = {name: new.excluded[name] for name in ("card_hash", "facts", "price_eur", "seen_at")}
-    upsert = new.on_conflict_do_update(
-        index_elements=["scope_id", "external_id"],
-        set_={**shown_anew, "missed_at": None, "misses": 0},
-        where=cards.c.seen_at <= new.excluded.seen_at,
-    )
     rows = [
         {
             "scope_id": scope.id,
@@ -217,7 +211,19 @@ def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], a
         }
         for card in sorted(shown, key=lambda card: card.external_id)
     ]
-    connection.execute(upsert, rows)
+    connection.execute(_remembering(connection.dialect.name), rows)
+
+
+@cache
+def _remembering(dialect: str) -> Insert:
+    """Put together once: that took longer than the database does to run it."""
+    new = insert_for(dialect, cards)
+    shown_anew = {name: new.excluded[name] for name in ("card_hash", "facts", "price_eur", "seen_at")}
+    return new.on_conflict_do_update(
+        index_elements=["scope_id", "external_id"],
+        set_={**shown_anew, "missed_at": None, "misses": 0},
+        where=cards.c.seen_at <= new.excluded.seen_at,
+    )
 
 
 def card_facts(

@@ -107,11 +107,12 @@ _ADD_COUNTS = (
         chunks=jobs.c.chunks + bindparam("chunks_more"),
     )
 )
-_COPY_COUNTS = ("linked", "sampled", "disagreed", "differing")
+COPY_COUNTS = ("linked", "sampled", "disagreed", "differing")
+"""What became of a job's adverts that another portal has too."""
 _ADD_COPIES = (
     update(jobs)
     .where(jobs.c.id == bindparam("of_id"))
-    .values({name: jobs.c[name] + bindparam(f"{name}_more") for name in _COPY_COUNTS})
+    .values({name: jobs.c[name] + bindparam(f"{name}_more") for name in COPY_COUNTS})
 )
 
 
@@ -195,7 +196,7 @@ def add_job_counts(  # noqa: PLR0913 - each is a count of its own
 def add_copy_counts(connection: Connection, job_id: str, **counts: int) -> None:
     """Add to what became of the job's adverts that another portal has too."""
     if any(counts.values()):
-        more = {f"{name}_more": counts.get(name, 0) for name in _COPY_COUNTS}
+        more = {f"{name}_more": counts.get(name, 0) for name in COPY_COUNTS}
         connection.execute(_ADD_COPIES, {"of_id": job_id, **more})
 
 

@@ -37,7 +37,7 @@ from sqlalchemy.sql.dml import ReturningUpdate
 from sale_sofia.crawl.settings import SUSPECT_DEATHS
 from sale_sofia.crawl.tables import Code, Kin, frontier, frontier_pruned, jobs
 from sale_sofia.crawl.urls import Target
-from sale_sofia.storage.upserts import insert_into
+from sale_sofia.storage.upserts import Insert, insert_for
 
 # Searches come first: what they list may change while adverts are read.
 _SEARCHES_FIRST = -1.0
@@ -134,15 +134,21 @@ def add_targets(  # noqa: PLR0913 - each is a matter of its own
     ]
     if not rows:
         return 0
-    new = insert_into(connection, frontier).on_conflict_do_nothing()
+    new = _adding(connection.dialect.name)
     return connection.execute(new, rows, execution_options={"preserve_rowcount": True}).rowcount
+
+
+@cache
+def _adding(dialect: str) -> Insert:
+    return insert_for(dialect, frontier).on_conflict_do_nothing()
 
 
 def without_known(connection: Connection, job_id: str, targets: Sequence[Target]) -> list[Target]:
     """Of these targets, those that are no rows of the job yet."""
     keys = [_key(target) for target in targets]
-    there = select(frontier.c.url_key).where(frontier.c.job_id == job_id, frontier.c.url_key.in_(keys))
-    known = set(connection.execute(there).scalars())
+    if not keys:
+        return []
+    known = set(connection.execute(_SELECT_KEYS, {"of_job": job_id, "keys": keys}).scalars())
     return [target for target, key in zip(targets, keys, strict=True) if key not in known]
 
 
@@ -212,6 +218,9 @@ def _leasing(rows: Select[Any]) -> ReturningUpdate[Any]:
 
 # Put together once: that took longer than the database does to run them.
 _OF_JOB = frontier.c.job_id == bindparam("of_job")
+_SELECT_KEYS = select(frontier.c.url_key).where(
+    _OF_JOB, frontier.c.url_key.in_(bindparam("keys", expanding=True))
+)
 _SHUT = exists().where(jobs.c.id == bindparam("of_job"), jobs.c.shut_until > bindparam("at"))
 _WAITING = select(frontier.c.id).where(_OF_JOB, frontier.c.state == "pending", ~_SHUT)
 _BY_AGE = _WAITING.where(frontier.c.not_before <= bindparam("at")).order_by(

@@ -18,6 +18,7 @@ from sale_sofia.crawl.urls import check_start_url, target
 from sale_sofia.history.drift.runs import review_drift
 from sale_sofia.history.drift.store import shortfalls
 from sale_sofia.history.jobs import (
+    COPY_COUNTS,
     Job,
     JobState,
     UnknownJob,
@@ -152,13 +153,13 @@ def _verdict(connection: Connection, job_id: str) -> tuple[JobState, Said | None
     return verdict_on_adverts(connection, job_id) or (JobState.COMPLETE, None)
 
 
-def copy_notes(job: Job) -> Iterator[str]:
+def copy_notes(*, linked: int, sampled: int, disagreed: int, differing: int) -> Iterator[str]:
     """In a sentence what became of adverts that another portal has too."""
-    if job.linked or job.sampled or job.disagreed:
+    if linked or sampled or disagreed:
         yield (
-            f"{job.linked} adverts were not opened, being copies of what another portal's page says; "
-            f"{job.sampled} more were opened to check that ({job.differing} said something else), "
-            f"{job.disagreed} because their cards disagreed"
+            f"{linked} adverts were not opened: their cards say what another portal's pages say; "
+            f"{sampled} such were opened to check it ({differing} said something else), {disagreed} because "
+            "their cards disagree"
         )
 
 
@@ -172,6 +173,7 @@ def report(connection: Connection, job: Job, error: str | None = None) -> SiteRe
     searches = searches_of(connection, job.id)
     forbidden = [search.url for search in searches if search.ended is Ended.FORBIDDEN]
     useless = sorted({search.way or "" for search in searches if search.ended is Ended.USELESS})
+    copies = {name: getattr(job, name) for name in COPY_COUNTS}
     return SiteReport(
         job_id=job.id,
         site=job.site,
@@ -187,12 +189,9 @@ def report(connection: Connection, job: Job, error: str | None = None) -> SiteRe
         shortfalls=[one["found"] for one in shortfalls(connection, job.id)],
         held_back=count_held(connection, job.id),
         missing=sweep.missing if (sweep := get_sweep(connection, job.id)) else None,
-        linked=job.linked,
-        sampled=job.sampled,
-        disagreed=job.disagreed,
-        differing=job.differing,
+        **copies,
         notes=[
-            *copy_notes(job),
+            *copy_notes(**copies),
             *(f"robots.txt forbids {url}, another start was taken" for url in forbidden),
             *(f"the filter {way} changes nothing and is not used" for way in useless),
         ],

@@ -12,11 +12,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy.sql.dml import ReturningInsert
 
 from sale_sofia.advice.scoring.profile import FOLDER, Profile, ProfileError, load_profile
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
@@ -33,7 +34,7 @@ from sale_sofia.history.sightings import listing_key
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.places import SOFIA
 from sale_sofia.settings.model import get_settings
-from sale_sofia.storage.upserts import insert_into
+from sale_sofia.storage.upserts import insert_for
 
 _MAY_FIT: Final = 1_000_000
 _SHORTLISTED: Final = 2_000_000
@@ -46,6 +47,14 @@ _TOLD: Final = (
 _DATED: Final = ("first_seen_at", "posted_at", "generation", "family_id")
 _LONGEST_PLACE: Final = 120
 Told = Mapping[Any, Any]
+# Put together once, as all that is run for every page: that took longer than the database does to run it.
+_SELECT_KNOWN = select(
+    *(listings.c[name] for name in ("id", "external_id", "opened_at", *_TOLD, *_DATED))
+).where(
+    listings.c.site == bindparam("of_site"),
+    listings.c.external_id.in_(bindparam("ids", expanding=True)),
+    listings.c.closed_at.is_(None),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +160,8 @@ def rank_adverts(  # noqa: PLR0913 - each is a matter of its own
     Of what may not fit, each takes the next turn of its place in this job, in the order given; those that
     have one already keep it (`placed`). Adverts that are `waiting` for a relative come last of their kind.
     """
-    columns = ("id", "external_id", "opened_at", *_TOLD, *_DATED)
-    known = select(*(listings.c[name] for name in columns)).where(
-        listings.c.site == site, listings.c.external_id.in_(external_ids), listings.c.closed_at.is_(None)
-    )
-    found = {row["external_id"]: row for row in connection.execute(known).mappings()}
+    asked = {"of_site": site, "ids": external_ids}
+    found = {row["external_id"]: row for row in connection.execute(_SELECT_KNOWN, asked).mappings()}
     rows = [found[name] for name in external_ids if name in found]
     opened = any(row["opened_at"] is not None for row in rows)
     liked = _shortlisted(connection) if opened else frozenset()
@@ -194,14 +200,18 @@ def _turns(connection: Connection, job_id: str, adverts: Sequence[Told]) -> list
     counted = Counter(places)
     if not counted:
         return []
-    new = insert_into(connection, frontier_places).values(
-        [{"job_id": job_id, "place": place, "adverts": counted[place]} for place in sorted(counted)]
-    )
-    more = {"adverts": frontier_places.c.adverts + new.excluded.adverts}
-    upsert = new.on_conflict_do_update(index_elements=["job_id", "place"], set_=more)
-    told = connection.execute(upsert.returning(frontier_places.c.place, frontier_places.c.adverts))
+    added = [{"job_id": job_id, "place": place, "adverts": counted[place]} for place in sorted(counted)]
+    told = connection.execute(_counting(connection.dialect.name), added)
     next_one = {row.place: row.adverts - counted[row.place] for row in told}
     return [REST + turn for turn in _in_turns(places, next_one)]
+
+
+@cache
+def _counting(dialect: str) -> ReturningInsert[Any]:
+    new = insert_for(dialect, frontier_places)
+    more = {"adverts": frontier_places.c.adverts + new.excluded.adverts}
+    upsert = new.on_conflict_do_update(index_elements=["job_id", "place"], set_=more)
+    return upsert.returning(frontier_places.c.place, frontier_places.c.adverts)
 
 
 def _in_turns(places: Iterable[str], next_one: dict[str, int]) -> Iterator[int]:

@@ -13,12 +13,12 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final
 from urllib.parse import urljoin
 
 from pydantic import ValidationError
-from sqlalchemy import ColumnElement, Connection, func, or_, select
+from sqlalchemy import Connection, Integer, Select, bindparam, func, or_, select
 
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.linking import Kinship, is_copying, note_copies, of_cards
@@ -403,8 +403,7 @@ def _add_adverts(
     # So many are opened at least that a change of their pages is seen at once.
     most = get_settings().drift_sample_pages
     there = len(shown) + _count_adverts(connection, job_id, int(most / DRIFT_SAMPLE_SHARE))
-    is_opened = or_(rows.c.code.is_(None), rows.c.code.not_in([Code.UNCHANGED, Code.LINKED]))
-    opened = _count_adverts(connection, job_id, most, is_opened)
+    opened = _count_adverts(connection, job_id, most, opened=True)
     least = max(0, min(most, int(there * DRIFT_SAMPLE_SHARE)) - opened)
     wanted = see_cards(connection, scope, shown, at=at, least=least, source=source, spared=spared)
     for name in wanted.intersection(kinships):
@@ -449,11 +448,19 @@ def _add_wanted(
     )
 
 
-def _count_adverts(connection: Connection, job_id: str, most: int, *chosen: ColumnElement[bool]) -> int:
-    """How many adverts the job has, counted up to `most`."""
-    own = (rows.c.job_id == job_id, rows.c.kind == "listing", *chosen)
-    counted = select(rows.c.id).where(*own).limit(most).subquery()
-    return int(connection.execute(select(func.count()).select_from(counted)).scalar_one())
+def _count_adverts(connection: Connection, job_id: str, most: int, *, opened: bool = False) -> int:
+    """How many adverts the job has, or is to open, counted up to `most`."""
+    counted = connection.execute(_counting(opened=opened), {"of_job": job_id, "most": most})
+    return int(counted.scalar_one())
+
+
+@cache
+def _counting(*, opened: bool) -> Select[tuple[int]]:
+    own = [rows.c.job_id == bindparam("of_job"), rows.c.kind == "listing"]
+    if opened:
+        own.append(or_(rows.c.code.is_(None), rows.c.code.not_in([Code.UNCHANGED, Code.LINKED])))
+    some = select(rows.c.id).where(*own).limit(bindparam("most", type_=Integer))
+    return select(func.count()).select_from(some.subquery())
 
 
 # Facts that a portal prints on its cards alone, given to the adverts whose own pages lack them.
