@@ -41,7 +41,7 @@ class Kin(StrEnum):
     DIFFERS = "differs"
     """Its card says otherwise: it is opened."""
     WAITS = "waits"
-    """The other was not opened either: whichever comes to its turn first."""
+    """The other was not opened yet, or not even seen though its portal is crawled: whichever comes first."""
 
 
 def spoken(code: str | None, reason: str | None) -> str:

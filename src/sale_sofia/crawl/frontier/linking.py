@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, RowMapping, bindparam, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, exists, select, update
 
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.settings import LINKED_AT_ONCE
-from sale_sofia.crawl.tables import Code, Kin
+from sale_sofia.crawl.tables import Code, Kin, jobs
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.history.cards import SeenCard
 from sale_sofia.history.jobs import Job, add_copy_counts
@@ -28,7 +28,7 @@ from sale_sofia.listings.normalise import card_listing
 from sale_sofia.settings.model import get_settings
 from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
-from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 
 _ON_CARD: Final = ("deal", "property_type", "rooms", "city", "neighbourhood", "area_sqm", "floor")
 """What a card and a page may both say, beside the price; what one does not say is not compared."""
@@ -55,7 +55,7 @@ class Kinship:
 
     own: RowMapping
     kin: Kin
-    relative: RowMapping
+    relative: RowMapping | None
 
 
 def is_copying(site: str) -> bool:
@@ -66,7 +66,7 @@ def is_copying(site: str) -> bool:
 def of_cards(
     connection: Connection, site: str, shown: Collection[SeenCard], *, at: float
 ) -> dict[str, Kinship]:
-    """What these adverts, whose cards were just stored, are to their relatives; some have none."""
+    """What these adverts, whose cards were just stored, are to relatives that they may have."""
     own = _own(connection, site, [card.external_id for card in shown])
     told = {card.external_id: _told(site, card, own.get(card.external_id)) for card in shown}
     return _kinships(connection, site, own, told, at)
@@ -99,12 +99,22 @@ def _kinships(
     families = {row["family_id"] for row in own.values() if row["family_id"] is not None}
     relatives = _relatives(connection, site, families, at)
     found = {}
+    is_expected = bool(families) and _is_family_crawled(connection, at)
     for external_id, row in own.items():
         relative = relatives.get(row["family_id"])
-        kin = relative and _kin(row, told[external_id], relative)
-        if relative and kin:
+        if row["family_id"] is None or (relative is None and not is_expected):
+            continue
+        if kin := _kin(row, told[external_id], relative):
             found[external_id] = Kinship(row, kin, relative)
     return found
+
+
+def _is_family_crawled(connection: Connection, at: float) -> bool:
+    """Whether a portal whose adverts others copy was crawled lately, or is just now."""
+    named = [site for site in AVAILABLE_SITES if "family_id" in get_scraper(site).config.listing.fields]
+    origins = [site for site in named if not is_copying(site)]
+    lately = exists().where(jobs.c.site.in_(origins), jobs.c.created_at >= at - RELATIVE_SEEN_SECONDS)
+    return bool(connection.execute(select(lately)).scalar())
 
 
 def _relatives(
@@ -126,8 +136,8 @@ def _worth(row: RowMapping) -> tuple[bool, bool]:
     return row["opened_at"] is not None, not is_copying(row["site"])
 
 
-def _kin(own: RowMapping, told: Told | None, relative: RowMapping) -> Kin | None:
-    if relative["opened_at"] is None:
+def _kin(own: RowMapping, told: Told | None, relative: RowMapping | None) -> Kin | None:
+    if relative is None or relative["opened_at"] is None:
         return None if own["opened_at"] is not None or is_sample(own) else Kin.WAITS
     if told is None or relative["odd_visits"] or differences(told, relative, _ON_CARD):
         return Kin.DIFFERS
@@ -154,11 +164,13 @@ def _is_price(one: float | None, two: float | None) -> bool:
 
 def note_copies(connection: Connection, kinships: Iterable[Kinship]) -> None:
     """Write down whose copies the linked adverts are, and that the others are nobody's."""
-    wanted = {one.own["id"]: one.relative["id"] if one.kin is Kin.LINKED else None for one in kinships}
-    before = {one.own["id"]: one.own["copy_of"] for one in kinships}
-    new = [{"of_id": own, "relative": wanted[own]} for own in sorted(wanted) if wanted[own] != before[own]]
+    new = []
+    for one in kinships:
+        relative = one.relative["id"] if one.relative and one.kin is Kin.LINKED else None
+        if relative != one.own["copy_of"]:
+            new.append({"of_id": one.own["id"], "relative": relative})
     if new:
-        connection.execute(_SET_COPY, new)
+        connection.execute(_SET_COPY, sorted(new, key=lambda row: row["of_id"]))
         touch(connection, [one["of_id"] for one in new])
 
 

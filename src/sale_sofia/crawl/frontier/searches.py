@@ -455,7 +455,7 @@ def _count_adverts(connection: Connection, job_id: str, most: int, *, opened: bo
 
 
 @cache
-def _counting(*, opened: bool) -> Select[tuple[int]]:
+def _counting(*, opened: bool) -> Select[Any]:
     own = [rows.c.job_id == bindparam("of_job"), rows.c.kind == "listing"]
     if opened:
         own.append(or_(rows.c.code.is_(None), rows.c.code.not_in([Code.UNCHANGED, Code.LINKED])))
