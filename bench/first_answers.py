@@ -23,7 +23,7 @@ import heapq
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -211,7 +211,7 @@ class Crawl:
     """By age."""
     turns: Counter[str] = field(default_factory=Counter)
 
-    def requests(self) -> Iterator[float]:
+    def requests(self) -> Generator[float, float, None]:
         """The seconds of each request; what it brings is in the world when the next is asked for."""
         for page in self._pages():
             now = yield self.portal.seconds
@@ -268,7 +268,7 @@ class Crawl:
         while True:
             by_age = self.world.links and turn % FAIR_TURN == 0
             turn += 1
-            claims = []
+            claims: list[int] = []
             while len(claims) < self.portal.at_once:
                 while by_age and oldest < len(self.rows) and self.rows[oldest] in self.taken:
                     oldest += 1
@@ -288,7 +288,7 @@ class Crawl:
 def _minutes(portals: Sequence[Portal], wish: Wish, order: str) -> dict[str, Any]:
     """Until so many per cent of the flats that fit are seen and opened, all portals asked side by side."""
     world = World(wish, order, family=len(portals[0].adverts))
-    asking = []
+    asking: list[tuple[float, int, Generator[float, float, None]]] = []
     for number, portal in enumerate(portals):
         requests = Crawl(portal, world).requests()
         heapq.heappush(asking, (next(requests), number, requests))
@@ -296,7 +296,7 @@ def _minutes(portals: Sequence[Portal], wish: Wish, order: str) -> dict[str, Any
         now, number, requests = heapq.heappop(asking)
         world.requests += 1
         try:
-            heapq.heappush(asking, (now + requests.send(now), number, requests))  # type: ignore[attr-defined]
+            heapq.heappush(asking, (now + requests.send(now), number, requests))
         except StopIteration:
             continue
     fitting = {one["flat"] for portal in portals for one in portal.adverts if wish.may_be(one)}

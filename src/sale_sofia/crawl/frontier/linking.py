@@ -34,7 +34,10 @@ _ON_CARD: Final = ("deal", "property_type", "rooms", "city", "neighbourhood", "a
 """What a card and a page may both say, beside the price; what one does not say is not compared."""
 _ON_PAGE: Final = (*_ON_CARD, "floors_total", "construction", "year_built")
 _PRICE: Final = "price_eur"
-_COLUMNS: Final = ("id", "site", "external_id", "family_id", "opened_at", "odd_visits", "copy_of", _PRICE)
+_COLUMNS: Final = (
+    "id", "site", "external_id", "family_id", "opened_at", "odd_visits", "copy_of", "revisit_at",
+    "revisit_seconds", _PRICE,
+)  # fmt: skip
 _SELECT = select(*(listings.c[name] for name in (*_COLUMNS, *_ON_PAGE))).where(listings.c.closed_at.is_(None))
 _SELECT_OWN = _SELECT.where(
     listings.c.site == bindparam("of_site"), listings.c.external_id.in_(bindparam("ids", expanding=True))
@@ -45,7 +48,11 @@ _SELECT_RELATIVES = _SELECT.where(
     listings.c.gone_at.is_(None),
     listings.c.last_seen_at >= bindparam("since"),
 ).order_by(listings.c.id)
-_SET_COPY = update(listings).where(listings.c.id == bindparam("of_id")).values(copy_of=bindparam("relative"))
+_SET_COPY = (
+    update(listings)
+    .where(listings.c.id == bindparam("of_id"))
+    .values(copy_of=bindparam("relative"), revisit_at=bindparam("due"))
+)
 Told = Mapping[Any, Any]
 
 
@@ -162,13 +169,19 @@ def _is_price(one: float | None, two: float | None) -> bool:
     return one == two or (one is not None and two is not None and abs(one - two) < COPY_PRICE_EUR)
 
 
-def note_copies(connection: Connection, kinships: Iterable[Kinship]) -> None:
-    """Write down whose copies the linked adverts are, and that the others are nobody's."""
+def note_copies(connection: Connection, kinships: Iterable[Kinship], *, at: float) -> None:
+    """Write down whose copies the linked adverts are, and that the others are nobody's.
+
+    A copy that no search shows any more is looked at when an advert that was opened would be.
+    """
     new = []
     for one in kinships:
+        own = one.own
         relative = one.relative["id"] if one.relative and one.kin is Kin.LINKED else None
-        if relative != one.own["copy_of"]:
-            new.append({"of_id": one.own["id"], "relative": relative})
+        if relative != own["copy_of"]:
+            linked = relative is not None and own["opened_at"] is None
+            due = at + own["revisit_seconds"] if linked else own["revisit_at"]
+            new.append({"of_id": own["id"], "relative": relative, "due": due})
     if new:
         connection.execute(_SET_COPY, sorted(new, key=lambda row: row["of_id"]))
         touch(connection, [one["of_id"] for one in new])
@@ -207,7 +220,7 @@ def _link(connection: Connection, job: Job, urls: Mapping[int, str], now: float)
     told = {name: None if row["odd_visits"] else row for name, row in own.items()}
     found = _kinships(connection, job.site, own, told, now)
     linked = [one for one in found.values() if one.kin is Kin.LINKED]
-    note_copies(connection, linked)
+    note_copies(connection, linked, at=now)
     add_copy_counts(connection, job.id, linked=len(linked))
     return {numbers[name]: one.kin for name, one in found.items()}
 

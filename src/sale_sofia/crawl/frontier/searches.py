@@ -409,7 +409,7 @@ def _add_adverts(
     for name in wanted.intersection(kinships):
         if kinships[name].kin is Kin.LINKED:  # taken all the same, that so many are opened
             kinships[name] = replace(kinships[name], kin=Kin.SAMPLE)
-    note_copies(connection, kinships.values())
+    note_copies(connection, kinships.values(), at=at)
     kins = {name: one.kin for name, one in kinships.items()}
     new = [(card.external_id, target) for card, target in adverts if card.external_id in wanted]
     added = _add_wanted(connection, job_id, scope.site, new, kins, at)
