@@ -27,6 +27,10 @@ settings.register_profile("suite", deadline=None, derandomize=True, max_examples
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 
+# Every advert is opened, so that what is stored can be compared with the truth page by page. Adverts that are
+# linked instead are the matter of contract/scraping/test_linking.py and unit/scraping/test_family_days.py.
+os.environ.setdefault("COPY_CHECK_EVERY", "1")
+
 MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of the user's own there
 """Files in memory, where the system has such a place."""
 ENOUGH_BYTES = 6 << 30

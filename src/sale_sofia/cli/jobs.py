@@ -20,6 +20,7 @@ from sqlalchemy import Connection
 
 from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse
 from sale_sofia.cli.progress import held_back, moment, number, on_market_words
+from sale_sofia.crawl.frontier.jobs import copy_notes
 from sale_sofia.crawl.frontier.planning import cancel_job
 from sale_sofia.crawl.resilience.breaker import CircuitStatus
 from sale_sofia.crawl.resilience.errors import class_names
@@ -28,7 +29,7 @@ from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.urls import UnknownAdvert, advert_of
 from sale_sofia.history.changes import CHANGE_KINDS, Happening, happenings
 from sale_sofia.history.future import future_sentence
-from sale_sofia.history.jobs import list_jobs
+from sale_sofia.history.jobs import COPY_COUNTS, list_jobs
 from sale_sofia.history.listing_rows import moment_text
 from sale_sofia.history.price_meaning import price_per_sqm
 from sale_sofia.history.prices import PriceHistory, price_history
@@ -342,6 +343,7 @@ def _remarks(run: Report) -> Iterator[str]:
     yield from run["health"]["reasons"]
     if held := run["summary"]["held_back"]:
         yield held_back(held)
+    yield from copy_notes(**{name: run["summary"][name] for name in COPY_COUNTS})
     for error in run["top_errors"]:
         example = error["example"]
         counts = f"{error['failed_pages']} pages, {error['failed_requests']} requests"

@@ -99,7 +99,8 @@ def _offers_table(view: View) -> Table:
         prices = (number(offer["price_eur"]), vat, number(offer["above_lowest_eur"]))
         percent = number(offer["above_lowest_percent"], 1)
         seen = moment(offer["last_seen_at"]) if offer["offered"] else f"gone, {moment(offer['last_seen_at'])}"
-        seen += "" if offer["opened"] else ", not opened yet"
+        copy = f", not opened: a copy of advert {offer['copy_of']}"
+        seen += "" if offer["opened"] else copy if offer["copy_of"] else ", not opened yet"
         seller = offer["seller_name"] or offer["seller_kind"] or "?"
         table.add_row(str(offer["listing_id"]), offer["site"], *prices, percent, seen, seller, offer["url"])
     return table

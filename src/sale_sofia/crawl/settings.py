@@ -61,6 +61,8 @@ ASSUMED_KINDS: Final[Mapping[tuple[str, int | None], float]] = {
 """Before anything is stored: the shares of homes for sale by rooms, roughly."""
 ASSUMED_PLACE_SHARE: Final = 0.01
 """The same of a neighbourhood that somebody names: twice its part of all, as most people name large ones."""
+LINKED_AT_ONCE: Final = 500
+"""Adverts that wait for a relative to be opened, and are looked at together once one of them need not be."""
 REMEMBERED_PROFILES: Final = 8
 """Sets of profiles that are kept read: one, and those of before."""
 CLAIM_AGAIN_SECONDS: Final = 0.1

@@ -27,13 +27,28 @@ class Code(StrEnum):
     """Its card says nothing new: the advert was not opened."""
     UNWANTED = "unwanted"
     """Its card cannot be what the crawl is for: the advert was not opened."""
+    LINKED = "linked"
+    """It is a copy of an advert that was opened on another portal: it was not opened itself."""
     USELESS_PART = "useless_part"
     """Of a search cut by a filter that changes nothing."""
     WORKER_DIED = "worker_died"
 
 
-LEFT_ALONE: Final = (Code.UNCHANGED, Code.UNWANTED)
+LEFT_ALONE: Final = (Code.UNCHANGED, Code.UNWANTED, Code.LINKED)
 """Of adverts that were seen and did not have to be opened."""
+
+
+class Kin(StrEnum):
+    """What an advert is to one of another portal that has the same family id."""
+
+    LINKED = "linked"
+    """Its card says what the other's page says: it need not be opened."""
+    SAMPLE = "sample"
+    """The same, and it is opened to see whether that is so."""
+    DIFFERS = "differs"
+    """Its card says otherwise: it is opened."""
+    WAITS = "waits"
+    """The other was not opened yet, or not even seen though its portal is crawled: whichever comes first."""
 
 
 def spoken(code: str | None, reason: str | None) -> str:
@@ -70,6 +85,12 @@ jobs = Table(
     Column("ranked_by", String(64)),
     # What it is for, by name and as it was then; without it, for everything.
     Column("looks_for", JSON(none_as_null=True)),
+    # Of its adverts that another portal has too: those that were linked to the other's page, those opened as
+    # a sample or because their cards disagreed, and those of the sample whose pages said something else.
+    *(
+        Column(name, Integer, nullable=False, server_default=text("0"))
+        for name in ("linked", "sampled", "disagreed", "differing")
+    ),
     Index(None, "site", "created_at"),
 )
 
@@ -99,6 +120,8 @@ frontier = Table(
     Column("search_id", Id),
     # Of those that are due, the smallest first.
     Column("rank", Integer, nullable=False, server_default=text("0")),
+    # Of an advert that another portal has too: what it is to it (`Kin`).
+    Column("kin", String(10)),
     UniqueConstraint("job_id", "url_key"),
     Index(None, "job_id", "state", "not_before"),
     Index(None, "job_id", "state", "rank", "not_before"),
@@ -112,6 +135,15 @@ frontier_pruned = Table(
     Column("kind", String(10), primary_key=True),
     Column("state", String(10), primary_key=True),
     Column("pages", Integer, nullable=False),
+)
+
+# How many adverts of a place a job has been given to open, beside what may fit: they are opened in turns.
+frontier_places = Table(
+    "frontier_places",
+    metadata,
+    Column("job_id", ForeignKey("jobs.id"), primary_key=True),
+    Column("place", String(120), primary_key=True),
+    Column("adverts", Integer, nullable=False),
 )
 
 # A scheduled crawl begins once, however many clocks strike.

@@ -90,6 +90,7 @@ def _offer(row: Row) -> View:
         "vat": row["vat"],
         "offered": is_offered(row),
         "opened": row["opened_at"] is not None,
+        "copy_of": row["copy_of"] if row["opened_at"] is None else None,
         "seller_kind": row["seller_kind"],
         "seller_name": row["seller_name"],
         "phones": list(row["phones"]),

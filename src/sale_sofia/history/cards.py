@@ -5,8 +5,9 @@ A card is a sighting of its advert: it is stored at once, and the advert's own p
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, bindparam, select, update
@@ -17,12 +18,12 @@ from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.sightings import Sighting
 from sale_sofia.history.tables import cards, listings
 from sale_sofia.listings.normalise import card_listing
-from sale_sofia.storage.upserts import insert_into
+from sale_sofia.storage.upserts import Insert, insert_for
 
 _NOT_CONTENT: Final = frozenset(
-    {"price_bgn", "flags", "views", "updated_at", "photo_urls", "previous_price_eur"}
+    {"price_bgn", "flags", "views", "updated_at", "photo_urls", "previous_price_eur", "family_id"}
 )
-"""Facts of a card that move without the advert changing, or only with another fact."""
+"""Facts of a card that move without the advert changing, or only with another fact, or that never move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ _OPENED = (
 )
 
 
-def see_cards(
+def see_cards(  # noqa: PLR0913 - each is a matter of its own
     connection: Connection,
     scope: Scope,
     shown: Sequence[SeenCard],
@@ -118,11 +119,13 @@ def see_cards(
     at: float,
     least: int = 0,
     source: Source = UNKNOWN_SOURCE,
+    spared: Callable[[set[str]], set[str]] = lambda _wanted: set(),
 ) -> set[str]:
     """Remember the cards of a page, and their adverts as seen; the ids of those that must be opened.
 
     These are: an advert never seen, or gone until now; one whose card is not what it was when the advert was
-    opened last; one that is due for a visit. When they are fewer than `least`, those due soonest join them.
+    opened last; one that is due for a visit; without those that are `spared`. When they are fewer than
+    `least`, those due soonest join them.
     """
     ids = {"of_site": scope.site, "ids": sorted(card.external_id for card in shown)}
     before = connection.execute(_SELECT_SHOWN, ids).mappings().all()
@@ -152,6 +155,7 @@ def see_cards(
         for card in shown
         if (card.external_id, card.hash) not in opened or is_due(card.external_id)
     }
+    wanted -= spared(wanted)
     others = sorted(known.keys() - wanted, key=lambda one: (known[one]["revisit_at"], one))
     return wanted.union(others[: max(0, least - len(wanted))])
 
@@ -195,13 +199,6 @@ def _tell(connection: Connection, scope: Scope, news: Sequence[SeenCard], at: fl
 def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], at: float) -> None:
     if not shown:
         return
-    new = insert_into(connection, cards)
-    shown_anew = {name: new.excluded[name] for name in ("card_hash", "facts", "price_eur", "seen_at")}
-    upsert = new.on_conflict_do_update(
-        index_elements=["scope_id", "external_id"],
-        set_={**shown_anew, "missed_at": None, "misses": 0},
-        where=cards.c.seen_at <= new.excluded.seen_at,
-    )
     rows = [
         {
             "scope_id": scope.id,
@@ -214,7 +211,19 @@ def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], a
         }
         for card in sorted(shown, key=lambda card: card.external_id)
     ]
-    connection.execute(upsert, rows)
+    connection.execute(_remembering(connection.dialect.name), rows)
+
+
+@cache
+def _remembering(dialect: str) -> Insert:
+    """Put together once: that took longer than the database does to run it."""
+    new = insert_for(dialect, cards)
+    shown_anew = {name: new.excluded[name] for name in ("card_hash", "facts", "price_eur", "seen_at")}
+    return new.on_conflict_do_update(
+        index_elements=["scope_id", "external_id"],
+        set_={**shown_anew, "missed_at": None, "misses": 0},
+        where=cards.c.seen_at <= new.excluded.seen_at,
+    )
 
 
 def card_facts(

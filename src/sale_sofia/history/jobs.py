@@ -84,6 +84,14 @@ class Job:
     """What was looked for when its rows were ranked, as a digest."""
     looks_for: Mapping[str, Any] | None = None
     """The names of profiles and saved searches it is for, and what they asked then; None: everything."""
+    linked: int = 0
+    """Adverts that were not opened, being copies of one that was opened on another portal."""
+    sampled: int = 0
+    """Copies that were opened to see whether they are."""
+    disagreed: int = 0
+    """Adverts that were opened because their cards disagree with the other portal's page."""
+    differing: int = 0
+    """Of the copies that were opened as a sample, those whose pages said something else."""
 
     @property
     def worked_seconds(self) -> float:
@@ -107,6 +115,13 @@ _ADD_COUNTS = (
         seconds=jobs.c.seconds + bindparam("seconds_more"),
         chunks=jobs.c.chunks + bindparam("chunks_more"),
     )
+)
+COPY_COUNTS = ("linked", "sampled", "disagreed", "differing")
+"""What became of a job's adverts that another portal has too."""
+_ADD_COPIES = (
+    update(jobs)
+    .where(jobs.c.id == bindparam("of_id"))
+    .values({name: jobs.c[name] + bindparam(f"{name}_more") for name in COPY_COUNTS})
 )
 
 
@@ -187,6 +202,13 @@ def add_job_counts(  # noqa: PLR0913 - each is a count of its own
     added = connection.execute(_ADD_COUNTS, {**counts, "seconds_more": seconds, "chunks_more": chunks})
     if not added.rowcount:
         raise UnknownJob(f"There is no job {job_id}.")
+
+
+def add_copy_counts(connection: Connection, job_id: str, **counts: int) -> None:
+    """Add to what became of the job's adverts that another portal has too."""
+    if any(counts.values()):
+        more = {f"{name}_more": counts.get(name, 0) for name in COPY_COUNTS}
+        connection.execute(_ADD_COPIES, {"of_id": job_id, **more})
 
 
 def get_job(connection: Connection, job_id: str) -> Job | None:

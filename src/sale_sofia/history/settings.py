@@ -60,6 +60,13 @@ LEARNT_SECONDS: Final = 30 * 24 * SECONDS_PER_HOUR
 """How long what was learnt of a portal's limits and filters is believed; then it is learnt anew."""
 LOOKS_AT_ONCE: Final = 5000
 """Most missing adverts that one sweep opens, at imot.bg's pace some four hours of reading."""
+RELATIVE_SEEN_SECONDS: Final = 7 * 24 * SECONDS_PER_HOUR
+"""An advert that its own portal's searches have not shown for so long speaks for no copy of it: it may be
+gone since, with nobody looking."""
+LEAST_COPIES_CHECKED: Final = 10
+"""Copies that a run must have opened as a sample before their differences are a trouble."""
+COPY_PRICE_EUR: Final = 1.0
+"""Prices less than this apart are the same: one portal prints cents, or works euros out of leva."""
 SHOWN_CHANGES: Final = 200
 """Lines of `changes` for people; JSON has all of them."""
 STREAMED_CHANGES: Final = 1000
@@ -111,6 +118,21 @@ class HistorySettings(BaseModel):
         36_500,
         "days",
         "Visits that changed nothing are remembered so long; `prune` forgets older ones.",
+    )
+    copy_check_every: int = whole(
+        20,
+        1,
+        10_000,
+        "adverts",
+        "An advert whose card says what another portal's page of the same family says is not opened, but for "
+        "one of so many, which checks it; 1 opens them all.",
+    )
+    copy_differing_share: float = decimal(
+        0.1,
+        0.01,
+        1,
+        "share",
+        "An incident is opened when more than this share of the copies that were checked say something else.",
     )
     search_stale_pages: int = whole(
         5,

@@ -71,6 +71,8 @@ listings = Table(
     Column("opened_at", Float),
     # Whether its price is the word of a card that no page has confirmed yet.
     Column("price_by_card", Boolean, nullable=False, server_default=text("false")),
+    # Of one that was not opened: the advert of another portal whose copy it is, and whose page was read.
+    Column("copy_of", Id),
     UniqueConstraint("site", "external_id", "generation"),
     Index(None, "neighbourhood"),
     Index(None, "first_seen_at"),
@@ -84,6 +86,13 @@ for _name in ("held_by", "new_at"):
         sqlite_where=listings.c[_name].is_not(None),
         postgresql_where=listings.c[_name].is_not(None),
     )
+# The adverts of a family are looked up with every card of a portal that has copies.
+Index(
+    "ix_listings_family_id",
+    listings.c.family_id,
+    sqlite_where=listings.c.family_id.is_not(None),
+    postgresql_where=listings.c.family_id.is_not(None),
+)
 # At most one generation of an advert is open.
 Index(
     "uq_listings_open",

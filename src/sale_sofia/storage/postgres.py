@@ -17,7 +17,7 @@ from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event,
 from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.storage import settings as config
-from sale_sofia.storage.connections import Outage, guard_forks
+from sale_sofia.storage.connections import Outage, guard_forks, to_json
 from sale_sofia.storage.errors import (
     CheckStopped,
     DatabaseBusy,
@@ -322,6 +322,7 @@ class PostgresStore:
             },
             poolclass=QueuePool,
             max_overflow=-1,  # without limit
+            json_serializer=to_json,
             pool_pre_ping=True,
             pool_use_lifo=True,  # those beyond what is needed fall asleep and are ended by nobody's traffic
         )

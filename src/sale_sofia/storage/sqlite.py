@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.settings.files import keep_name
-from sale_sofia.storage.connections import guard_forks
+from sale_sofia.storage.connections import guard_forks, to_json
 from sale_sofia.storage.errors import (
     CheckStopped,
     DatabaseBusy,
@@ -146,6 +146,7 @@ class SqliteStore:
             creator=lambda: self._connect(writes=writes),
             poolclass=QueuePool,
             max_overflow=-1,  # without limit
+            json_serializer=to_json,
         )
         # A write's lock is taken before anything is read: what it has read cannot change under it.
         begin = "BEGIN IMMEDIATE" if writes else "BEGIN"

@@ -12,7 +12,12 @@ Insert = SqliteInsert | PostgresqlInsert
 
 def insert_into(connection: Connection, table: Table) -> Insert:
     """An insert that can be told what to do on a conflict."""
-    return SqliteInsert(table) if connection.dialect.name == "sqlite" else PostgresqlInsert(table)
+    return insert_for(connection.dialect.name, table)
+
+
+def insert_for(dialect: str, table: Table) -> Insert:
+    """The same by the name of the kind of database, for statements that are put together once."""
+    return SqliteInsert(table) if dialect == "sqlite" else PostgresqlInsert(table)
 
 
 def replace_in(connection: Connection, table: Table) -> Insert:

@@ -27,6 +27,7 @@ class IncidentKind(StrEnum):
     PARTIAL_JOB = "partial_job"
     COLLAPSE = "collapse"
     COVERAGE = "coverage"
+    COPIES = "copies"
     CIRCUIT_OPEN_LONG = "circuit_open_long"
     STUCK_JOB = "stuck_job"
     PRICE_MEANING = "price_meaning"

@@ -471,6 +471,8 @@ class SiteConfig(Table):
     hosts: Annotated[tuple[str, ...], Field(min_length=1)]
     photo_hosts: tuple[str, ...] = ()
     """Where its photos are, beside its own hosts; each stands for all hosts below it too."""
+    copies: bool = False
+    """Whether adverts with a family id are copies of other portals': where they agree, one is opened."""
     inventory: Inventory
     politeness: Politeness
     urls: Urls

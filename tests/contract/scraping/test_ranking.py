@@ -55,7 +55,7 @@ def target(number: int) -> Target:
 
 def order(connection: Connection, *numbers: int) -> list[int]:
     ranks = rank_adverts(
-        connection, SITE, [f"id{number}" for number in numbers], current_wishes(connection), now=NOW
+        connection, "job", SITE, [f"id{number}" for number in numbers], current_wishes(connection), now=NOW
     )
     return sorted(numbers, key=lambda number: (ranks[f"id{number}"], number))
 
@@ -137,3 +137,51 @@ def test_each_process_begins_with_the_oldest(database: Database, profiles: Path)
         frontier.add_targets(connection, "job", fitting, ranks={one.key: 1_000_000 for one in fitting})
         firsts = [crawl_of(database).lease(connection)[0].url for _ in range(2)]
     assert firsts == [target(0).url, target(1).url]
+
+
+SIZES = {"Люлин 1": 90, "Младост 1": 60, "Център": 30, "Борово": 20, "Бояна": 15, "Изток": 15}
+
+
+def test_a_crawl_that_is_cut_short_has_opened_as_many_of_each_neighbourhood(
+    database: Database, profiles: Path
+) -> None:
+    """Shown one neighbourhood after the other, and cut after 80 of 230."""
+    assert profiles.exists()
+    where: dict[str, str] = {}
+    with database.write() as connection:
+        for place, size in SIZES.items():
+            some = range(len(where), len(where) + size)
+            for number in some:
+                seen(connection, number, neighbourhood=place)
+                where[target(number).url] = place
+            for first in range(some.start, some.stop, 40):  # a page of results at a time
+                names = [f"id{number}" for number in range(first, min(first + 40, some.stop))]
+                ranked = rank_adverts(connection, "job", SITE, names, (), now=NOW)
+                ranks = {f"listing:{name}": rank for name, rank in ranked.items()}
+                targets = [target(int(name.removeprefix("id"))) for name in names]
+                frontier.add_targets(connection, "job", targets, ranks=ranks)
+        crawl = crawl_of(database)
+        opened = [where[crawl.lease(connection)[0].url] for _ in range(80)]
+    counts = [opened.count(place) for place in SIZES]
+    assert max(counts) - min(counts) <= 2, counts
+
+
+def test_ranked_anew_what_has_its_turn_keeps_it(database: Database, profiles: Path) -> None:
+    with database.write() as connection:
+        for number in range(8):
+            seen(connection, number, neighbourhood="Борово" if number % 2 else "Лозенец")
+        names = [f"id{number}" for number in range(8)]
+        ranks = rank_adverts(connection, "job", SITE, names, (), now=NOW)
+        assert [ranks[name] - frontier.REST for name in names] == [1, 1, 2, 2, 3, 3, 4, 4]
+        keys = {f"listing:{name}": rank for name, rank in ranks.items()}
+        frontier.add_targets(connection, "job", [target(number) for number in range(8)], ranks=keys)
+
+        def turns() -> list[int]:
+            keep_ranked(connection, "job", SITE, now=NOW)
+            own = connection.scalars(select(tables.frontier.c.rank).order_by(tables.frontier.c.id))
+            return [rank - frontier.REST for rank in own]
+
+        (profiles / "mine.yaml").write_text(PROFILE, "utf-8")  # Борово alone may fit
+        assert [turn for turn in turns() if turn > 0] == [1, 2, 3, 4]
+        (profiles / "mine.yaml").unlink()
+        assert turns() == [1, 5, 2, 6, 3, 7, 4, 8]

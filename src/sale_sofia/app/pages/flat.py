@@ -387,7 +387,8 @@ def _offer(data: PropertyData, offer: Row) -> Values:
 
 def _state(offer: Row) -> str:
     there = say("offers.there") if offer["offered"] else f"✗ {say('card.gone')}"
-    return there if offer["opened"] else f"{there} · {say('offers.unopened')}"
+    unopened = say("offers.copy" if offer["copy_of"] else "offers.unopened")
+    return there if offer["opened"] else f"{there} · {unopened}"
 
 
 def _before(one: EarlierOffer, now: float) -> str:

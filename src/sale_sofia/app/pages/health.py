@@ -62,6 +62,7 @@ REMEDIES: Final[Mapping[IncidentKind, tuple[str, str]]] = dict.fromkeys(DRIFT_KI
     IncidentKind.PARTIAL_JOB: _ERRORS,
     IncidentKind.COVERAGE: _PROBE,
     IncidentKind.COLLAPSE: _PROBE,
+    IncidentKind.COPIES: _PROBE,
     IncidentKind.CIRCUIT_OPEN_LONG: ("circuits", "sale-sofia circuits"),
     IncidentKind.STUCK_JOB: _RESUME,
     IncidentKind.PRICE_MEANING: _PROBE,

@@ -35,9 +35,9 @@ from sqlalchemy import (
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from sale_sofia.crawl.settings import SUSPECT_DEATHS
-from sale_sofia.crawl.tables import Code, frontier, frontier_pruned, jobs
+from sale_sofia.crawl.tables import Code, Kin, frontier, frontier_pruned, jobs
 from sale_sofia.crawl.urls import Target
-from sale_sofia.storage.upserts import insert_into
+from sale_sofia.storage.upserts import Insert, insert_for
 
 # Searches come first: what they list may change while adverts are read.
 _SEARCHES_FIRST = -1.0
@@ -59,6 +59,8 @@ class Claim:
     """The classes of the errors that earlier tries ended in, with spaces between them."""
     search_id: int | None = None
     """Of a page of results: which of the job's searches it belongs to."""
+    kin: str | None = None
+    """Of an advert that another portal has too: what it is to it (`Kin`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ class Counts:
         return self.open + self.done + self.failed
 
 
-def add_targets(
+def add_targets(  # noqa: PLR0913 - each is a matter of its own
     connection: Connection,
     job_id: str,
     targets: Iterable[Target],
@@ -107,6 +109,7 @@ def add_targets(
     done: Code | None = None,
     search_id: int | None = None,
     ranks: Mapping[str, int] | None = None,
+    kin: Kin | None = None,
 ) -> int:
     """Add what the job does not have yet, in the given order; returns how many were new.
 
@@ -125,20 +128,27 @@ def add_targets(
             "not_before": _SEARCHES_FIRST if target.kind == "search" else 0.0,
             "search_id": search_id,
             "rank": SEARCHES if target.kind == "search" else ranks.get(target.key, REST),
+            "kin": kin,
         }
         for target in targets
     ]
     if not rows:
         return 0
-    new = insert_into(connection, frontier).on_conflict_do_nothing()
+    new = _adding(connection.dialect.name)
     return connection.execute(new, rows, execution_options={"preserve_rowcount": True}).rowcount
+
+
+@cache
+def _adding(dialect: str) -> Insert:
+    return insert_for(dialect, frontier).on_conflict_do_nothing()
 
 
 def without_known(connection: Connection, job_id: str, targets: Sequence[Target]) -> list[Target]:
     """Of these targets, those that are no rows of the job yet."""
     keys = [_key(target) for target in targets]
-    there = select(frontier.c.url_key).where(frontier.c.job_id == job_id, frontier.c.url_key.in_(keys))
-    known = set(connection.execute(there).scalars())
+    if not keys:
+        return []
+    known = set(connection.execute(_SELECT_KEYS, {"of_job": job_id, "keys": keys}).scalars())
     return [target for target, key in zip(targets, keys, strict=True) if key not in known]
 
 
@@ -208,6 +218,9 @@ def _leasing(rows: Select[Any]) -> ReturningUpdate[Any]:
 
 # Put together once: that took longer than the database does to run them.
 _OF_JOB = frontier.c.job_id == bindparam("of_job")
+_SELECT_KEYS = select(frontier.c.url_key).where(
+    _OF_JOB, frontier.c.url_key.in_(bindparam("keys", expanding=True))
+)
 _SHUT = exists().where(jobs.c.id == bindparam("of_job"), jobs.c.shut_until > bindparam("at"))
 _WAITING = select(frontier.c.id).where(_OF_JOB, frontier.c.state == "pending", ~_SHUT)
 _BY_AGE = _WAITING.where(frontier.c.not_before <= bindparam("at")).order_by(
@@ -245,6 +258,11 @@ _LEASED = (
     .order_by(frontier.c.id)
     .with_for_update(key_share=True)
 )
+
+
+def lock_job(connection: Connection, job_id: str) -> None:
+    """Before several rows of a job are changed, or others with them: the job first, as all do who do so."""
+    connection.execute(select(jobs.c.id).where(jobs.c.id == job_id).with_for_update(key_share=True))
 
 
 def still_ours(connection: Connection, claims: Sequence[Claim]) -> set[int]:

@@ -3,21 +3,23 @@
 import secrets
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, delete, func, select
 
 from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.linking import review_copies
 from sale_sofia.crawl.frontier.searches import begin_narrowed
 from sale_sofia.crawl.frontier.sweeping import finish_sweep, verdict_on_adverts
 from sale_sofia.crawl.frontier.wanted import Wanted
 from sale_sofia.crawl.tables import frontier as rows
-from sale_sofia.crawl.tables import spoken
+from sale_sofia.crawl.tables import frontier_places, spoken
 from sale_sofia.crawl.urls import check_start_url, target
 from sale_sofia.history.drift.runs import review_drift
 from sale_sofia.history.drift.store import shortfalls
 from sale_sofia.history.jobs import (
+    COPY_COUNTS,
     Job,
     JobState,
     UnknownJob,
@@ -59,6 +61,14 @@ class SiteReport:
     """Why adverts of the portal were not seen, in one line."""
     notes: Sequence[str] = ()
     """What a person should know of it though nothing is wrong, each in a sentence."""
+    linked: int = 0
+    """How many of its adverts were not opened: another portal's page of the same advert was."""
+    sampled: int = 0
+    """How many of such were opened all the same, to check that."""
+    disagreed: int = 0
+    """How many were opened because their cards say something else than the other portal's page."""
+    differing: int = 0
+    """Of those that were checked, how many said something else."""
 
 
 def new_job_id(site: str) -> str:
@@ -136,6 +146,8 @@ def close_frontier(connection: Connection, job: Job, *, now: float) -> None:
     set_job_state(connection, job.id, JobState.AGGREGATING, now=now)
     review_drift(connection, job, state, get_scraper(job.site).config, get_settings(), now=now)
     finish_sweep(connection, job, now=now)  # after it: what has drifted makes nothing gone
+    review_copies(connection, known_job(connection, job.id), now=now)
+    connection.execute(delete(frontier_places).where(frontier_places.c.job_id == job.id))
     close_if_settled(connection, {job.site}, now=now)  # what was in doubt may be gone
 
 
@@ -161,6 +173,16 @@ def _all_read(connection: Connection, job_id: str) -> bool:
     return all(search.ended in read for search in searches_of(connection, job_id))
 
 
+def copy_notes(*, linked: int, sampled: int, disagreed: int, differing: int) -> Iterator[str]:
+    """In a sentence what became of adverts that another portal has too."""
+    if linked or sampled or disagreed:
+        yield (
+            f"{linked} adverts were not opened: their cards say what another portal's pages say; "
+            f"{sampled} such were opened to check it ({differing} said something else), {disagreed} because "
+            "their cards disagree"
+        )
+
+
 def report(connection: Connection, job: Job, error: str | None = None) -> SiteReport:
     """The job as its rows tell it."""
     adverts = frontier.count_rows(connection, job.id, "listing")
@@ -171,6 +193,7 @@ def report(connection: Connection, job: Job, error: str | None = None) -> SiteRe
     searches = searches_of(connection, job.id)
     forbidden = [search.url for search in searches if search.ended is Ended.FORBIDDEN]
     useless = sorted({search.way or "" for search in searches if search.ended is Ended.USELESS})
+    copies = {name: getattr(job, name) for name in COPY_COUNTS}
     return SiteReport(
         job_id=job.id,
         site=job.site,
@@ -186,7 +209,9 @@ def report(connection: Connection, job: Job, error: str | None = None) -> SiteRe
         shortfalls=[one["found"] for one in shortfalls(connection, job.id)],
         held_back=count_held(connection, job.id),
         missing=sweep.missing if (sweep := get_sweep(connection, job.id)) else None,
+        **copies,
         notes=[
+            *copy_notes(**copies),
             *(f"robots.txt forbids {url}, another start was taken" for url in forbidden),
             *(f"the filter {way} changes nothing and is not used" for way in useless),
         ],

@@ -1,27 +1,31 @@
 """Which advert is worth its turn next: one whose card may be what the buyer looks for.
 
 A rank is a number, the smallest first: pages of results, what may fit a profile or a saved search,
-shortlisted flats that are due, all others in an order that has nothing to do with where they are.
+shortlisted flats that are due, then all others, place by place in turns: the first advert of each
+neighbourhood before the second of any. Adverts that wait for a relative on another portal to be opened come
+last of their kind, those first that the other portal comes to last.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy.sql.dml import ReturningInsert
 
 from sale_sofia.advice.scoring.profile import FOLDER, Profile, ProfileError, load_profile
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
 from sale_sofia.buyer.evaluations import statuses
 from sale_sofia.buyer.searches import list_searches
-from sale_sofia.crawl.frontier.frontier import REST
+from sale_sofia.crawl.frontier.frontier import REST, lock_job
 from sale_sofia.crawl.settings import RANKED_AT_ONCE, REMEMBERED_PROFILES
-from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.crawl.tables import Kin, frontier, frontier_places, jobs
 from sale_sofia.flats.settings import MANY_ROOMS
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.market_events import SECONDS_PER_DAY, listed_since
@@ -30,16 +34,27 @@ from sale_sofia.history.sightings import listing_key
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.places import SOFIA
 from sale_sofia.settings.model import get_settings
+from sale_sofia.storage.upserts import insert_for
 
 MAY_FIT: Final = 1_000_000
 SHORTLISTED: Final = 2_000_000
 _OLDEST_DAY: Final = 999_999
-_SPREAD: Final = 10_000
+_CLASS: Final = 1_000_000
+"""So far are the kinds of ranks apart."""
 TOLD: Final = (
     "deal", "property_type", "rooms", "price_eur", "area_sqm", "city", "district", "neighbourhood",
 )  # fmt: skip
 _DATED: Final = ("first_seen_at", "posted_at", "generation", "family_id")
+_LONGEST_PLACE: Final = 120
 Told = Mapping[Any, Any]
+# Put together once, as all that is run for every page: that took longer than the database does to run it.
+_SELECT_KNOWN = select(
+    *(listings.c[name] for name in ("id", "external_id", "opened_at", *TOLD, *_DATED))
+).where(
+    listings.c.site == bindparam("of_site"),
+    listings.c.external_id.in_(bindparam("ids", expanding=True)),
+    listings.c.closed_at.is_(None),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +146,32 @@ def _profiles(found: tuple[tuple[Path, int, int], ...]) -> tuple[Wish, ...]:
     return tuple(wishes)
 
 
-def rank_adverts(
-    connection: Connection, site: str, external_ids: Sequence[str], wishes: Sequence[Wish], *, now: float
+def rank_adverts(  # noqa: PLR0913 - each is a matter of its own
+    connection: Connection,
+    job_id: str,
+    site: str,
+    external_ids: Sequence[str],
+    wishes: Sequence[Wish],
+    *,
+    now: float,
+    waiting: Collection[str] = (),
+    placed: Mapping[str, int] | None = None,
 ) -> dict[str, int]:
-    """The rank of each of these adverts by what is known of it; those that are not known have none."""
-    columns = ("id", "external_id", "opened_at", *TOLD, *_DATED)
-    known = select(*(listings.c[name] for name in columns)).where(
-        listings.c.site == site, listings.c.external_id.in_(external_ids), listings.c.closed_at.is_(None)
-    )
-    rows = connection.execute(known).mappings().all()
+    """The rank of each of these adverts by what is known of it; those that are not known have none.
+
+    Of what may not fit, each takes the next turn of its place in this job, in the order given; those that
+    have one already keep it (`placed`). Adverts that are `waiting` for a relative come last of their kind.
+    """
+    asked = {"of_site": site, "ids": external_ids}
+    found = {row["external_id"]: row for row in connection.execute(_SELECT_KNOWN, asked).mappings()}
+    rows = [found[name] for name in external_ids if name in found]
     opened = any(row["opened_at"] is not None for row in rows)
     liked = _shortlisted(connection) if opened else frozenset()
-    return {row["external_id"]: rank_of(row, wishes, liked, now=now) for row in rows}
+    ranks = {row["external_id"]: rank_of(row, wishes, liked, now=now) for row in rows}
+    had = {name: turn for name, turn in (placed or {}).items() if ranks.get(name) == REST}
+    others = [row for row in rows if ranks[row["external_id"]] == REST and row["external_id"] not in had]
+    ranks |= zip((row["external_id"] for row in others), _turns(connection, job_id, others), strict=True)
+    return {name: turned(rank) if name in waiting else rank for name, rank in ranks.items()} | had
 
 
 def rank_of(row: Told, wishes: Sequence[Wish], liked: frozenset[int], *, now: float) -> int:
@@ -153,8 +182,44 @@ def rank_of(row: Told, wishes: Sequence[Wish], liked: frozenset[int], *, now: fl
         return MAY_FIT + min(_OLDEST_DAY, max(0, int(days)))
     if row["id"] in liked:
         return SHORTLISTED
-    digest = hashlib.blake2b(row["external_id"].encode(), digest_size=4).digest()
-    return REST + int.from_bytes(digest, "big") % _SPREAD
+    return REST
+
+
+def turned(rank: int) -> int:
+    """The rank of an advert that waits for its relative: behind others of its kind, the last one first."""
+    kind = rank - rank % _CLASS
+    return kind + _CLASS - 1 - (rank - kind)
+
+
+def place_of(row: Told) -> str:
+    """Where an advert is, for taking turns."""
+    return str(row["neighbourhood"] or row["city"] or "")
+
+
+def _turns(connection: Connection, job_id: str, adverts: Sequence[Told]) -> list[int]:
+    """The ranks of adverts of the rest: the n-th of each place in this job before the n+1-th of any."""
+    places = [place_of(row)[:_LONGEST_PLACE] for row in adverts]
+    counted = Counter(places)
+    if not counted:
+        return []
+    added = [{"job_id": job_id, "place": place, "adverts": counted[place]} for place in sorted(counted)]
+    told = connection.execute(_counting(connection.dialect.name), added)
+    next_one = {row.place: row.adverts - counted[row.place] for row in told}
+    return [REST + turn for turn in _in_turns(places, next_one)]
+
+
+@cache
+def _counting(dialect: str) -> ReturningInsert[Any]:
+    new = insert_for(dialect, frontier_places)
+    more = {"adverts": frontier_places.c.adverts + new.excluded.adverts}
+    upsert = new.on_conflict_do_update(index_elements=["job_id", "place"], set_=more)
+    return upsert.returning(frontier_places.c.place, frontier_places.c.adverts)
+
+
+def _in_turns(places: Iterable[str], next_one: dict[str, int]) -> Iterator[int]:
+    for place in places:
+        next_one[place] += 1
+        yield min(next_one[place], _CLASS - 1)
 
 
 def _shortlisted(connection: Connection) -> frozenset[int]:
@@ -180,17 +245,20 @@ def keep_ranked(connection: Connection, job_id: str, site: str, *, now: float) -
     own = jobs.c.id == job_id
     if connection.execute(select(jobs.c.ranked_by).where(own)).scalar() == digest:
         return
-    # The job first and rows by their number, as all do who change several.
-    connection.execute(select(jobs.c.id).where(own).with_for_update(key_share=True))
-    waiting = select(frontier.c.id, frontier.c.url_key).where(
+    lock_job(connection, job_id)  # and then rows by their number, as all do who change several
+    pending = select(frontier.c.id, frontier.c.url_key, frontier.c.rank, frontier.c.kin).where(
         frontier.c.job_id == job_id, frontier.c.state == "pending", frontier.c.kind == "listing"
     )
-    rows = connection.execute(waiting.order_by(frontier.c.id)).all()
+    rows = connection.execute(pending.order_by(frontier.c.id)).all()
     prefix = len(listing_key(""))
     for first in range(0, len(rows), RANKED_AT_ONCE):
-        some = {row.url_key[prefix:]: row.id for row in rows[first : first + RANKED_AT_ONCE]}
-        ranks = rank_adverts(connection, site, list(some), wishes, now=now)
-        new = [{"row_id": some[one], "new_rank": rank} for one, rank in ranks.items()]
+        some = {row.url_key[prefix:]: row for row in rows[first : first + RANKED_AT_ONCE]}
+        waiting = {name for name, row in some.items() if row.kin == Kin.WAITS}
+        placed = {name: row.rank for name, row in some.items() if row.rank > REST}
+        ranks = rank_adverts(
+            connection, job_id, site, list(some), wishes, now=now, waiting=waiting, placed=placed
+        )
+        new = [{"row_id": some[one].id, "new_rank": rank} for one, rank in ranks.items()]
         if new:
             connection.execute(_SET_RANK, sorted(new, key=lambda one: one["row_id"]))
     connection.execute(update(jobs).where(own).values(ranked_by=digest))

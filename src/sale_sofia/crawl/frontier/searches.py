@@ -10,24 +10,28 @@ bound. What that needs to know is in the database: a crawl that was killed goes 
 import hashlib
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final
 from urllib.parse import urljoin
 
 from pydantic import ValidationError
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import Connection, Integer, Select, bindparam, func, or_, select
 
 from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import REST
+from sale_sofia.crawl.frontier.linking import Kinship, is_copying, note_copies, of_cards
 from sale_sofia.crawl.frontier.ranking import current_wishes, rank_adverts
 from sale_sofia.crawl.frontier.wanted import NARROWED, unwanted, wanted_of
-from sale_sofia.crawl.tables import LEFT_ALONE, Code
+from sale_sofia.crawl.tables import LEFT_ALONE, Code, Kin
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import Target, target
 from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, moment
 from sale_sofia.history import sweeps
 from sale_sofia.history.cards import UNKNOWN_SOURCE, Scope, SeenCard, Source, card_facts, see_cards
+from sale_sofia.history.jobs import add_copy_counts
 from sale_sofia.history.settings import (
     CAP_LEAST_ADVERTS,
     CARDS_AT_ONCE,
@@ -411,31 +415,93 @@ def _add_adverts(
     if scope is None:
         return frontier.add_targets(connection, job_id, [target for _, target in adverts])
     shown = [card for card, _ in adverts]
+    kinships: dict[str, Kinship] = {}
+
+    def spared(wanted: set[str]) -> set[str]:
+        if is_copying(scope.site):
+            own = [card for card in shown if card.external_id in wanted]
+            kinships.update(of_cards(connection, scope.site, own, at=at))
+        return {name for name, one in kinships.items() if one.kin is Kin.LINKED}
+
     # So many are opened at least that a change of their pages is seen at once.
     most = get_settings().drift_sample_pages
     there = len(shown) + _count_adverts(connection, job_id, int(most / DRIFT_SAMPLE_SHARE))
-    opened = _count_adverts(connection, job_id, most, func.coalesce(rows.c.code, "").not_in(LEFT_ALONE))
+    opened = _count_adverts(connection, job_id, most, opened=True)
     least = max(0, min(most, int(there * DRIFT_SAMPLE_SHARE)) - opened)
-    wanted = see_cards(connection, scope, shown, at=at, least=least, source=source)
+    wanted = see_cards(connection, scope, shown, at=at, least=least, source=source, spared=spared)
     others = unwanted(connection, job_id, scope.site, shown)
     wanted -= others
-    new = [target for card, target in adverts if card.external_id in wanted]
-    same = [target for card, target in adverts if card.external_id not in wanted | others]
+    kinships = {name: one for name, one in kinships.items() if name not in others}
+    for name in wanted.intersection(kinships):
+        if kinships[name].kin is Kin.LINKED:  # taken all the same, that so many are opened
+            kinships[name] = replace(kinships[name], kin=Kin.SAMPLE)
+    note_copies(connection, kinships.values(), at=at)
+    kins = {name: one.kin for name, one in kinships.items()}
+    new = [(card.external_id, target) for card, target in adverts if card.external_id in wanted]
+    added = _add_wanted(connection, job_id, scope.site, new, kins, at)
+    linked = [target for card, target in adverts if kins.get(card.external_id) is Kin.LINKED]
+    ranks = _ranks_of_left(connection, job_id, scope.site, {card.external_id for card in shown} - wanted, at)
+    added[Kin.LINKED] = frontier.add_targets(connection, job_id, linked, done=Code.LINKED, ranks=ranks)
+    copies = {"linked": added[Kin.LINKED], "sampled": added[Kin.SAMPLE], "disagreed": added[Kin.DIFFERS]}
+    add_copy_counts(connection, job_id, **copies)
+    kept = wanted.union(name for name, kin in kins.items() if kin is Kin.LINKED)
+    same = [target for card, target in adverts if card.external_id not in kept | others]
     left = [target for card, target in adverts if card.external_id in others]
+    unopened = frontier.add_targets(connection, job_id, same, done=Code.UNCHANGED, ranks=ranks)
+    unopened += frontier.add_targets(connection, job_id, left, done=Code.UNWANTED)
+    return added.total() + unopened
+
+
+def _ranks_of_left(
+    connection: Connection, job_id: str, site: str, external_ids: Collection[str], at: float
+) -> dict[str, int]:
+    """The ranks of adverts that are not opened: they tell how many may fit, and take nobody's turn."""
+    names = sorted(external_ids)
+    placed = dict.fromkeys(names, REST)
     wishes = current_wishes(connection)
-    ids = sorted(card.external_id for card in shown)
-    ranked = rank_adverts(connection, scope.site, ids, wishes, now=at)
-    ranks = {listing_key(external_id): rank for external_id, rank in ranked.items()}
-    added = frontier.add_targets(connection, job_id, new, ranks=ranks)
-    added += frontier.add_targets(connection, job_id, same, done=Code.UNCHANGED, ranks=ranks)
-    return added + frontier.add_targets(connection, job_id, left, done=Code.UNWANTED)
+    ranked = rank_adverts(connection, job_id, site, names, wishes, now=at, placed=placed) if names else {}
+    return {listing_key(name): rank for name, rank in ranked.items()}
 
 
-def _count_adverts(connection: Connection, job_id: str, most: int, *chosen: ColumnElement[bool]) -> int:
-    """How many adverts the job has, counted up to `most`."""
-    own = (rows.c.job_id == job_id, rows.c.kind == "listing", *chosen)
-    counted = select(rows.c.id).where(*own).limit(most).subquery()
-    return int(connection.execute(select(func.count()).select_from(counted)).scalar_one())
+def _add_wanted(
+    connection: Connection,
+    job_id: str,
+    site: str,
+    wanted: Sequence[tuple[str, Target]],
+    kins: Mapping[str, Kin],
+    at: float,
+) -> Counter[Kin | None]:
+    """Add adverts that are to be opened, ranked; how many of each kin are new."""
+    unknown = set(frontier.without_known(connection, job_id, [target for _, target in wanted]))
+    new = {name: target for name, target in wanted if target in unknown}
+    waiting = {name for name in new if kins.get(name) is Kin.WAITS}
+    wishes = current_wishes(connection)
+    ranked = rank_adverts(connection, job_id, site, list(new), wishes, now=at, waiting=waiting)
+    ranks = {listing_key(name): rank for name, rank in ranked.items()}
+    groups: dict[Kin | None, list[Target]] = {}
+    for name, page in new.items():
+        groups.setdefault(kins.get(name), []).append(page)
+    return Counter(
+        {
+            kin: frontier.add_targets(connection, job_id, some, ranks=ranks, kin=kin)
+            for kin, some in groups.items()
+        }
+    )
+
+
+def _count_adverts(connection: Connection, job_id: str, most: int, *, opened: bool = False) -> int:
+    """How many adverts the job has, or is to open, counted up to `most`."""
+    counted = connection.execute(_counting(opened=opened), {"of_job": job_id, "most": most})
+    return int(counted.scalar_one())
+
+
+@cache
+def _counting(*, opened: bool) -> Select[Any]:
+    own = [rows.c.job_id == bindparam("of_job"), rows.c.kind == "listing"]
+    if opened:
+        own.append(or_(rows.c.code.is_(None), rows.c.code.not_in(LEFT_ALONE)))
+    some = select(rows.c.id).where(*own).limit(bindparam("most", type_=Integer))
+    return select(func.count()).select_from(some.subquery())
 
 
 # Facts that a portal prints on its cards alone, given to the adverts whose own pages lack them.

@@ -15,12 +15,13 @@ from structlog.contextvars import bound_contextvars
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.clock import bring_back
 from sale_sofia.crawl.frontier.frontier import Claim, Counts
+from sale_sofia.crawl.frontier.linking import is_copying, link_waiting
 from sale_sofia.crawl.frontier.ranking import keep_ranked
 from sale_sofia.crawl.settings import CLAIM_AGAIN_SECONDS, FAIR_TURN, MOST_DEATHS
 from sale_sofia.crawl.visit.outcomes import Later, Outcome
 from sale_sofia.crawl.visit.visit import Visitor, conditions_for
 from sale_sofia.crawl.visit.writer import GroupWriter
-from sale_sofia.history.jobs import JobState, add_job_counts, get_job, set_job_state
+from sale_sofia.history.jobs import Job, JobState, add_job_counts, get_job, set_job_state
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseBusy, DatabaseUnreachable
 from sale_sofia.telemetry.meter import MetricsFlusher
@@ -158,15 +159,7 @@ class SiteCrawl:
         by_age = self._turns % FAIR_TURN == 0
         if by_age:
             keep_ranked(connection, self.job_id, job.site, now=now)
-        claims = frontier.claim(
-            connection,
-            self.job_id,
-            owner=self.owner,
-            count=self.concurrency,
-            now=now,
-            lease_seconds=self.lease_seconds,
-            by_age=by_age,
-        )
+        claims = self._claimed(connection, job, now, by_age=by_age)
         self._turns += bool(claims)
         if not claims:
             bring_back(connection, self.job_id, now=now)
@@ -175,6 +168,25 @@ class SiteCrawl:
             self.visitor.conditions.update(conditions_for(connection, job.site, claims))
         if job.state is not JobState.PROCESSING and any(claim.kind == "listing" for claim in claims):
             set_job_state(connection, self.job_id, JobState.PROCESSING, now=now)
+        return claims
+
+    def _claimed(self, connection: Connection, job: Job, now: float, *, by_age: bool) -> list[Claim]:
+        """Rows that are to be visited: copies of what was opened meanwhile are linked, and others taken."""
+        claim = partial(
+            frontier.claim,
+            connection,
+            self.job_id,
+            owner=self.owner,
+            count=self.concurrency,
+            now=now,
+            lease_seconds=self.lease_seconds,
+        )
+        if not is_copying(job.site):
+            return claim(by_age=by_age)
+        frontier.lock_job(connection, self.job_id)
+        claims = claim(by_age=by_age)
+        while linked := link_waiting(connection, job, claims, now=now):
+            claims = [one for one in claims if one.id not in linked] or claim()
         return claims
 
     async def _wait(self, counts: Counts) -> bool:

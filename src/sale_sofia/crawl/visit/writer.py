@@ -12,8 +12,10 @@ from sqlalchemy import Connection
 
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.frontier.linking import check_sample
 from sale_sofia.crawl.frontier.searches import SearchSteps, add_found, fill_from_cards
 from sale_sofia.crawl.frontier.sweeping import look_for_missing
+from sale_sofia.crawl.tables import Kin
 from sale_sofia.crawl.visit.outcomes import (
     Failed,
     Found,
@@ -285,6 +287,8 @@ def _save(
     read = [page for page in outcomes if isinstance(page, Read)]
     seen = fill_from_cards(connection, ledger.site, [sightings[page.claim.id] for page in read])
     saved = save_listings(connection, seen, ledger.rules)
+    if sample := [page.listing for page in read if page.claim.kin == Kin.SAMPLE]:
+        check_sample(connection, ledger.job_id, ledger.site, sample, now=now)
     removed_adverts(connection, ledger.site, outcomes, now)
     listing_id = get_scraper(ledger.site).listing_id
     same = [

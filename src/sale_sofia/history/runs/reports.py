@@ -14,6 +14,7 @@ from urllib.parse import quote
 from sqlalchemy import Connection, select
 
 from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.history.jobs import COPY_COUNTS
 from sale_sofia.history.runs.facts import (
     Comparison,
     RunFacts,
@@ -65,6 +66,7 @@ def summary(runs: Sequence[RunFacts]) -> Numbers:
         "held_back": sum(run.held_back for run in runs),
         "changed": sum(run.job.changed_listings for run in runs),
         "unchanged": counted.unchanged,
+        **{name: sum(getattr(run.job, name) for run in runs) for name in COPY_COUNTS},
         "requests": sum(run.job.requests for run in runs),
         "circuit_open_seconds": _seconds(sum(run.circuit_open_seconds for run in runs)),
         **_traffic(counted),

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0036_people"
-down_revision = "0031_scope"
+down_revision = "0032_links"
 branch_labels = None
 depends_on = None
 
