@@ -26,7 +26,8 @@ from sale_sofia.settings.model import load_settings
 from sale_sofia.storage.database import Database
 
 _PANELS: Final = {
-    "Where": ("neighbourhood", "not_neighbourhood", "district", "city", "metro_m", "metro_minutes"),
+    "Where": ("neighbourhood", "not_neighbourhood", "district", "within", "polygon", "near", "near_m", "city",
+              "metro_m", "metro_minutes"),
     "What": ("deal", "property_type", "rooms", "bathrooms_min", "area_min", "area_max", "net_area_min",
              "net_area_max", "balcony", "parking", "orientation", "condition", "furnishing", "heating"),
     "Price": ("price_min", "price_max", "eur_sqm_min", "eur_sqm_max", "cut_days", "cut_percent"),
@@ -91,9 +92,9 @@ def _texts(field: str, value: Any) -> list[str]:  # noqa: ANN401 - as the option
         return ["true"]
     if field == "new_since":
         return [datetime.fromtimestamp(moment_of(value, datetime.now(UTC)), UTC).isoformat()]
-    if isinstance(value, list):
+    if isinstance(value, list) and field != "polygon":  # whose corners have commas
         return [part.strip() for one in value for part in one.split(",") if part.strip()]
-    return [value]
+    return value if isinstance(value, list) else [value]
 
 
 _SAID_BY: Final = {"posted": "posted", "id": "id", "first_seen": "seen"}

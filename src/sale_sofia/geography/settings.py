@@ -13,6 +13,15 @@ WALK_DETOUR: Final = 1.25
 WALK_METRES_PER_MINUTE: Final = 75.0
 SAMPLE_METRES: Final = 50.0
 """How far apart the points of a neighbourhood are from which walks are worked out."""
+POLYGON_MOST_POINTS: Final = 100
+"""Corners of an area that somebody draws: more than a finger taps, and short enough for an address."""
+POLYGON_LEAST_SQUARE_METRES: Final = 1_000.0
+"""A smaller area is a slip of the finger: a house with its yard is as large."""
+BORDER_METRES: Final = 30.0
+"""How exactly borders are drawn: shipped corners are moved by 10 m at most, and a finger is no finer. A
+neighbourhood that reaches no further than this out of an area, or into it, does not."""
+NEAR_MOST_METRES: Final = SOFIA_METRES
+"""A circle around a point reaches no farther than Sofia does."""
 ATTRIBUTION: Final = "© OpenStreetMap contributors (ODbL) · Център за градска мобилност (CC BY 4.0)"
 """What the licences of the data ask to stand in files that hold its values; a map says it in words."""
 FILES: Final = "sale_sofia.geography"

@@ -9,7 +9,7 @@ from importlib import resources
 from itertools import product
 from typing import Any
 
-from sale_sofia.geography.gazetteer import Centre, centres
+from sale_sofia.geography.gazetteer import Area, Centre, areas_of, centres
 from sale_sofia.listings.text import LOOKALIKES, fold_lookalikes, match_key, squeeze
 from sale_sofia.settings.files import read_yaml
 
@@ -264,6 +264,15 @@ def find_neighbourhood(text: str) -> Neighbourhood | None:
     found = _index().get(name)
     head, _, rest = name.core.partition(" ")
     return _index().get(split_name(rest)) if found is None and head in _latin_city() else found
+
+
+def own_areas(place: Neighbourhood) -> tuple[Area, ...]:
+    """The areas that are the neighbourhood itself; none where it only lies in one, as Дружба 1 does."""
+    return tuple(
+        area
+        for area in areas_of(place.id)
+        if len(area.neighbourhoods) == 1 or find_neighbourhood(area.name) == place
+    )
 
 
 @cache
