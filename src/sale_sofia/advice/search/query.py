@@ -53,7 +53,7 @@ SHOWN_FLATS: Final = 30
 """Flats that a search shows when not told otherwise; how many there are is always said."""
 SHOWN_UNKNOWN: Final = 10
 """Of those of which something is not known, how many are shown beneath."""
-SHOWN_VALUE: Final = 80
+SHOWN_VALUE: Final = 60
 """Characters of a refused value that are repeated: of an area the first corners."""
 
 

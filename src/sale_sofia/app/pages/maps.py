@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from starlette.responses import JSONResponse, Response
 
@@ -13,13 +14,14 @@ from sale_sofia.advice.search.query import WrongSearch
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Page
 from sale_sofia.app.deck import Deck, open_deck
+from sale_sofia.app.filters import chips
 from sale_sofia.app.pages.search import Asked, Result, find, read
 from sale_sofia.app.settings import CLUSTER_PIXELS, LEAST_MEDIAN_FLATS, PINS_FROM_ZOOM, YEAR_SECONDS
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import say, told
 from sale_sofia.flats.flat import Flat
 from sale_sofia.geography.gazetteer import areas_of, base_map, centres
-from sale_sofia.listings.places import find_neighbourhood, neighbourhoods
+from sale_sofia.listings.places import Neighbourhood, find_neighbourhood, neighbourhoods
 
 COLOURS: Final = {"M1": "#eb2227", "M2": "#0078c8", "M3": "#1f9b4a", "M4": "#b98a00"}
 """Of the metro's lines, as its own maps have them; each station has its name too."""
@@ -36,16 +38,23 @@ def page(visit: Visit) -> Page:
     result = find(deck, asked)
     flats = [*result.passed, *result.unknown]
     places = _by_place(flats)
-    placed = sum(flat.exact_place is not None for flat in flats)
     values: Values = {
         "count": len(flats),
-        "placed": placed,
-        "areas": len(flats) - placed,
+        "unsure": _unsure(result),
         "back": asked.address,
+        "chips": _chips(asked),
         "rows": [_row(name, members, asked) for name, members in _largest(places)],
         "attribution": say("map.sources"),
     }
     return Page("map.html", say("page.map"), values, lambda: _data(visit, deck, asked, result))
+
+
+def _unsure(result: Result) -> str:
+    """How many are drawn that have no point of their own, or of which not all that is asked is known."""
+    left = sum(flat.exact_place is None for flat in (*result.passed, *result.unknown))
+    told = [say("web.map_areas", n=shown.number(left))] if left else []
+    told += [say("web.map_unknown", n=shown.number(len(result.unknown)))] if result.unknown else []
+    return "".join(f" · {one}" for one in told)
 
 
 def base(_visit: Visit) -> Response:
@@ -71,8 +80,8 @@ def _base() -> Values:
 
 
 def _borders() -> Iterable[Values]:
-    """Each neighbourhood that has borders, with its centre and its outer rings."""
-    for place in neighbourhoods():
+    """Each neighbourhood that has a centre, with its outer rings; the smallest last, so that it is on top."""
+    for place in sorted(neighbourhoods(), key=_size, reverse=True):
         centre = centres()[place.id].point
         rings = [
             [[round(point.lat, 4), round(point.lon, 4)] for point in piece[0]]
@@ -83,6 +92,40 @@ def _borders() -> Iterable[Values]:
             yield {"name": place.name, "at": [round(centre.lat, 4), round(centre.lon, 4)], "rings": rings}
 
 
+def _size(place: Neighbourhood) -> float:
+    return sum(area.shape.square_metres for area in areas_of(place.id))
+
+
+_PICKED: Final = ("neighbourhood", "polygon")
+"""Conditions that are picked on the map, one value at a time."""
+
+
+def _chips(asked: Asked) -> list[Values]:
+    """Whatever is asked, and the map without it; what is picked on the map has a chip for each value."""
+    query = asked.query
+    picked = [("neighbourhood", name, name) for name in query.neighbourhood]
+    picked += [("polygon", one, say("web.drawn", n=one.count(";") + 1)) for one in query.polygon]
+    others = [(chip.field, "", chip.text) for chip in chips(query) if chip.field not in _PICKED]
+    return [
+        {"field": field, "value": value, "text": text, "address": _without(asked, field, value)}
+        for field, value, text in (*picked, *others)
+    ]
+
+
+def _without(asked: Asked, field: str, value: str) -> str:
+    left = {name: [one for one in values if name != field or (value and one != value)]
+            for name, values in asked.params.items()}  # fmt: skip
+    return f"/map?{urlencode(left, doseq=True)}"
+
+
+def _anywhere(deck: Deck, asked: Asked, result: Result) -> Sequence[Flat]:
+    """What would be found in all neighbourhoods, so that one can pick another."""
+    if asked.query.neighbourhood:
+        query = asked.query.model_copy(update={"neighbourhood": ()})
+        result = find(deck, Asked(query, asked.passing))
+    return [*result.passed, *result.unknown]
+
+
 def _data(visit: Visit, deck: Deck, asked: Asked, result: Result) -> Values:
     """What is drawn at a zoom: neighbourhoods from afar, clusters and pins from near."""
     flats = [*result.passed, *result.unknown]
@@ -90,7 +133,15 @@ def _data(visit: Visit, deck: Deck, asked: Asked, result: Result) -> Values:
     zoom = visit.page_number("zoom")
     return {
         "count": len(flats),
-        "places": [_place(name, members, asked) for name, members in _largest(_by_place(flats))],
+        "text": shown.count_line(len(flats)),
+        "unsure": _unsure(result),
+        "found": say("search.found", found=shown.count_line(len(result.passed))),
+        "back": asked.address,
+        "chips": _chips(asked),
+        "places": [
+            _place(name, members, asked)
+            for name, members in _largest(_by_place(_anywhere(deck, asked, result)))
+        ],
         "pins": list(_pins(deck, inside, zoom)),
         "near": zoom >= PINS_FROM_ZOOM,
     }
@@ -163,6 +214,7 @@ def _place(name: str, flats: Sequence[Flat], asked: Asked) -> Values:
         "placed": sum(flat.exact_place is not None for flat in flats),
         "median": None if median is None else shown.euro_per_sqm(median),
         "search": _search(name, asked),
+        "chosen": name in asked.query.neighbourhood,
     }
 
 
