@@ -20,6 +20,7 @@ from sale_sofia.buyer.searches import forget_search, list_searches, save_search
 from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse, tell
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.flats.flat import Flat
+from sale_sofia.geography.imported import use
 from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.installation import open_ready
 from sale_sofia.settings.model import load_settings
@@ -187,7 +188,9 @@ def search(
         given = save or any(value not in (None, False, []) for value in conditions.values())
         refuse(given, f"conditions do not go with `search {context.invoked_subcommand}`; leave them out")
         return
-    query, database = query_of(conditions), open_ready(load_settings())
+    settings = load_settings()
+    use(settings.data_dir)  # whose places may be asked for
+    query, database = query_of(conditions), open_ready(settings)
     if save is not None:
         stored = query.model_dump(mode="json")
         kept = partial(save_search, name=save, query=stored, now=time.time(), replace=replace)

@@ -67,7 +67,7 @@ def read_shape(geometry: dict[str, Any]) -> Shape:
     """The shape of a GeoJSON Polygon or MultiPolygon.
 
     Raises:
-        ValueError: it is something else, or a ring has fewer than four corners or does not close.
+        ValueError: it is something else, or a ring has fewer than four corners, or does not close.
     """
     kind, coordinates = geometry["type"], geometry["coordinates"]
     if kind not in {"Polygon", "MultiPolygon"}:
@@ -88,7 +88,10 @@ def shape_of(pieces: tuple[tuple[Ring, ...], ...]) -> Shape:
 
 
 def _ring(corners: Sequence[Sequence[float]]) -> Ring:
-    ring = tuple(Point(lat, lon) for lon, lat, *_ in corners)
+    try:
+        ring = tuple(Point(float(lat), float(lon)) for lon, lat, *_ in corners)
+    except (TypeError, ValueError):
+        raise ValueError("its corners are no pairs of numbers") from None
     if len(ring) < 4 or ring[0] != ring[-1]:  # noqa: PLR2004 - a triangle that closes
         raise ValueError("a ring of an area must close and have three corners or more")
     return ring

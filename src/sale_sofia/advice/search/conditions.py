@@ -22,11 +22,12 @@ from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import price_steps
 from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE
 from sale_sofia.flats.store import portions
+from sale_sofia.geography.imported import until_changed
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
 from sale_sofia.geography.zones import Circle, Outline, Zone, read_outline, read_point
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings, price_points
-from sale_sofia.listings.places import SOFIA, find_neighbourhood, own_areas
+from sale_sofia.listings.places import SOFIA, borders_of, find_neighbourhood
 from sale_sofia.listings.text import match_key
 
 # What a search asks beside the flat itself: the buyer's status, price cuts, scores, the adverts' words.
@@ -109,6 +110,7 @@ Check = Callable[[Flat, Around], bool | None]
 Named = tuple[str, Check]
 
 
+@until_changed
 @lru_cache(maxsize=64)
 def checks_of(query: SearchQuery) -> Sequence[Named]:
     """The conditions that a query has, by name; words, which have to be read for it, last of all."""
@@ -235,13 +237,15 @@ def _zones(query: SearchQuery) -> Iterator[Named]:
         yield "near", partial(_lies_in, zone=Zone(Circle(read_point(query.near), query.near_m)))
 
 
+@until_changed
 @lru_cache(maxsize=64)
 def _named(names: tuple[str, ...]) -> Zone:
     """Kept, as it knows its neighbourhoods from the first flat in them on."""
-    places = (place for name in names if (place := find_neighbourhood(name)))
-    return Zone(Outline([area.shape for place in places for area in own_areas(place)]))
+    known = [borders for name in names if (borders := borders_of(name))]
+    return Zone(Outline([area.shape for _, areas in known for area in areas]))
 
 
+@until_changed
 @lru_cache(maxsize=64)
 def _drawn(polygons: tuple[str, ...]) -> Zone:
     """Kept, as above."""

@@ -35,10 +35,10 @@ from sale_sofia.listings.model import (
 )
 from sale_sofia.listings.places import (
     SOFIA,
+    borders_of,
     districts,
     find_neighbourhood,
     neighbourhoods,
-    own_areas,
     place_key,
     town_name,
 )
@@ -72,12 +72,10 @@ def _neighbourhood(text: str) -> str:
 
 
 def _bordered(text: str) -> str:
-    """A neighbourhood whose own borders are known."""
-    name = _neighbourhood(text)
-    found = find_neighbourhood(name)
-    if found is None or not own_areas(found):
-        raise ValueError(Said("wrong_search.no_borders", name=name))
-    return name
+    """A neighbourhood whose own borders are known, or a district whose borders were imported."""
+    if known := borders_of(text):
+        return known[0]
+    raise ValueError(Said("wrong_search.no_borders", name=_neighbourhood(text)))
 
 
 def _polygon(text: str) -> str:
@@ -170,7 +168,9 @@ class SearchQuery(BaseModel):
     not_neighbourhood: tuple[Quarter, ...] = Field((), description="Not in this neighbourhood.")
     district: tuple[District, ...] = Field((), description="In this one of Sofia's 24 districts.")
     within: tuple[Bordered, ...] = Field(
-        (), description="Within the borders of this neighbourhood, whatever the advert calls the place."
+        (),
+        description="Within the borders of this neighbourhood, or of an imported district (“район Лозенец”), "
+        "whatever the advert calls the place.",
     )
     polygon: tuple[Polygon, ...] = Field(
         (),

@@ -20,7 +20,8 @@ from sale_sofia.app.settings import CLUSTER_PIXELS, LEAST_MEDIAN_FLATS, PINS_FRO
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import say, told
 from sale_sofia.flats.flat import Flat
-from sale_sofia.geography.gazetteer import areas_of, base_map, centres
+from sale_sofia.geography.gazetteer import Area, areas_of, base_map, centres, drawn
+from sale_sofia.geography.imported import until_changed
 from sale_sofia.listings.places import Neighbourhood, find_neighbourhood, neighbourhoods
 
 COLOURS: Final = {"M1": "#eb2227", "M2": "#0078c8", "M3": "#1f9b4a", "M4": "#b98a00"}
@@ -69,6 +70,7 @@ def card(visit: Visit) -> Page:
     return Page("map_card.html", "", {"cards": deck.cards([flat] if flat else [])})
 
 
+@until_changed
 @cache
 def _base() -> Values:
     found = base_map()
@@ -76,18 +78,20 @@ def _base() -> Values:
         {"line": line, "colour": COLOURS.get(line, "#555555"), "stations": stations}
         for line, stations in found["metro"].items()
     ]
-    return {"roads": found["roads"], "names": found["names"], "metro": lines, "places": list(_borders())}
+    own = {kind: [_rings(area) for area in drawn(kind)] for kind in ("districts", "parks")}
+    return {"roads": found["roads"], "names": found["names"], "metro": lines, "places": [*_borders()], **own}
+
+
+def _rings(area: Area) -> list[list[list[float]]]:
+    """The outer rings."""
+    return [[[round(point.lat, 4), round(point.lon, 4)] for point in piece[0]] for piece in area.shape.pieces]
 
 
 def _borders() -> Iterable[Values]:
     """Each neighbourhood that has a centre, with its outer rings; the smallest last, so that it is on top."""
     for place in sorted(neighbourhoods(), key=_size, reverse=True):
         centre = centres()[place.id].point
-        rings = [
-            [[round(point.lat, 4), round(point.lon, 4)] for point in piece[0]]
-            for area in areas_of(place.id)
-            for piece in area.shape.pieces
-        ]
+        rings = [ring for area in areas_of(place.id) for ring in _rings(area)]
         if centre is not None:
             yield {"name": place.name, "at": [round(centre.lat, 4), round(centre.lon, 4)], "rings": rings}
 

@@ -6,7 +6,7 @@ const place = document.getElementById("map"), form = document.querySelector("for
 place.hidden = false;
 for (const id of ["map-legend", "map-tools"]) document.getElementById(id)?.removeAttribute("hidden");
 const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-const ink = dark ? { main: "#59677a", street: "#39434f", tram: "#39434f", ring: "#6f7e90", border: "#56616d", picked: "#7db3f5" } : { main: "#c3ccd4", street: "#dde3e8", tram: "#dde3e8", ring: "#aab4be", border: "#aab4be", picked: "#1d5fb4" };
+const ink = dark ? { main: "#59677a", street: "#39434f", tram: "#39434f", ring: "#6f7e90", border: "#56616d", picked: "#7db3f5", park: "#24402c" } : { main: "#c3ccd4", street: "#dde3e8", tram: "#dde3e8", ring: "#aab4be", border: "#aab4be", picked: "#1d5fb4", park: "#cfe6cf" };
 let params = new URLSearchParams(location.search);
 const view = () => (params.get("at") ?? "42.695,23.325,12").split(",").map(Number);
 const map = L.map(place, { preferCanvas: true, minZoom: 10, maxZoom: 18, zoomSnap: 0.5 }).setView(view().slice(0, 2), view()[2]);
@@ -58,6 +58,9 @@ function label(at, text, kind) {
 
 async function drawCity() {
   const city = await (await fetch(`/map/base.json?v=${place.dataset.version}`)).json();
+  // Only who has imported them sees parks and districts.
+  for (const rings of city.parks) L.polygon(rings.map((ring) => [ring]), { stroke: false, fillColor: ink.park, fillOpacity: 0.5, interactive: false }).addTo(ground);
+  for (const rings of city.districts) L.polygon(rings.map((ring) => [ring]), { color: ink.ring, weight: 1, fill: false, interactive: false }).addTo(ground);
   for (const one of city.places) {
     borders.set(one.name, one);
     // Each can be tapped, also where nothing was found.
