@@ -201,7 +201,7 @@ TABLES: Mapping[str, list[str]] = {
 
 def packed(path: Path, **changed: list[str] | None) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, rows in (TABLES | {f"{one}.txt": rows for one, rows in changed.items()}).items():
+        for name, rows in {**TABLES, **{f"{one}.txt": rows for one, rows in changed.items()}}.items():
             if rows is not None:
                 archive.writestr(name, "\ufeff" + "\r\n".join(rows) + "\r\n")
     return path
