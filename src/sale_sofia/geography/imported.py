@@ -6,7 +6,9 @@ they change.
 
 import gzip
 import json
+import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
@@ -39,7 +41,7 @@ def until_changed(cached: _Cached) -> _Cached:
 def use(data_dir: Path) -> None:
     """From now on the places of this folder count, as they are now; cheap where nothing changed."""
     folder = data_dir / IMPORTED_FOLDER
-    stamp = tuple(sorted((path.name, path.stat().st_mtime_ns) for path in folder.glob("*.json.gz")))
+    stamp = _stamp(folder)
     if (folder, stamp) != (_used["folder"], _used["stamp"]):
         changed = stamp or _used["stamp"]
         _used.update(folder=folder, stamp=stamp)
@@ -48,16 +50,34 @@ def use(data_dir: Path) -> None:
                 forget()
 
 
+def _stamp(folder: Path) -> Stamp:
+    found = []
+    for path in sorted(folder.glob("*.json.gz")):
+        with suppress(FileNotFoundError):  # removed meanwhile
+            found.append((path.name, path.stat().st_mtime_ns))
+    return tuple(found)
+
+
 def stamp() -> str:
     """Another text for other places; empty for the shipped ones."""
     return "-".join(f"{moment:x}" for _, moment in _used["stamp"])
 
 
 def own(kind: str) -> Mapping[str, Any] | None:
-    """What was imported of this kind; None where the shipped places count."""
+    """What was imported of this kind; None where the shipped places count.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
     if not any(name == _file(kind) for name, _ in _used["stamp"]):
         return None
-    found: Mapping[str, Any] = json.loads(gzip.decompress((_used["folder"] / _file(kind)).read_bytes()))
+    path = _used["folder"] / _file(kind)
+    try:
+        found: Mapping[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    except (gzip.BadGzipFile, EOFError, ValueError, zlib.error):
+        raise ValueError(
+            f"{path} is damaged; `sale-sofia places reset` goes back to what is shipped"
+        ) from None
     return found
 
 

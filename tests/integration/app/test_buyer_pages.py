@@ -24,12 +24,13 @@ from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.store import Source, save_sources
 from sale_sofia.flats.tables import listing_sources
+from sale_sofia.geography import imported
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.tables import listings, market_events, price_points
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.model import Settings
 from valued_flats import some_adverts
-from web_pages import browser, harm
+from web_pages import Browser, browser, harm
 
 DAY = 86_400.0
 KNOWN = {
@@ -500,6 +501,31 @@ def test_what_is_picked_on_the_map_has_a_chip_of_its_own_also_without_scripts(tm
             "Лозенец": (1, True), "Изток": (1, False),
         }  # fmt: skip
         assert "1 с неизвестно условие" in buyer.text(f"/map?polygon={SOUTH.replace('23.36', '23.35')}")
+
+
+def test_imported_districts_and_parks_are_on_the_map_at_once(tmp_path: Path) -> None:
+    ring = [[23.32, 42.67], [23.33, 42.67], [23.33, 42.68], [23.32, 42.67]]
+    area = {"properties": {"name": "Лозенец", "neighbourhoods": []},
+            "geometry": {"type": "Polygon", "coordinates": [ring]}}  # fmt: skip
+    put_adverts(tmp_path, KNOWN | {"lat": 42.66}, KNOWN | {"lat": 42.672, "lon": 23.328})
+    with browser(tmp_path) as buyer:
+        before = version(buyer)
+        assert (buyer.data("/map/base.json")["districts"], buyer.data("/map/base.json")["parks"]) == ([], [])
+        for kind in ("districts", "parks"):
+            imported.keep(tmp_path, kind, {"features": [area]})
+        base = buyer.data("/map/base.json")
+        drawn = [[[lat, lon] for lon, lat in ring]]
+        assert (base["districts"], base["parks"]) == ([drawn], [drawn])
+        assert version(buyer) != before  # or a browser would not ask again
+        assert buyer.data("/search.json?within=район+Лозенец")["flats"][0]["id"] == 2
+    imported.use(tmp_path / "nothing")
+
+
+def version(buyer: Browser) -> str:
+    """Of the map, under which a browser keeps it."""
+    found = re.search(r'id="map" data-version="([^"]+)"', buyer.html("/map"))
+    assert found is not None
+    return found[1]
 
 
 def test_a_reload_shows_what_a_crawl_stored_meanwhile(tmp_path: Path) -> None:

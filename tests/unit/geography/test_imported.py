@@ -1,5 +1,6 @@
 """Places of the user's own: read, refused by a sentence for each fault, used for the shipped, given back."""
 
+import gzip
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -135,6 +136,20 @@ def test_an_imported_neighbourhood_has_its_own_area_and_walk_until_it_is_given_b
     keep_walks(tmp_path)
     assert (walk_within(lozenets), imported.stamp()) == (shipped_walk, "")
     assert not imported.remove(tmp_path, "neighbourhoods")
+
+
+@pytest.mark.parametrize("held", [b"", b"\x1f\x8b", b"no", gzip.compress(b"{")])
+def test_a_damaged_file_is_said_to_be_damaged_and_can_be_given_back(held: bytes, tmp_path: Path) -> None:
+    imported.keep(tmp_path, "districts", {"features": []})
+    path = tmp_path / "imported" / "districts.json.gz"
+    path.write_bytes(held)
+    imported.use(tmp_path)
+    with pytest.raises(
+        ValueError, match=r"districts.json.gz is damaged; `sale-sofia places reset` goes back"
+    ):
+        drawn("districts")
+    assert imported.remove(tmp_path, "districts")
+    assert drawn("districts") == ()
 
 
 def test_imported_stations_count_for_every_walk(tmp_path: Path) -> None:
