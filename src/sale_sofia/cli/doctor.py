@@ -160,7 +160,11 @@ def _import_features(path: Path, features: list[Feature], kind: str | None, *, l
 
 def _kind(features: Sequence[Feature]) -> str:
     known = set(map(place_key, districts()))
-    return "districts" if all(place_key(one.name) in known for one in features) else "neighbourhoods"
+    if not all(place_key(one.name) in known for one in features):
+        return "neighbourhoods"
+    both = all(_number(one.name) is not None for one in features)
+    refuse(both, "districts and neighbourhoods have these names; say --as districts or --as neighbourhoods")
+    return "districts"
 
 
 def _number(name: str) -> int | None:

@@ -45,7 +45,9 @@ def test_own_borders_are_imported_searched_by_shown_and_given_back(command: Comm
         assert changes_since(connection, before).listing_ids == {1, 2}
     found = command("search", "--within", "Лозенец", "--json").json()
     assert [one["property_id"] for one in found["flats"]] == [1]
-    assert command("places", "import", "--geojson", areas(mine, "Лозенец", "Изгрев")).code == 0
+    doubtful = command("places", "import", "--geojson", areas(mine, "Лозенец", "Изгрев"))
+    assert (doubtful.code, "say --as districts or --as neighbourhoods" in doubtful.err) == (2, True)
+    assert command("places", "import", "--geojson", areas(mine, "Триадица", "Изгрев")).code == 0
     shown = command("places", "show", "--json").json()["places"]
     assert (shown["districts"]["source"], shown["districts"]["count"]) == ("mine.geojson", 2)
     assert shown["neighbourhoods"]["count"] == 1

@@ -132,6 +132,8 @@ def test_an_imported_neighbourhood_has_its_own_area_and_walk_until_it_is_given_b
     assert shipped_walk is not None
     assert known.most < shipped_walk.most
     assert walk_within(CENTRE) == centre_walk
+    imported.keep(tmp_path, "neighbourhoods", {**content, "meta": {"imported_at": 6.0}})
+    assert walk_within(lozenets) is None  # killed before the walks followed
     assert imported.remove(tmp_path, "neighbourhoods")
     keep_walks(tmp_path)
     assert (walk_within(lozenets), imported.stamp()) == (shipped_walk, "")
