@@ -1,6 +1,7 @@
 """What this installation keeps, as the settings name it: its database, its archive, its error log."""
 
 from sale_sofia.crawl.fetch.archive import PageArchive
+from sale_sofia.geography.imported import use
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database, is_on_server
 from sale_sofia.storage.migrate import initialize_database
@@ -9,7 +10,8 @@ from sale_sofia.telemetry.error_log import ErrorLog
 
 
 def open_database(settings: Settings) -> Database:
-    """The database object; nothing is opened or made yet."""
+    """The database object; nothing is opened or made yet. From now on the places of this DATA_DIR count."""
+    use(settings.data_dir)
     url = settings.database_url.get_secret_value()
     served = is_on_server(url)
     return Database(

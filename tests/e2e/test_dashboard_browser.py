@@ -183,6 +183,61 @@ def test_the_map_draws_the_city_without_the_internet_and_opens_a_card(buyer: Win
     expect(buyer.main.locator("#map-card article")).to_have_count(1)
 
 
+def test_neighbourhoods_are_tapped_and_an_area_is_drawn_on_the_map_and_back_returns(buyer: Window) -> None:
+    buyer.page.set_viewport_size(TELEPHONE)
+    buyer.open("map", at="42.69,23.32,12")
+    place = buyer.main.locator(".map-place:not([hidden]) button").first
+    name = (place.inner_text()).partition(" (")[0].partition(" €")[0]
+    chips = buyer.main.locator("#map-chips")
+    place.dispatch_event("click")
+    expect(chips.get_by_role("button")).to_contain_text(name)
+    expect(buyer.main.locator(".map-place button[aria-pressed=true]")).to_contain_text(name)
+    chips.get_by_role("button").click()
+    expect(chips.get_by_role("button")).to_have_count(0)
+    buyer.page.go_back()
+    expect(chips.get_by_role("button")).to_contain_text(name)
+    buyer.page.go_back()
+    expect(chips.get_by_role("button")).to_have_count(0)
+    _draw(buyer, (0.2, 0.2), (0.8, 0.7), (0.8, 0.2), (0.2, 0.7))
+    expect(buyer.main.locator("#map-wrong")).to_contain_text("страните на областта се пресичат")
+    buyer.main.get_by_role("button", name="Откажи").click()
+    _draw(buyer, (0.2, 0.2), (0.8, 0.2), (0.8, 0.7), (0.2, 0.7))
+    expect(chips).to_contain_text("Начертана област (4 върха)")
+    expect(buyer.page).to_have_url(re.compile("polygon=42"))
+    told = buyer.main.locator("#map-count").inner_text()
+    buyer.reload()
+    expect(buyer.main.locator("#map-count")).to_have_text(told)
+    assert buyer.faults() == []
+
+
+def _draw(window: Window, *corners: tuple[float, float]) -> None:
+    """Tap these places of the map, as shares of its width and height."""
+    window.main.get_by_role("button", name="Начертай област").click()
+    surface = window.main.locator("#map")
+    box = surface.bounding_box()
+    assert box is not None
+    for across, down in corners:
+        surface.click(position={"x": box["width"] * across, "y": box["height"] * down})
+    window.main.get_by_role("button", name="Готово").click()
+
+
+def test_a_search_is_narrowed_on_the_map_with_its_count_in_sight(buyer: Window) -> None:
+    buyer.open("search")
+    buyer.page.get_by_role("link", name="Избери на картата").click()
+    sheet = buyer.page.locator("#map-sheet")
+    place = sheet.locator(".map-place:not([hidden]) button").first
+    name = (place.inner_text()).partition(" (")[0].partition(" €")[0]
+    place.dispatch_event("click")
+    expect(sheet.locator("#map-chips")).to_contain_text(name)
+    told = sheet.locator("#map-count").inner_text()
+    expect(buyer.page.locator("button[data-count]")).to_have_text(told)
+    sheet.get_by_role("button", name="Покажи").click()
+    expect(buyer.page).to_have_url(re.compile("neighbourhood="))
+    buyer.settle()
+    expect(buyer.main.locator(".found strong")).to_have_text(told)
+    assert f"Квартали: {name}" in buyer.text()
+
+
 def test_a_match_is_split(buyer: Window, data: Path, twins: tuple[int, ...]) -> None:
     chosen = twins[-1]
     before = adverts_of(data, chosen)

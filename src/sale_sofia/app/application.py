@@ -26,6 +26,7 @@ from sale_sofia.app.guard import HEALTH, OwnHosts, OwnPages, PasswordGate
 from sale_sofia.app.settings import FORM_MOST_BYTES, SAID_SECONDS, YEAR_SECONDS
 from sale_sofia.app.visit import LANGUAGE, PROFILE, SAID, VISITOR, NoProfile, Site, Values, Visit
 from sale_sofia.flats.store import UnknownProperty
+from sale_sofia.geography.imported import stamp, use
 from sale_sofia.listings.text import address as safe_address
 from sale_sofia.settings.model import Settings
 
@@ -178,6 +179,7 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 def _respond(work: Work, visit: Visit) -> Response:
+    use(visit.site.settings.data_dir)  # other places may have been imported since the last page
     with words.speaking(visit.language):
         try:
             found = work(visit)
@@ -294,6 +296,7 @@ def environment() -> jinja2.Environment:
         "f": formatting,
         "safe_address": safe_address,
         "with_parameter": with_parameter,
+        "places_stamp": stamp,
     }
     return found
 

@@ -22,7 +22,7 @@ from sale_sofia.listings.model import (
 from sale_sofia.listings.places import SOFIA, districts, neighbourhoods
 from sale_sofia.websites.site_file import available_sites
 
-Kind = Literal["many", "one", "number", "switch", "words", "date"]
+Kind = Literal["many", "one", "number", "switch", "words", "date", "text", "area"]
 
 
 class Filter(NamedTuple):
@@ -44,6 +44,10 @@ GROUPS: Final[Mapping[str, tuple[Filter, ...]]] = {
         Filter("neighbourhood", "many", lambda: sorted({one.name for one in neighbourhoods()})),
         Filter("not_neighbourhood", "many", lambda: sorted({one.name for one in neighbourhoods()})),
         Filter("district", "many", districts),
+        Filter("within", "words"),
+        Filter("polygon", "area"),
+        Filter("near", "text"),
+        Filter("near_m", "number"),
         Filter("metro_minutes", "number"),
         Filter("metro_m", "number"),
         Filter("city", "one", lambda: (SOFIA,)),
@@ -171,4 +175,6 @@ def _chip(one: Filter, query: SearchQuery) -> str:
 
 
 def _one(one: Filter, query: SearchQuery, value: object) -> str:
+    if one.kind == "area":
+        return say("filters.corners", n=sum(outline.count(";") + 1 for outline in query.polygon))
     return name_of(one, value) if one.kind == "one" else written(one, query)

@@ -1,16 +1,28 @@
-"""`sale-sofia doctor`: is this machine ready, and do the portals let us in?"""
+"""Commands about this installation: is it ready, how is it set, and which places does it know?"""
 
 import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import typer
 from rich.table import Table
+from sqlalchemy import Connection, select
 
 from sale_sofia.cli.backup import shown
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, refuse
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, plain_table, print_json, refuse, tell
+from sale_sofia.cli.progress import moment
+from sale_sofia.geography import imported
+from sale_sofia.geography.geojson import Feature, are_points, read_areas, read_features, read_stations
+from sale_sofia.geography.gtfs import read_timetable
+from sale_sofia.geography.metro import keep_walks
+from sale_sofia.history.revisions import touch
+from sale_sofia.history.tables import listings
+from sale_sofia.installation import open_database, open_ready
+from sale_sofia.listings.places import districts, find_neighbourhood, place_key
 from sale_sofia.operations.doctor import Check, run_checks
 from sale_sofia.settings.model import load_settings
 from sale_sofia.settings.report import effective_settings, settings_as_json, settings_table
@@ -67,3 +79,148 @@ def settings(as_json: AsJson = False) -> None:
         sys.stdout.write(settings_as_json(rows) + "\n")
     else:
         out.print(settings_table(rows))
+
+
+# Places of the user's own.
+
+places_app = typer.Typer(no_args_is_help=True)
+_SHIPPED: Final[Mapping[str, str]] = {
+    "timetable": "none",
+    "stations": "shipped: OpenStreetMap (ODbL), Център за градска мобилност (CC BY 4.0)",
+    "neighbourhoods": "shipped: OpenStreetMap (ODbL)",
+    "districts": "none: no licence is stated at the source",
+    "parks": "none: no licence is stated at the source",
+}
+_FOR_FLATS: Final = frozenset({"stations", "neighbourhoods"})
+"""What is said of flats follows from these."""
+
+
+@places_app.callback()
+def places() -> None:
+    """Show which stations, borders and timetable are used, and put your own in their place."""
+
+
+@places_app.command("import")
+def import_places(
+    gtfs: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A timetable, as a GTFS ZIP; of it a weekday morning is kept."),
+    ] = None,
+    geojson: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Areas, or metro stations as points, each with its `name`."),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="KIND",
+            help="What the areas are: neighbourhoods, districts or parks. Unset: districts where all names "
+            "are theirs, else neighbourhoods.",
+        ),
+    ] = None,
+    leave_out: Annotated[
+        bool, typer.Option("--leave-out", help="Leave out neighbourhoods that we do not know, and say which.")
+    ] = False,
+) -> None:
+    """Use your own timetable, metro stations or areas instead of the shipped ones.
+
+    A neighbourhood that the file does not name keeps its borders. The dashboard uses new places at once,
+    workers that run when they are started anew.
+    """
+    refuse((gtfs is None) == (geojson is None), "give either --gtfs FILE or --geojson FILE")
+    refuse(kind and kind not in {"neighbourhoods", "districts", "parks"},
+           "--as is one of neighbourhoods, districts, parks")  # fmt: skip
+    refuse(gtfs and (kind or leave_out), "--as and --leave-out go with --geojson")
+    if gtfs is not None:
+        found = read_timetable(gtfs)
+        _keep("timetable", gtfs, found, len(found["patterns"]))
+    elif geojson is not None:
+        _import_features(geojson, read_features(geojson), kind, leave_out=leave_out)
+
+
+def _import_features(path: Path, features: list[Feature], kind: str | None, *, leave_out: bool) -> None:
+    if are_points(features):
+        refuse(kind, "the file has points, which are stations; --as goes with areas")
+        found = read_stations(features)
+        _keep("stations", path, {"stations": found}, len(found))
+        return
+    kind = kind or _kind(features)
+    if kind == "neighbourhoods" and leave_out:
+        unknown = [one.name or "one without a name" for one in features if _number(one.name) is None]
+        features = [one for one in features if _number(one.name) is not None]
+        refuse(not features, "no area has the name of a neighbourhood that we know")
+        if unknown:
+            tell(f"left out, as we know no such neighbourhood: {', '.join(unknown)}")
+    areas = read_areas(
+        features, nameless=kind == "parks", number_of=_number if kind == "neighbourhoods" else None
+    )
+    _keep(kind, path, {"type": "FeatureCollection", "features": areas}, len(areas))
+
+
+def _kind(features: Sequence[Feature]) -> str:
+    known = set(map(place_key, districts()))
+    if not all(place_key(one.name) in known for one in features):
+        return "neighbourhoods"
+    both = all(_number(one.name) is not None for one in features)
+    refuse(both, "districts and neighbourhoods have these names; say --as districts or --as neighbourhoods")
+    return "districts"
+
+
+def _number(name: str) -> int | None:
+    found = find_neighbourhood(name)
+    return found.id if found else None
+
+
+def _keep(kind: str, path: Path, content: dict[str, Any], count: int) -> None:
+    settings = load_settings()
+    about = {"source": path.name, "imported_at": time.time(), "count": count}
+    imported.keep(settings.data_dir, kind, {**content, "meta": {**content.get("meta", {}), **about}})
+    _follow({kind})
+    tell(f"{count} {'patterns of lines' if kind == 'timetable' else kind} imported from {path.name}")
+
+
+def _follow(kinds: set[str]) -> None:
+    """What is said of flats follows from the new places, so all adverts are touched."""
+    settings = load_settings()
+    if kinds.isdisjoint(_FOR_FLATS):
+        return
+    tell("working out the walks to the metro …")
+    keep_walks(settings.data_dir)
+    if open_database(settings).exists():
+        open_ready(settings).run_write(_touch_all)
+
+
+def _touch_all(connection: Connection) -> None:
+    if found := list(connection.scalars(select(listings.c.id))):
+        touch(connection, found)
+
+
+@places_app.command()
+def show(as_json: AsJson = False) -> None:
+    """Show where each set of places comes from."""
+    imported.use(load_settings().data_dir)
+    about = {kind: (own["meta"] if (own := imported.own(kind)) else None) for kind in imported.KINDS}
+    if as_json:
+        print_json({"places": {kind: meta or {"source": _SHIPPED[kind]} for kind, meta in about.items()}})
+        return
+    rows = [(kind, _told(meta) if meta else _SHIPPED[kind]) for kind, meta in about.items()]
+    out.print(plain_table("Places", ("set",), (), "from", rows=rows))
+
+
+def _told(meta: Mapping[str, Any]) -> str:
+    return f"{meta['source']}, {meta['count']}, imported {moment(meta['imported_at'])}"
+
+
+@places_app.command()
+def reset(
+    kind: Annotated[
+        str | None, typer.Argument(help=f"One of {', '.join(imported.KINDS)}; without it all of them.")
+    ] = None,
+) -> None:
+    """Go back to the shipped places."""
+    refuse(kind and kind not in imported.KINDS, f"there is no {kind}; there are {', '.join(imported.KINDS)}")
+    data_dir = load_settings().data_dir
+    gone = [one for one in imported.KINDS if kind in (None, one) and imported.remove(data_dir, one)]
+    _follow(set(gone))
+    tell(f"back to what is shipped: {', '.join(gone)}" if gone else "nothing was imported")

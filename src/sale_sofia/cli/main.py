@@ -27,6 +27,7 @@ CONTENTS: Final[Contents] = {
         "dashboard": ("demo:dashboard", "Show flats, market and crawls in the browser."),
         "doctor": ("doctor:doctor", "Check that this machine is ready."),
         "settings": ("doctor:settings", "Print every setting and what is allowed."),
+        "places": ("doctor:places_app", "Use your own timetable, stations or borders."),
     },
     "Find a flat": {
         "search": ("search:app", "Find flats by what you want; keep searches."),

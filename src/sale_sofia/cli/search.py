@@ -20,13 +20,15 @@ from sale_sofia.buyer.searches import forget_search, list_searches, save_search
 from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse, tell
 from sale_sofia.cli.progress import merge_flats, moment, number
 from sale_sofia.flats.flat import Flat
+from sale_sofia.geography.imported import use
 from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.installation import open_ready
 from sale_sofia.settings.model import load_settings
 from sale_sofia.storage.database import Database
 
 _PANELS: Final = {
-    "Where": ("neighbourhood", "not_neighbourhood", "district", "city", "metro_m", "metro_minutes"),
+    "Where": ("neighbourhood", "not_neighbourhood", "district", "within", "polygon", "near", "near_m", "city",
+              "metro_m", "metro_minutes"),
     "What": ("deal", "property_type", "rooms", "bathrooms_min", "area_min", "area_max", "net_area_min",
              "net_area_max", "balcony", "parking", "orientation", "condition", "furnishing", "heating"),
     "Price": ("price_min", "price_max", "eur_sqm_min", "eur_sqm_max", "cut_days", "cut_percent"),
@@ -91,9 +93,9 @@ def _texts(field: str, value: Any) -> list[str]:  # noqa: ANN401 - as the option
         return ["true"]
     if field == "new_since":
         return [datetime.fromtimestamp(moment_of(value, datetime.now(UTC)), UTC).isoformat()]
-    if isinstance(value, list):
+    if isinstance(value, list) and field != "polygon":  # whose corners have commas
         return [part.strip() for one in value for part in one.split(",") if part.strip()]
-    return [value]
+    return value if isinstance(value, list) else [value]
 
 
 _SAID_BY: Final = {"posted": "posted", "id": "id", "first_seen": "seen"}
@@ -186,7 +188,9 @@ def search(
         given = save or any(value not in (None, False, []) for value in conditions.values())
         refuse(given, f"conditions do not go with `search {context.invoked_subcommand}`; leave them out")
         return
-    query, database = query_of(conditions), open_ready(load_settings())
+    settings = load_settings()
+    use(settings.data_dir)  # whose places may be asked for
+    query, database = query_of(conditions), open_ready(settings)
     if save is not None:
         stored = query.model_dump(mode="json")
         kept = partial(save_search, name=save, query=stored, now=time.time(), replace=replace)

@@ -5,11 +5,13 @@ The data is shipped apart from the code, by its licences: `data/README.md`. Noth
 
 import gzip
 import json
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from sale_sofia.geography.imported import own, until_changed
 from sale_sofia.geography.settings import FILES
 from sale_sofia.geography.shapes import Point, Shape, read_shape
 
@@ -43,21 +45,46 @@ class Area:
     """A part of the city as OpenStreetMap draws it."""
 
     osm: str
+    """Its number there; empty for what was imported."""
     name: str
     neighbourhoods: tuple[int, ...]
     """Those it is the area of, or a piece of it, or that lie somewhere in it; none for parts nobody lists."""
     shape: Shape
 
 
+@until_changed
 @cache
 def areas() -> tuple[Area, ...]:
-    """All of them, the smallest first. They overlap: Люлин 5 lies in Люлин."""
-    found = (
-        Area(one["properties"]["osm"], one["properties"]["name"],
-             tuple(one["properties"]["neighbourhoods"]), read_shape(one["geometry"]))
-        for one in shipped("odbl/neighbourhoods.geojson.gz")["features"]
-    )  # fmt: skip
+    """All of them, the smallest first. They overlap: Люлин 5 lies in Люлин.
+
+    A neighbourhood that was imported has the area that came with it, and no other.
+    """
+    given = [_area(one) for one in (own("neighbourhoods") or {"features": ()})["features"]]
+    replaced = {number for area in given for number in area.neighbourhoods}
+    found = [*given, *_others(map(_area, shipped("odbl/neighbourhoods.geojson.gz")["features"]), replaced)]
     return tuple(sorted(found, key=lambda area: area.shape.square_metres))
+
+
+def _others(shipped_ones: Iterable[Area], replaced: Collection[int]) -> Iterator[Area]:
+    """Without the neighbourhoods that are replaced, and without areas that were theirs alone."""
+    for area in shipped_ones:
+        left = tuple(number for number in area.neighbourhoods if number not in replaced)
+        if left or not area.neighbourhoods:
+            yield replace(area, neighbourhoods=left)
+
+
+def _area(feature: dict[str, Any]) -> Area:
+    told = feature["properties"]
+    return Area(
+        told.get("osm", ""), told["name"], tuple(told["neighbourhoods"]), read_shape(feature["geometry"])
+    )
+
+
+@until_changed
+@cache
+def drawn(kind: str) -> tuple[Area, ...]:
+    """Districts or parks, which are not shipped: only what was imported."""
+    return tuple(map(_area, (own(kind) or {"features": ()})["features"]))
 
 
 def smallest_area(point: Point) -> Area | None:
@@ -65,6 +92,7 @@ def smallest_area(point: Point) -> Area | None:
     return next((area for area in areas() if area.shape.contains(point)), None)
 
 
+@until_changed
 @cache
 def areas_of(neighbourhood: int) -> tuple[Area, ...]:
     """The areas that a neighbourhood lies in, all together; none where its borders are not known."""

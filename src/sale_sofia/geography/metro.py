@@ -7,9 +7,11 @@ a range, which holds the walk from every point of its area.
 import math
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
-from sale_sofia.geography.gazetteer import shipped
+from sale_sofia.geography.gazetteer import areas, areas_of, shipped
+from sale_sofia.geography.imported import WALKS, keep, own, remove, until_changed, use
 from sale_sofia.geography.settings import (
     SAMPLE_METRES,
     WALK_DETOUR,
@@ -41,15 +43,20 @@ def walk_minutes(crow_metres: float) -> float:
     return crow_metres * WALK_DETOUR / WALK_METRES_PER_MINUTE
 
 
+@until_changed
 @cache
 def stations() -> tuple[Station, ...]:
     """All of them."""
+    given = own("stations")
     return tuple(
         Station(code, name, name_en, tuple(lines), tuple(Point(*door) for door in doors))
-        for code, name, name_en, lines, doors in shipped("odbl/metro.json").values()
+        for code, name, name_en, lines, doors in (
+            given["stations"] if given else shipped("odbl/metro.json").values()
+        )
     )
 
 
+@until_changed
 @cache
 def _doors() -> tuple[Point, ...]:
     return tuple(door for station in stations() for door in station.doors)
@@ -72,9 +79,38 @@ def walk_within(neighbourhood: int) -> Walk | None:
     return _walks().get(neighbourhood)
 
 
+@until_changed
 @cache
 def _walks() -> dict[int, Walk]:
-    return {int(number): Walk(*walk) for number, walk in shipped("odbl/metro_walks.json").items()}
+    """As shipped; with own stations or areas those that were worked out of them, and of no others."""
+    found = own(WALKS) if any(_basis()) else {"basis": _basis(), "walks": shipped("odbl/metro_walks.json")}
+    if found is None or found["basis"] != _basis():
+        return {}
+    return {int(number): Walk(*walk) for number, walk in found["walks"].items()}
+
+
+def _basis() -> list[float | None]:
+    """Of which imported files walks are made: when each came."""
+    given = map(own, ("stations", "neighbourhoods"))
+    return [one["meta"]["imported_at"] if one else None for one in given]
+
+
+def keep_walks(data_dir: Path) -> None:
+    """Work out the walks of the stations and areas that are in use, after they were changed."""
+    use(data_dir)
+    if not any(_basis()):
+        remove(data_dir, WALKS)
+        return
+    given = own("neighbourhoods") or {"features": ()}
+    replaced = {number for one in given["features"] for number in one["properties"]["neighbourhoods"]}
+    known = shipped("odbl/metro_walks.json") if own("stations") is None else {}
+    numbers = {number for area in areas() for number in area.neighbourhoods}
+    walks = {
+        str(number): walk_over([area.shape for area in areas_of(number)], _doors())
+        for number in sorted(numbers)
+        if number in replaced or str(number) not in known
+    }
+    keep(data_dir, WALKS, {"basis": _basis(), "walks": {**known, **walks}})
 
 
 def walk_over(shapes: Sequence[Shape], doors: Sequence[Point]) -> Walk:

@@ -13,7 +13,41 @@ WALK_DETOUR: Final = 1.25
 WALK_METRES_PER_MINUTE: Final = 75.0
 SAMPLE_METRES: Final = 50.0
 """How far apart the points of a neighbourhood are from which walks are worked out."""
+POLYGON_MOST_POINTS: Final = 100
+"""Corners of an area that somebody draws: more than a finger taps, and short enough for an address."""
+POLYGON_LEAST_SQUARE_METRES: Final = 1_000.0
+"""A smaller area is a slip of the finger: a house with its yard is as large."""
+BORDER_METRES: Final = 30.0
+"""How exactly borders are drawn: shipped corners are moved by 10 m at most, and a finger is no finer. A
+neighbourhood that reaches no further than this out of an area, or into it, does not."""
+NEAR_MOST_METRES: Final = SOFIA_METRES
+"""A circle around a point reaches no farther than Sofia does."""
 ATTRIBUTION: Final = "© OpenStreetMap contributors (ODbL) · Център за градска мобилност (CC BY 4.0)"
 """What the licences of the data ask to stand in files that hold its values; a map says it in words."""
 FILES: Final = "sale_sofia.geography"
 """The package whose folder `data` holds what is shipped, apart by licence."""
+IMPORTED_FOLDER: Final = "imported"
+"""In DATA_DIR: places of the user's own, which stand for the shipped ones."""
+GEOJSON_MOST_BYTES: Final = 20_000_000
+"""All buildings of Sofia would be more; its neighbourhoods are 120 KB."""
+GEOJSON_MOST_FEATURES: Final = 5_000
+GEOJSON_MOST_CORNERS: Final = 200_000
+"""Of all areas together: they are looked through whenever a place is."""
+AREA_REACH_METRES: Final = 60_000.0
+"""How far from the centre an area may reach: the mountains of Панчарево are 40 km away."""
+AREA_FROM_CENTRE_METRES: Final = 3_000.0
+"""An area that is farther from the centre of its neighbourhood is that of another place."""
+FAULTS_SHOWN: Final = 20
+"""Sentences about one file: who has mended so many sees the others."""
+GTFS_MOST_BYTES: Final = 1_000_000_000
+"""Of the tables of a timetable, unpacked: those of Sofia are some hundred million."""
+GTFS_MOST_GROWTH: Final = 100
+"""A table unpacks to so many times its size at most: times and numbers reach 15. More is a trap."""
+GTFS_MOST_ROWS: Final = 20_000_000
+"""Of one table."""
+GTFS_MOST_DAYS: Final = 400
+"""Days of a timetable that are looked at for a working day: calendars reach a year ahead."""
+MORNING_MINUTES: Final = (390, 630)
+"""Minutes after midnight within which trips leave: 06:30 to 10:30."""
+RUSH_MINUTES: Final = (450, 570)
+"""07:30 to 09:30: the trips whose median says how long a line takes."""

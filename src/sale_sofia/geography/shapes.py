@@ -51,8 +51,10 @@ class Shape:
 
     def metres_outside(self, point: Point) -> float:
         """How far the point is from the shape; 0 in it."""
-        if self.contains(point):
-            return 0.0
+        return 0.0 if self.contains(point) else self.metres_to_border(point)
+
+    def metres_to_border(self, point: Point) -> float:
+        """How far the point is from the nearest border, of an outer ring or of a hole."""
         return min(
             _metres_to_line(point, one, two)
             for piece in self.pieces
@@ -65,13 +67,17 @@ def read_shape(geometry: dict[str, Any]) -> Shape:
     """The shape of a GeoJSON Polygon or MultiPolygon.
 
     Raises:
-        ValueError: it is something else, or a ring has fewer than four corners or does not close.
+        ValueError: it is something else, or a ring has fewer than four corners, or does not close.
     """
     kind, coordinates = geometry["type"], geometry["coordinates"]
     if kind not in {"Polygon", "MultiPolygon"}:
         raise ValueError(f"a {kind} is no area; only Polygon and MultiPolygon are")
     several = [coordinates] if kind == "Polygon" else coordinates
-    pieces = tuple(tuple(map(_ring, piece)) for piece in several)
+    return shape_of(tuple(tuple(map(_ring, piece)) for piece in several))
+
+
+def shape_of(pieces: tuple[tuple[Ring, ...], ...]) -> Shape:
+    """The shape of these pieces, of which there is at least one."""
     outer = [point for piece in pieces for point in piece[0]]
     return Shape(
         pieces,
@@ -82,7 +88,10 @@ def read_shape(geometry: dict[str, Any]) -> Shape:
 
 
 def _ring(corners: Sequence[Sequence[float]]) -> Ring:
-    ring = tuple(Point(lat, lon) for lon, lat, *_ in corners)
+    try:
+        ring = tuple(Point(float(lat), float(lon)) for lon, lat, *_ in corners)
+    except (TypeError, ValueError):
+        raise ValueError("its corners are no pairs of numbers") from None
     if len(ring) < 4 or ring[0] != ring[-1]:  # noqa: PLR2004 - a triangle that closes
         raise ValueError("a ring of an area must close and have three corners or more")
     return ring
@@ -114,13 +123,74 @@ def _area(ring: Ring) -> float:
 
 def samples(shape: Shape, step: float) -> Iterator[Point]:
     """Points of a grid inside a shape and points on its borders, neighbours so many metres apart."""
+    yield from inner_samples(shape, step)
+    yield from border_samples(shape, step)
+
+
+def inner_samples(shape: Shape, step: float) -> Iterator[Point]:
+    """Points of a grid inside a shape."""
     high, wide = step / _NORTH, step / _EAST
     for row in range(int((shape.high.lat - shape.low.lat) / high) + 1):
         for column in range(int((shape.high.lon - shape.low.lon) / wide) + 1):
             if shape.contains(point := Point(shape.low.lat + row * high, shape.low.lon + column * wide)):
                 yield point
+
+
+def border_samples(shape: Shape, step: float) -> Iterator[Point]:
+    """Points on the borders of a shape, all corners among them."""
     for one, two in (side for piece in shape.pieces for ring in piece for side in pairwise(ring)):
         parts = int(metres(one, two) / step) + 1
         for part in range(parts):
             share = part / parts
             yield Point(one.lat + share * (two.lat - one.lat), one.lon + share * (two.lon - one.lon))
+
+
+def crosses_itself(ring: Ring) -> bool:
+    """Whether a side of a ring that closes touches another one than its neighbours, or turns back on one.
+
+    Corners are taken to a millionth of a degree, a tenth of a metre, so that whole numbers decide.
+    """
+    corners = [(round(point.lat * 1e6), round(point.lon * 1e6)) for point in ring]
+    sides = [(min(pair), max(pair), number) for number, pair in enumerate(pairwise(corners))]
+    last = len(sides) - 1
+    sides.sort()
+    for place, (low, high, number) in enumerate(sides):
+        for other_low, other_high, other in sides[place + 1 :]:
+            if other_low[0] > high[0]:
+                break
+            apart = abs(number - other)
+            if apart in (1, last):
+                if _turns_back(corners, number, other):
+                    return True
+            elif _meet((low, high), (other_low, other_high)):
+                return True
+    return False
+
+
+Cell = tuple[int, int]
+
+
+def _side_of(one: Cell, two: Cell, point: Cell) -> int:
+    """Positive on the left of the way from one to two, negative on its right, 0 in line with it."""
+    return (two[0] - one[0]) * (point[1] - one[1]) - (two[1] - one[1]) * (point[0] - one[0])
+
+
+def _meet(first: tuple[Cell, Cell], second: tuple[Cell, Cell]) -> bool:
+    ways = [_side_of(*first, point) for point in second] + [_side_of(*second, point) for point in first]
+    if not any(ways):  # in one line: they meet where both directions overlap
+        return all(
+            max(min(first[0][axis], first[1][axis]), min(second[0][axis], second[1][axis]))
+            <= min(max(first[0][axis], first[1][axis]), max(second[0][axis], second[1][axis]))
+            for axis in (0, 1)
+        )
+    return ways[0] * ways[1] <= 0 and ways[2] * ways[3] <= 0
+
+
+def _turns_back(corners: Sequence[Cell], number: int, other: int) -> bool:
+    """Whether of two neighbouring sides the second goes back on the first."""
+    first, second = (number, other) if other == (number + 1) % (len(corners) - 1) else (other, number)
+    before, corner, after = corners[first], corners[second], corners[second + 1]
+    ahead = (corner[0] - before[0]) * (after[0] - corner[0]) + (corner[1] - before[1]) * (
+        after[1] - corner[1]
+    )
+    return ahead < 0 and _side_of(before, corner, after) == 0

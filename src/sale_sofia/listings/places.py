@@ -9,7 +9,7 @@ from importlib import resources
 from itertools import product
 from typing import Any
 
-from sale_sofia.geography.gazetteer import Centre, centres
+from sale_sofia.geography.gazetteer import Area, Centre, areas_of, centres, drawn
 from sale_sofia.listings.text import LOOKALIKES, fold_lookalikes, match_key, squeeze
 from sale_sofia.settings.files import read_yaml
 
@@ -22,6 +22,7 @@ _SIGNS = str.maketrans(dict.fromkeys('.-"()', " "))
 _CYRILLIC = re.compile(r"[Ѐ-ӿ]")
 _SEAM = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 _NUMBERED = re.compile(r"(?<!\d)\d+$")
+_DISTRICT = "район"
 _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 
 
@@ -264,6 +265,27 @@ def find_neighbourhood(text: str) -> Neighbourhood | None:
     found = _index().get(name)
     head, _, rest = name.core.partition(" ")
     return _index().get(split_name(rest)) if found is None and head in _latin_city() else found
+
+
+def own_areas(place: Neighbourhood) -> tuple[Area, ...]:
+    """The areas that are the neighbourhood itself; none where it only lies in one, as Дружба 1 does."""
+    return tuple(
+        area
+        for area in areas_of(place.id)
+        if len(area.neighbourhoods) == 1 or find_neighbourhood(area.name) == place
+    )
+
+
+def borders_of(text: str) -> tuple[str, tuple[Area, ...]] | None:
+    """Name and areas of the neighbourhood with known borders, else of the imported district, so named."""
+    found = find_neighbourhood(text)
+    if found and (areas := own_areas(found)):
+        return found.name, areas
+    key = place_key(text).removeprefix(f"{_DISTRICT} ")
+    return next(
+        ((f"{_DISTRICT} {one.name}", (one,)) for one in drawn("districts") if place_key(one.name) == key),
+        None,
+    )
 
 
 @cache

@@ -65,6 +65,8 @@ QUERIES: dict[str, Any] = {
     "heating": [("gas",)],
     "orientation": [("S",)],
     "metro_m": [400],
+    "within": [("Лозенец",)],
+    "polygon": [("42.66,23.30;42.70,23.30;42.70,23.36;42.66,23.36",)],
     "metro_minutes": [10],
     "balcony": [True],
     "parking": [True],

@@ -5,6 +5,7 @@ import io
 import re
 import time
 from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,14 @@ from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.store import Source, save_sources
 from sale_sofia.flats.tables import listing_sources
+from sale_sofia.geography import imported
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings, market_events, price_points
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.model import Settings
 from valued_flats import some_adverts
-from web_pages import browser, harm
+from web_pages import Browser, browser, harm
 
 DAY = 86_400.0
 KNOWN = {
@@ -448,6 +450,83 @@ def test_flats_near_each_other_are_one_cluster_from_afar_and_single_from_near(tm
         base = buyer.data("/map/base.json")
     assert {line["line"] for line in base["metro"]} == {"M1", "M2", "M3", "M4"}
     assert next(one for one in base["places"] if one["name"] == "Лозенец")["rings"]
+
+
+SOUTH = "42.66,23.30;42.675,23.30;42.675,23.36;42.66,23.36"
+"""Half of Лозенец, the flat at 42.67, 23.32 in it."""
+
+
+def test_an_area_is_asked_by_the_address_kept_and_refused_in_one_sentence(tmp_path: Path) -> None:
+    away, lost = KNOWN | {"lat": 42.677, "lon": 23.325}, KNOWN | {"lat": None, "lon": None}
+    put_adverts(tmp_path, KNOWN, away, lost, lost | {"neighbourhood": "Бояна"})
+    with browser(tmp_path) as buyer:
+        asked = f"polygon={SOUTH}"
+        found = buyer.data(f"/search.json?{asked}")
+        assert ([one["id"] for one in found["flats"]], found["unknown"]) == ([1], 1)
+        assert "Начертана област: 4 върха" in buyer.text(f"/search?{asked}")
+        assert len(list(csv.DictReader(io.StringIO(buyer.get(f"/search.csv?{asked}").text)))) == 2
+        near = buyer.data("/search.json?near=42.677,23.325&near_m=50")
+        assert ([one["id"] for one in near["flats"]], near["unknown"]) == ([2], 1)
+        assert buyer.data("/search.json?within=lozenets")["count"] == 3
+        buyer.fill("/search/save", name="юг", polygon=SOUTH, near="42.67,23.32", near_m="900", back="/search")
+        wrong = buyer.text("/search?polygon=42.66,23.30;42.675,23.36;42.675,23.30;42.66,23.36")
+        assert "страните на областта се пресичат" in wrong
+        assert "границите на Редута не са известни" in buyer.text("/search?within=Редута")
+        (refused,) = buyer.get("/map.json?polygon=1,1").json()["errors"]
+        assert "е на повече от 35 км от центъра на София" in refused
+    with store(tmp_path).read() as connection:
+        (saved,) = list_searches(connection)
+        passed = search(connection, SearchQuery.of(saved.query), now=time.time()).passed
+    assert [one.flat.property_id for one in passed] == [1]
+
+
+def test_what_is_picked_on_the_map_has_a_chip_of_its_own_also_without_scripts(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN, KNOWN | {"neighbourhood": "Изток", "lat": None, "lon": None})
+    with browser(tmp_path) as buyer:
+        html = buyer.html(f"/map?neighbourhood=Лозенец&neighbourhood=Изток&rooms=3&polygon={SOUTH}")
+        chips = re.findall(r'<a class="chip" href="(/map\?[^"]+)">([^<]+) <', html)
+        assert [text for _, text in chips] == [
+            "Лозенец",
+            "Изток",
+            "Начертана област (4 върха)",
+            "Стаи: тристаен",
+        ]
+        left = buyer.html(unescape(chips[1][0]))
+        assert re.findall(r'<a class="chip" [^>]+>([^<]+) <', left) == [
+            "Лозенец", "Начертана област (4 върха)", "Стаи: тристаен",
+        ]  # fmt: skip
+        found = buyer.data("/map.json?zoom=12&neighbourhood=Лозенец")
+        assert (found["count"], found["found"]) == (1, "Намерени: 1 имот")
+        # The others can be picked, too.
+        assert {one["name"]: (one["n"], one["chosen"]) for one in found["places"]} == {
+            "Лозенец": (1, True), "Изток": (1, False),
+        }  # fmt: skip
+        assert "1 с неизвестно условие" in buyer.text(f"/map?polygon={SOUTH.replace('23.36', '23.35')}")
+
+
+def test_imported_districts_and_parks_are_on_the_map_at_once(tmp_path: Path) -> None:
+    ring = [[23.32, 42.67], [23.33, 42.67], [23.33, 42.68], [23.32, 42.67]]
+    area = {"properties": {"name": "Лозенец", "neighbourhoods": []},
+            "geometry": {"type": "Polygon", "coordinates": [ring]}}  # fmt: skip
+    put_adverts(tmp_path, KNOWN | {"lat": 42.66}, KNOWN | {"lat": 42.672, "lon": 23.328})
+    with browser(tmp_path) as buyer:
+        before = version(buyer)
+        assert (buyer.data("/map/base.json")["districts"], buyer.data("/map/base.json")["parks"]) == ([], [])
+        for kind in ("districts", "parks"):
+            imported.keep(tmp_path, kind, {"features": [area]})
+        base = buyer.data("/map/base.json")
+        drawn = [[[lat, lon] for lon, lat in ring]]
+        assert (base["districts"], base["parks"]) == ([drawn], [drawn])
+        assert version(buyer) != before  # or a browser would not ask again
+        assert buyer.data("/search.json?within=район+Лозенец")["flats"][0]["id"] == 2
+    imported.use(tmp_path / "nothing")
+
+
+def version(buyer: Browser) -> str:
+    """Of the map, under which a browser keeps it."""
+    found = re.search(r'id="map" data-version="([^"]+)"', buyer.html("/map"))
+    assert found is not None
+    return found[1]
 
 
 def test_a_reload_shows_what_a_crawl_stored_meanwhile(tmp_path: Path) -> None:

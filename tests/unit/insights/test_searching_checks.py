@@ -46,6 +46,9 @@ def matches(what: Flat, query: SearchQuery, around: Around) -> State:
 NOTHING = flat(price_eur=None)
 HLADILNIKA = {"neighbourhood": "Хладилника"}
 IN_LOZENETS = {"neighbourhood": "Лозенец", "lat": 42.6737, "lon": 23.3252}
+ROUND_LOZENETS = "42.66,23.30;42.70,23.30;42.70,23.36;42.66,23.36"
+"""All of Лозенец, a part of Хладилника, nothing of Бояна."""
+POINT = {"near": "42.6737,23.3252"}
 ABOVE = Contradiction(Code.FLOOR_ABOVE_TOTAL, ("floor", "floors_total"), 7, 4)
 CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     # condition, facts of the flat, what it comes to
@@ -79,6 +82,29 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"district": ("Изгрев",)}, {"district": "Изгрев"}, "pass"),
     ({"district": ("Изгрев",)}, {"district": "Младост"}, "fail"),
     ({"district": ("Изгрев",)}, {"neighbourhood": "Изгрев"}, "unknown"),
+    # An exact place is in or out; somewhere in a neighbourhood, only where all of it is.
+    ({"polygon": (ROUND_LOZENETS,)}, IN_LOZENETS, "pass"),
+    ({"polygon": (ROUND_LOZENETS,)}, IN_LOZENETS | {"lat": 42.65999}, "fail"),
+    ({"polygon": (ROUND_LOZENETS,)}, {"neighbourhood": "Лозенец"}, "pass"),
+    ({"polygon": (ROUND_LOZENETS,)}, HLADILNIKA, "unknown"),
+    ({"polygon": (ROUND_LOZENETS,)}, HLADILNIKA | {"lat": 42.661, "lon": 23.32}, "pass"),
+    ({"polygon": (ROUND_LOZENETS,)}, {"neighbourhood": "Бояна"}, "fail"),
+    ({"polygon": (ROUND_LOZENETS, "42.6,23.2;42.6,23.4;42.66,23.4;42.66,23.2")}, HLADILNIKA, "pass"),
+    ({"polygon": (ROUND_LOZENETS,)}, {"neighbourhood": "Докторски паметник"}, "unknown"),  # no borders
+    ({"polygon": (ROUND_LOZENETS,)}, {}, "unknown"),
+    ({"polygon": (ROUND_LOZENETS,), "city": None}, {"city": "Варна"}, "fail"),
+    ({"polygon": (ROUND_LOZENETS,), "city": None}, {"city": None}, "unknown"),
+    ({"within": ("Лозенец",)}, IN_LOZENETS | {"neighbourhood": "Кръстова вада"}, "pass"),
+    ({"within": ("Лозенец",)}, IN_LOZENETS | {"lat": 42.6599}, "fail"),
+    ({"within": ("Лозенец",)}, {"neighbourhood": "Лозенец"}, "pass"),
+    ({"within": ("Лозенец",)}, HLADILNIKA, "fail"),  # which touches it
+    ({"within": ("Център",)}, {"neighbourhood": "Оборище"}, "unknown"),  # most of it
+    ({"within": ("Център", "Подуяне")}, {"neighbourhood": "Оборище"}, "pass"),
+    (POINT | {"near_m": 100}, IN_LOZENETS | {"lat": 42.6745}, "pass"),  # 89 m
+    (POINT | {"near_m": 80}, IN_LOZENETS | {"lat": 42.6745}, "fail"),
+    (POINT | {"near_m": 3000}, {"neighbourhood": "Лозенец"}, "pass"),
+    (POINT | {"near_m": 300}, {"neighbourhood": "Лозенец"}, "unknown"),
+    (POINT | {"near_m": 300}, {"neighbourhood": "Бояна"}, "fail"),
     ({"price_max": 100_000}, {}, "pass"),
     ({"price_max": 99_999}, {}, "fail"),
     ({"price_min": 100_001}, {}, "fail"),

@@ -14,7 +14,7 @@ from sale_sofia.advice.search.query import FLATS, SearchQuery, WrongSearch, is_l
 from sale_sofia.buyer.evaluations import STATUSES
 from sale_sofia.flats.flat import Code
 from sale_sofia.listings.dates import SOFIA
-from sale_sofia.listings.places import districts, neighbourhoods
+from sale_sofia.listings.places import districts, neighbourhoods, own_areas
 from sale_sofia.websites.site_file import available_sites
 from tables import each_row
 
@@ -22,6 +22,12 @@ NAMES: dict[str, list[str]] = {
     "neighbourhood": [one.name for one in neighbourhoods()],
     "not_neighbourhood": [one.name for one in neighbourhoods()],
     "district": list(districts()),
+    "within": [one.name for one in neighbourhoods() if own_areas(one)],
+    "polygon": [
+        "42.66000,23.30000;42.70000,23.30000;42.70000,23.36000",
+        "42.66000,23.30000;42.70000,23.30000;42.70000,23.36000;42.66000,23.36000",
+    ],
+    "near": ["42.69770,23.32190"],
     "portal": list(available_sites()),
     "city": ["София", "Варна", "Дупница"],
     "flag": [*Code],
@@ -78,6 +84,8 @@ def queries(draw: st.DrawFn) -> SearchQuery:
             chosen[field], chosen[other] = sorted((chosen[field], chosen[other]))
     if chosen.get("cut_percent") is not None and chosen.get("cut_days") is None:
         chosen["cut_days"] = 7.0
+    if (chosen.get("near") is None) != (chosen.get("near_m") is None):
+        chosen |= {"near": "42.69770,23.32190", "near_m": 500.0}
     if chosen.get("sort") == "score" or chosen.get("passing"):
         chosen["profile"] = "default"
     return SearchQuery.of(chosen)
@@ -105,6 +113,12 @@ def test_by_default_flats_for_sale_in_sofia_that_are_not_unwanted() -> None:
     assert query.to_params() == {}
 
 
+def test_an_area_is_written_in_one_way() -> None:
+    given = SearchQuery.from_params({"polygon": " 42.66,23.3 42.7,23.3; 42.7,23.3600001 42.66,23.3"})
+    assert given.polygon == ("42.66000,23.30000;42.70000,23.30000;42.70000,23.36000",)
+    assert SearchQuery.from_params(given.to_params()) == given
+
+
 def test_any_takes_a_default_condition_away() -> None:
     query = SearchQuery.from_params({"city": "any", "property_type": ["any"], "status": "any", "deal": "any"})
     assert (query.city, query.property_type, query.status, query.deal) == (None, (), (), None)
@@ -119,6 +133,10 @@ def test_names_are_understood_in_any_spelling() -> None:
     assert (query.district, query.city) == (("Студентски",), "София")
 
 
+LINE = "42.66,23.30;42.70,23.30;42.66,23.30"
+BOW = "42.66,23.30;42.70,23.36;42.70,23.30;42.66,23.36"
+SPIKE = "42.66,23.30;42.70,23.30;42.68,23.30;42.68,23.36"
+TINY = "42.66,23.30;42.6601,23.30;42.66,23.3001"
 NOT_CALLED = "no neighbourhood of Sofia is called so"
 MOMENT = "write a moment with its offset, like 2026-11-14T08:30+02:00"
 ACTS = (
@@ -146,6 +164,21 @@ ACTS = (
         ({"new_since": "2026-01-01T10:00"}, f"new_since: '2026-01-01T10:00': {MOMENT}"),
         ({"new_since": "1700000000"}, f"new_since: '1700000000': {MOMENT}"),
         ({"word": " "}, "word: ' ': String should have at least 1 character"),
+        ({"within": "Редута"}, "within: 'Редута': the borders of Редута are not known; search it by"),
+        ({"within": "Дружба 1"}, "within: 'Дружба 1': the borders of Дружба 1 are not known"),  # of Дружба
+        ({"within": "Nowhere"}, f"within: 'Nowhere': {NOT_CALLED}; "),
+        ({"polygon": LINE}, f"polygon: '{LINE}': the area has 2 different corners; it needs 3 at least"),
+        ({"polygon": "1,1 " * 102}, f"polygon: '{('1,1 ' * 20)[:79]}…: the area has 102 corners; allowed"),
+        ({"polygon": BOW}, f"polygon: '{BOW}': the sides of the area cross each other; "),
+        ({"polygon": SPIKE}, f"polygon: '{SPIKE}': the sides of the area cross each other; "),
+        ({"polygon": TINY}, f"polygon: '{TINY}': the area is smaller than 1000 m²; draw a larger one"),
+        ({"polygon": "a;b;c"}, "polygon: 'a;b;c': “a” is no point; write latitude and longitude, like 42.6"),
+        ({"polygon": "23,42;1,1;2,2"}, "polygon: '23,42;1,1;2,2': “23,42” is more than 35 km from the"),
+        ({"near": "nan,23", "near_m": "5"}, "near: 'nan,23': “nan,23” is more than 35 km from the middle of"),
+        ({"near": "42.7", "near_m": "5"}, "near: '42.7': “42.7” is no point; write"),
+        ({"near": "42.7,23.3", "near_m": "0"}, "near_m: '0': Input should be greater than 0"),
+        ({"near": "42.7,23.3"}, "near and near_m go together: a point, and how far from it"),
+        ({"near_m": "500"}, "near and near_m go together"),
         ({"cut_percent": "5"}, "cut_percent needs cut_days: cheaper than when?"),
         ({"sort": "score"}, "sort by score needs a profile"),
         ({"passing": "true"}, "passing needs a profile"),

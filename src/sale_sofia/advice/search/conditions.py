@@ -22,9 +22,12 @@ from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import adverts_of, price_steps
 from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE
 from sale_sofia.flats.store import portions, with_current
+from sale_sofia.geography.imported import until_changed
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
+from sale_sofia.geography.zones import Circle, Outline, Zone, read_outline, read_point
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings, price_points
+from sale_sofia.listings.places import SOFIA, borders_of, find_neighbourhood
 from sale_sofia.listings.text import match_key
 
 # What a search asks beside the flat itself: the buyer's status, price cuts, scores, the adverts' words.
@@ -119,10 +122,12 @@ Check = Callable[[Flat, Around], bool | None]
 Named = tuple[str, Check]
 
 
+@until_changed
 @lru_cache(maxsize=64)
 def checks_of(query: SearchQuery) -> Sequence[Named]:
     """The conditions that a query has, by name; words, which have to be read for it, last of all."""
-    return [*_switches(query), *_ranges(query), *_choices(query), *_demands(query), *_words(query)]
+    kinds = (_switches, _ranges, _choices, _zones, _demands, _words)
+    return [named for kind in kinds for named in kind(query)]
 
 
 def _switches(query: SearchQuery) -> Iterator[Named]:
@@ -227,6 +232,41 @@ def _has_seller(flat: Flat, _: Around, wanted: frozenset[str]) -> bool | None:
     if not kinds.isdisjoint(wanted):
         return True
     return None if None in kinds else False
+
+
+def _zones(query: SearchQuery) -> Iterator[Named]:
+    """Parts of the city."""
+    if query.within:
+        yield "within", partial(_lies_in, zone=_named(query.within))
+    if query.polygon:
+        yield "polygon", partial(_lies_in, zone=_drawn(query.polygon))
+    if query.near is not None and query.near_m is not None:
+        yield "near", partial(_lies_in, zone=Zone(Circle(read_point(query.near), query.near_m)))
+
+
+@until_changed
+@lru_cache(maxsize=64)
+def _named(names: tuple[str, ...]) -> Zone:
+    """Kept, as it knows its neighbourhoods from the first flat in them on."""
+    known = [borders for name in names if (borders := borders_of(name))]
+    return Zone(Outline([area.shape for _, areas in known for area in areas]))
+
+
+@until_changed
+@lru_cache(maxsize=64)
+def _drawn(polygons: tuple[str, ...]) -> Zone:
+    """Kept, as above."""
+    return Zone(Outline([read_outline(one) for one in polygons]))
+
+
+def _lies_in(flat: Flat, _: Around, zone: Zone) -> bool | None:
+    """Known exactly it is in or out; somewhere in a neighbourhood it is where all of that is."""
+    if flat.city != SOFIA:
+        return None if flat.city is None else False
+    if exact := flat.exact_place:
+        return zone.holds(exact)
+    place = find_neighbourhood(flat.neighbourhood) if flat.neighbourhood else None
+    return zone.holds_neighbourhood(place.id) if place else None
 
 
 _DEMANDS: Final[dict[str, Check]] = {

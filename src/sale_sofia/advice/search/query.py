@@ -20,6 +20,8 @@ from pydantic_core import ErrorDetails
 from sale_sofia.buyer.evaluations import UNWANTED, Status
 from sale_sofia.flats.flat import Code
 from sale_sofia.flats.settings import MANY_ROOMS
+from sale_sofia.geography.settings import NEAR_MOST_METRES
+from sale_sofia.geography.zones import outline_text, point_text, read_outline, read_point
 from sale_sofia.listings.model import (
     ActStatus,
     Condition,
@@ -33,6 +35,7 @@ from sale_sofia.listings.model import (
 )
 from sale_sofia.listings.places import (
     SOFIA,
+    borders_of,
     districts,
     find_neighbourhood,
     neighbourhoods,
@@ -50,6 +53,8 @@ SHOWN_FLATS: Final = 30
 """Flats that a search shows when not told otherwise; how many there are is always said."""
 SHOWN_UNKNOWN: Final = 10
 """Of those of which something is not known, how many are shown beneath."""
+SHOWN_VALUE: Final = 60
+"""Characters of a refused value that are repeated: of an area the first corners."""
 
 
 # What the conditions of a search may be. Each name is written as the data spells it.
@@ -64,6 +69,22 @@ def _neighbourhood(text: str) -> str:
     like = sorted(place.name for place in neighbourhoods() if key and key in place_key(place.name))
     hint = Said("wrong_search.there_are", names=like) if like else Said("wrong_search.help")
     raise ValueError(Said("wrong_search.neighbourhood", hint=hint))
+
+
+def _bordered(text: str) -> str:
+    """A neighbourhood whose own borders are known, or a district whose borders were imported."""
+    if known := borders_of(text):
+        return known[0]
+    raise ValueError(Said("wrong_search.no_borders", name=_neighbourhood(text)))
+
+
+def _polygon(text: str) -> str:
+    """In one writing, so that equal areas are equal."""
+    return outline_text(read_outline(text))
+
+
+def _point(text: str) -> str:
+    return point_text(read_point(text))
 
 
 def _district(text: str) -> str:
@@ -115,6 +136,10 @@ Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80)]
 Quarter = Annotated[str, AfterValidator(_neighbourhood)]
 District = Annotated[str, AfterValidator(_district)]
+Bordered = Annotated[str, AfterValidator(_bordered)]
+Polygon = Annotated[str, AfterValidator(_polygon)]
+Spot = Annotated[str, AfterValidator(_point)]
+Radius = Annotated[float, Field(gt=0, le=NEAR_MOST_METRES, allow_inf_nan=False)]
 City = Annotated[str, AfterValidator(_city)]
 Portal = Annotated[str, AfterValidator(_portal)]
 Rooms = Annotated[int, Field(ge=1, le=MANY_ROOMS)]
@@ -142,6 +167,18 @@ class SearchQuery(BaseModel):
     neighbourhood: tuple[Quarter, ...] = Field((), description="In this neighbourhood, in any spelling.")
     not_neighbourhood: tuple[Quarter, ...] = Field((), description="Not in this neighbourhood.")
     district: tuple[District, ...] = Field((), description="In this one of Sofia's 24 districts.")
+    within: tuple[Bordered, ...] = Field(
+        (),
+        description="Within the borders of this neighbourhood, or of an imported district (“район Лозенец”), "
+        "whatever the advert calls the place.",
+    )
+    polygon: tuple[Polygon, ...] = Field(
+        (),
+        description="Within the area with these corners: “42.69,23.31;42.70,23.33;42.68,23.34”. A flat of "
+        "which only the neighbourhood is known is in it where all of that is.",
+    )
+    near: Spot | None = Field(None, description="Around this point, like “42.6977,23.3219”; needs near_m.")
+    near_m: Radius | None = Field(None, description="So many metres from that point at most.")
     city: City | None = Field(SOFIA, description="In this town; any: all.")
     deal: Deal | None = Field("sale", description="For sale, or for rent; any: both.")
     property_type: tuple[PropertyType, ...] = Field(FLATS, description="Of this type; any: all of them.")
@@ -217,6 +254,8 @@ class SearchQuery(BaseModel):
                 raise ValueError(Said("wrong_search.above", field=field, low=low, above=above, high=high))
         if self.cut_percent is not None and self.cut_days is None:
             raise ValueError(Said("wrong_search.cut_days"))
+        if (self.near is None) != (self.near_m is None):
+            raise ValueError(Said("wrong_search.near"))
         if self.profile is None and (self.sort == "score" or self.passing):
             raise ValueError(
                 Said("wrong_search.profile", what="passing" if self.passing else "sort by score")
@@ -287,4 +326,6 @@ def _sentence(error: ErrorDetails) -> Said:
     if error["type"] == "extra_forbidden":
         return Said("wrong_search.condition", name=name, names=list(SearchQuery.model_fields))
     why = why_refused(error, SearchQuery)
-    return Said("wrong_search.value", name=name, given=repr(error["input"]), why=why) if name else why
+    given = repr(error["input"])
+    given = given if len(given) <= SHOWN_VALUE else f"{given[:SHOWN_VALUE]}…"
+    return Said("wrong_search.value", name=name, given=given, why=why) if name else why

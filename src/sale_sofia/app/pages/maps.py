@@ -6,23 +6,26 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
 
 from starlette.responses import JSONResponse, Response
 
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.search.query import WrongSearch
-from sale_sofia.advice.search.run import search_rows
+from sale_sofia.advice.search.run import Found, search_rows
 from sale_sofia.advice.tables import scores
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Page
 from sale_sofia.app.deck import Deck, open_deck
-from sale_sofia.app.pages.search import Asked, read
+from sale_sofia.app.filters import chips
+from sale_sofia.app.pages.search import Asked, find, read
 from sale_sofia.app.settings import CLUSTER_PIXELS, LEAST_MEDIAN_FLATS, PINS_FROM_ZOOM, YEAR_SECONDS
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import say, told
 from sale_sofia.flats.tables import flats as flat_rows
-from sale_sofia.geography.gazetteer import areas_of, base_map, centres
-from sale_sofia.listings.places import SOFIA, find_neighbourhood, neighbourhoods
+from sale_sofia.geography.gazetteer import Area, areas_of, base_map, centres, drawn
+from sale_sofia.geography.imported import until_changed
+from sale_sofia.listings.places import SOFIA, Neighbourhood, find_neighbourhood, neighbourhoods
 
 COLOURS: Final = {"M1": "#eb2227", "M2": "#0078c8", "M3": "#1f9b4a", "M4": "#b98a00"}
 """Of the metro's lines, as its own maps have them; each station has its name too."""
@@ -36,18 +39,30 @@ def page(visit: Visit) -> Page:
         asked = read(visit)
     except WrongSearch as error:
         return Page("message.html", say("page.map"), {"errors": [told(error)]}, status=400)
-    flats = _find(deck, asked)
+    flats, counts = _find(deck, asked), _counts(deck, asked)
     places = _by_place(flats)
-    placed = sum(flat.is_placed for flat in flats)
     values: Values = {
         "count": len(flats),
-        "placed": placed,
-        "areas": len(flats) - placed,
+        "unsure": _unsure(flats, counts),
         "back": asked.address,
+        "chips": _chips(asked),
         "rows": [_row(name, members, asked) for name, members in _largest(places)],
         "attribution": say("map.sources"),
     }
-    return Page("map.html", say("page.map"), values, lambda: _data(visit, asked, flats))
+    return Page("map.html", say("page.map"), values, lambda: _data(deck, asked, flats, counts))
+
+
+def _counts(deck: Deck, asked: Asked) -> Found:
+    """How many fulfil the search, and of how many that is not known."""
+    return find(deck, asked, lambda _: slice(0), lambda _: slice(0))
+
+
+def _unsure(flats: Sequence["Spot"], counts: Found) -> str:
+    """How many are drawn that have no point of their own, or of which not all that is asked is known."""
+    left = sum(not flat.is_placed for flat in flats)
+    told = [say("web.map_areas", n=shown.number(left))] if left else []
+    told += [say("web.map_unknown", n=shown.number(counts.unknown_total))] if counts.unknown_total else []
+    return "".join(f" · {one}" for one in told)
 
 
 def base(_visit: Visit) -> Response:
@@ -62,6 +77,7 @@ def card(visit: Visit) -> Page:
     return Page("map_card.html", "", {"cards": deck.cards(flats)})
 
 
+@until_changed
 @cache
 def _base() -> Values:
     found = base_map()
@@ -69,18 +85,20 @@ def _base() -> Values:
         {"line": line, "colour": COLOURS.get(line, "#555555"), "stations": stations}
         for line, stations in found["metro"].items()
     ]
-    return {"roads": found["roads"], "names": found["names"], "metro": lines, "places": list(_borders())}
+    own = {kind: [_rings(area) for area in drawn(kind)] for kind in ("districts", "parks")}
+    return {"roads": found["roads"], "names": found["names"], "metro": lines, "places": [*_borders()], **own}
+
+
+def _rings(area: Area) -> list[list[list[float]]]:
+    """The outer rings."""
+    return [[[round(point.lat, 4), round(point.lon, 4)] for point in piece[0]] for piece in area.shape.pieces]
 
 
 def _borders() -> Iterable[Values]:
-    """Each neighbourhood that has borders, with its centre and its outer rings."""
-    for place in neighbourhoods():
+    """Each neighbourhood that has a centre, with its outer rings; the smallest last, so that it is on top."""
+    for place in sorted(neighbourhoods(), key=_size, reverse=True):
         centre = centres()[place.id].point
-        rings = [
-            [[round(point.lat, 4), round(point.lon, 4)] for point in piece[0]]
-            for area in areas_of(place.id)
-            for piece in area.shape.pieces
-        ]
+        rings = [ring for area in areas_of(place.id) for ring in _rings(area)]
         if centre is not None:
             yield {"name": place.name, "at": [round(centre.lat, 4), round(centre.lon, 4)], "rings": rings}
 
@@ -114,13 +132,54 @@ def _find(deck: Deck, asked: Asked) -> list[Spot]:
     ]
 
 
-def _data(visit: Visit, asked: Asked, flats: Sequence[Spot]) -> Values:
+def _size(place: Neighbourhood) -> float:
+    return sum(area.shape.square_metres for area in areas_of(place.id))
+
+
+_PICKED: Final = ("neighbourhood", "polygon")
+"""Conditions that are picked on the map, one value at a time."""
+
+
+def _chips(asked: Asked) -> list[Values]:
+    """Whatever is asked, and the map without it; what is picked on the map has a chip for each value."""
+    query = asked.query
+    picked = [("neighbourhood", name, name) for name in query.neighbourhood]
+    picked += [("polygon", one, say("web.drawn", n=one.count(";") + 1)) for one in query.polygon]
+    others = [(chip.field, "", chip.text) for chip in chips(query) if chip.field not in _PICKED]
+    return [
+        {"field": field, "value": value, "text": text, "address": _without(asked, field, value)}
+        for field, value, text in (*picked, *others)
+    ]
+
+
+def _without(asked: Asked, field: str, value: str) -> str:
+    left = {name: [one for one in values if name != field or (value and one != value)]
+            for name, values in asked.params.items()}  # fmt: skip
+    return f"/map?{urlencode(left, doseq=True)}"
+
+
+def _anywhere(deck: Deck, asked: Asked, flats: Sequence[Spot]) -> Sequence[Spot]:
+    """What would be found in all neighbourhoods, so that one can pick another."""
+    if not asked.query.neighbourhood:
+        return flats
+    return _find(deck, Asked(asked.query.model_copy(update={"neighbourhood": ()}), asked.passing))
+
+
+def _data(deck: Deck, asked: Asked, flats: Sequence[Spot], counts: Found) -> Values:
     """What is drawn at a zoom: neighbourhoods from afar, clusters and pins from near."""
-    inside = [flat for flat in flats if _is_inside(flat, visit.asked("box"))]
-    zoom = visit.page_number("zoom")
+    inside = [flat for flat in flats if _is_inside(flat, deck.visit.asked("box"))]
+    zoom = deck.visit.page_number("zoom")
     return {
         "count": len(flats),
-        "places": [_place(name, members, asked) for name, members in _largest(_by_place(flats))],
+        "text": shown.count_line(len(flats)),
+        "unsure": _unsure(flats, counts),
+        "found": say("search.found", found=shown.count_line(counts.total)),
+        "back": asked.address,
+        "chips": _chips(asked),
+        "places": [
+            _place(name, members, asked)
+            for name, members in _largest(_by_place(_anywhere(deck, asked, flats)))
+        ],
         "pins": list(_pins(inside, zoom)),
         "near": zoom >= PINS_FROM_ZOOM,
     }
@@ -193,6 +252,7 @@ def _place(name: str, flats: Sequence[Spot], asked: Asked) -> Values:
         "placed": sum(flat.is_placed for flat in flats),
         "median": None if median is None else shown.euro_per_sqm(median),
         "search": _search(name, asked),
+        "chosen": name in asked.query.neighbourhood,
     }
 
 

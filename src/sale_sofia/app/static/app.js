@@ -106,6 +106,23 @@ if (live) {
   if (matchMedia("(min-width: 60rem)").matches) live.querySelector("details").open = true;
 }
 
+// The map of a search is fetched when somebody wants it; without scripts the link leads to the page of the map.
+function load(tag, fields) {
+  return new Promise((done) => { const one = Object.assign(document.createElement(tag), fields); one.addEventListener("load", done); document.head.append(one); });
+}
+for (const link of document.querySelectorAll("[data-sheet]")) {
+  const sheet = document.getElementById(link.dataset.sheet), version = sheet.dataset.version;
+  sheet.querySelector("[data-close]").addEventListener("click", () => sheet.close());
+  link.addEventListener("click", async (event) => {
+    event.preventDefault();
+    sheet.showModal();
+    if ("drawn" in sheet.dataset) return;
+    sheet.dataset.drawn = "";
+    await Promise.all([load("link", { rel: "stylesheet", href: `/leaflet/leaflet.css?v=${version}` }), load("script", { src: `/leaflet/leaflet.js?v=${version}` })]);
+    await load("script", { src: `/static/map.js?v=${version}` });
+  });
+}
+
 for (const button of document.querySelectorAll("[data-copy]"))
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(button.previousElementSibling.textContent);

@@ -1,0 +1,193 @@
+"""Parts of the city that a search means: an area that is drawn or has a name, or all that is near a point.
+
+A place that is known exactly is in or out. A neighbourhood is in where all of it is, out where none of it is,
+and else it is not known: a flat somewhere in it may be on either side. Borders are exact to `BORDER_METRES`.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Final, Protocol
+
+from sale_sofia.geography.gazetteer import areas_of
+from sale_sofia.geography.settings import (
+    BORDER_METRES,
+    POLYGON_LEAST_SQUARE_METRES,
+    POLYGON_MOST_POINTS,
+    SAMPLE_METRES,
+    SOFIA_METRES,
+)
+from sale_sofia.geography.shapes import (
+    SOFIA_CENTRE,
+    Point,
+    Shape,
+    border_samples,
+    crosses_itself,
+    inner_samples,
+    metres,
+    shape_of,
+)
+from sale_sofia.settings.words import Said
+
+_DIGITS: Final = 5
+"""Of a degree: a metre."""
+_LEAST_CORNERS: Final = 3
+_LONGEST_SHOWN: Final = 40
+_MIDDLE_STEPS: Final = 20
+
+
+class Ground(Protocol):
+    """A part of the city."""
+
+    def contains(self, point: Point) -> bool:
+        """Whether the point is in it."""
+
+    def holds(self, shapes: Sequence[Shape]) -> bool | None:
+        """Whether all of these shapes are in it, or none; None where it parts them."""
+
+
+class Circle:
+    """All that is no farther from a point than so many metres."""
+
+    def __init__(self, middle: Point, radius: float) -> None:
+        self._middle, self._radius = middle, radius
+
+    def contains(self, point: Point) -> bool:
+        """Whether the point is in it."""
+        return metres(self._middle, point) <= self._radius
+
+    def holds(self, shapes: Sequence[Shape]) -> bool | None:
+        """By the farthest corner, as a circle has no dents, and by the nearest side."""
+        corners = (point for shape in shapes for piece in shape.pieces for point in piece[0])
+        if max(metres(self._middle, corner) for corner in corners) <= self._radius:
+            return True
+        nearest = min(shape.metres_outside(self._middle) for shape in shapes)
+        return None if nearest <= self._radius else False
+
+
+class Outline:
+    """One or several areas together."""
+
+    def __init__(self, shapes: Sequence[Shape]) -> None:
+        self._shape = shape_of(tuple(piece for shape in shapes for piece in shape.pieces))
+        self._parts = parts = [shape_of((piece,)) for piece in self._shape.pieces]
+        self._border = [
+            point
+            for part in parts
+            for point in border_samples(part, SAMPLE_METRES)
+            if not any(one is not part and one.metres_outside(point) <= BORDER_METRES for one in parts)
+        ]
+        """Points of it; where two of the areas meet there is none."""
+
+    def contains(self, point: Point) -> bool:
+        """Whether the point is in one of them."""
+        return self._shape.contains(point)
+
+    def holds(self, shapes: Sequence[Shape]) -> bool | None:
+        """By points of both borders; those count that are farther from the other one than it is exact."""
+        if not any(_boxes_meet(self._shape, shape) for shape in shapes):
+            return False
+        if any(_depth(point, shapes) > BORDER_METRES for point in self._border):
+            return None
+        reached = left = False
+        for point in (point for shape in shapes for point in border_samples(shape, SAMPLE_METRES)):
+            inside = self._shape.contains(point)
+            if not (reached if inside else left) and self._shape.metres_to_border(point) > BORDER_METRES:
+                reached, left = reached or inside, left or not inside
+            if reached and left:
+                return None
+        # What is left are borders that run along each other, and there the middles tell.
+        if reached or not left:
+            return reached or all(map(self.contains, map(_middle, shapes)))
+        return None if any(_depth(point, shapes) > BORDER_METRES for point in self._middles) else False
+
+    @cached_property
+    def _middles(self) -> list[Point]:
+        return [_middle(part) for part in self._parts]
+
+
+def _boxes_meet(one: Shape, two: Shape) -> bool:
+    return all(one.low[axis] <= two.high[axis] and two.low[axis] <= one.high[axis] for axis in (0, 1))
+
+
+def _depth(point: Point, shapes: Sequence[Shape]) -> float:
+    """How far a point is inside the shapes; 0 outside."""
+    return max(shape.metres_to_border(point) if shape.contains(point) else 0.0 for shape in shapes)
+
+
+def _middle(shape: Shape) -> Point:
+    """The point that is deepest inside, of some hundred."""
+    step = max(SAMPLE_METRES, metres(shape.low, shape.high) / _MIDDLE_STEPS)
+    found = (*inner_samples(shape, step), shape.pieces[0][0][0])
+    return max(found, key=shape.metres_to_border)
+
+
+class Zone:
+    """A part of the city that remembers which neighbourhoods are in it."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._known: dict[int, bool | None] = {}
+
+    def holds(self, point: Point) -> bool:
+        """Whether an exact place is in it."""
+        return self._ground.contains(point)
+
+    def holds_neighbourhood(self, number: int) -> bool | None:
+        """Whether all of it is in the zone, or none; None where it is parted, or its borders unknown."""
+        if number not in self._known:
+            shapes = [area.shape for area in areas_of(number)]
+            self._known[number] = self._ground.holds(shapes) if shapes else None
+        return self._known[number]
+
+
+# Points and areas as texts: "42.6977,23.3219", and for an area its corners with semicolons between them.
+
+
+def read_point(text: str) -> Point:
+    """The point of a text: latitude, comma, longitude.
+
+    Raises:
+        ValueError: it is none, or not in Sofia's surroundings; a sentence says so.
+    """
+    try:
+        lat, lon = (round(float(part), _DIGITS) for part in text.split(","))
+    except ValueError:
+        raise ValueError(Said("wrong_area.point", text=text[:_LONGEST_SHOWN])) from None
+    point = Point(lat, lon)
+    if not metres(point, SOFIA_CENTRE) <= SOFIA_METRES:  # nor is what is no number
+        km = round(SOFIA_METRES / 1000)
+        raise ValueError(Said("wrong_area.far", text=text[:_LONGEST_SHOWN], km=km))
+    return point
+
+
+def read_outline(text: str) -> Shape:
+    """The area whose corners a text has, with semicolons or spaces between them; the last need not close it.
+
+    Raises:
+        ValueError: that is no area in Sofia's surroundings; one sentence says why.
+    """
+    parts = text.replace(";", " ").split()
+    if len(parts) > POLYGON_MOST_POINTS + 1:  # with one that closes it
+        raise ValueError(Said("wrong_area.many", count=len(parts), most=POLYGON_MOST_POINTS))
+    corners = [read_point(part) for part in parts]
+    following = zip(corners, [*corners[1:], *corners[:1]], strict=True)
+    ring = [corner for corner, after in following if corner != after]
+    if len(ring) < _LEAST_CORNERS:
+        raise ValueError(Said("wrong_area.few", count=len(ring)))
+    closed = (*ring, ring[0])
+    if crosses_itself(closed):
+        raise ValueError(Said("wrong_area.crosses"))
+    shape = shape_of(((closed,),))
+    if shape.square_metres < POLYGON_LEAST_SQUARE_METRES:
+        raise ValueError(Said("wrong_area.small", least=POLYGON_LEAST_SQUARE_METRES))
+    return shape
+
+
+def point_text(point: Point) -> str:
+    """The point as `read_point` reads it."""
+    return f"{point.lat:.{_DIGITS}f},{point.lon:.{_DIGITS}f}"
+
+
+def outline_text(shape: Shape) -> str:
+    """The corners of a drawn area, as `read_outline` reads them."""
+    return ";".join(map(point_text, shape.pieces[0][0][:-1]))
