@@ -474,9 +474,9 @@ def test_an_area_is_asked_by_the_address_kept_and_refused_in_one_sentence(tmp_pa
         assert "границите на Редута не са известни" in buyer.text("/search?within=Редута")
         (refused,) = buyer.get("/map.json?polygon=1,1").json()["errors"]
         assert "е на повече от 35 км от центъра на София" in refused
-    with store(tmp_path).read() as connection:
-        (saved,) = list_searches(connection)
-        passed = search(connection, SearchQuery.of(saved.query), now=time.time()).passed
+    db = store(tmp_path)
+    (saved,) = db.run_read(list_searches)
+    passed = search(db, SearchQuery.of(saved.query), now=time.time()).passed
     assert [one.flat.property_id for one in passed] == [1]
 
 
