@@ -194,6 +194,7 @@ def test_what_was_copied_is_not_copied_again(source: Database, tmp_path: Path) -
     assert max(told) > 3  # what was there already, in one step
 
 
+@pytest.mark.slow
 def test_a_target_that_somebody_writes_to_is_found_out(source: Database, tmp_path: Path) -> None:
     def disturb(table: str, _rows: int) -> None:
         if table == all_tables()[-1].name:

@@ -77,6 +77,7 @@ def test_a_database_without_tables_has_no_revision(tmp_path: Path) -> None:
     assert current_revision(database(tmp_path / "x.db")) is None
 
 
+@pytest.mark.slow
 def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
     (tmp_path / "x.db").touch()
     assert check(ready_database(tmp_path / "x.db")) == []

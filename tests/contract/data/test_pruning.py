@@ -149,6 +149,7 @@ def test_two_that_prune_at_once_count_every_page_once(db: Database, store_url: s
         assert states_of(connection, "old") == {"failed": 1}
 
 
+@pytest.mark.slow
 def test_a_kill_between_loses_no_number_and_the_next_goes_on(tmp_path: Path) -> None:
     db = ready_database(tmp_path / "x.db")
     before = _put_old_job(db, adverts=3000)

@@ -189,6 +189,7 @@ def test_a_slowed_domain_recovers_step_by_step(pacer: Make) -> None:
     assert limiter.instants(2, now=200.0) == pytest.approx([200.0, 210.8])
 
 
+@pytest.mark.slow
 def test_recovery_ends_at_the_configured_rate(pacer: Make) -> None:
     limiter = pacer(ONE)
     limiter.penalise(10.0, now=0.0)

@@ -212,6 +212,7 @@ def _socket(gate: PasswordGate, cookie: str) -> str:
     return str(sent[0]["type"])
 
 
+@pytest.mark.slow
 def test_many_addresses_are_slowed_down_together_but_never_for_long(gate: PasswordGate, clock: Clock) -> None:
     known = ask(gate, given=PASSWORD).cookies[KNOWN]
     looked_at = 0

@@ -75,6 +75,7 @@ def test_rendered_pages_of_every_kind_are_good_and_proven() -> None:
     assert min(seen[site, "search"] for site in FAMILY) >= 3
 
 
+@pytest.mark.slow
 @each_row("site", TWIN_PORTALS)
 def test_pages_of_the_other_portals_are_good_and_proven(site: str) -> None:
     pages = list(render_twin(make_world(30, SEED), site))

@@ -12,6 +12,7 @@ STAYS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(STAYS)
 def test_the_curve_is_that_of_lifelines(stays: list[Stay]) -> None:

@@ -231,6 +231,7 @@ def test_a_megabyte_of_text_is_read() -> None:
     assert all(one.quote in text for one in found.values())
 
 
+@pytest.mark.slow
 def test_a_text_of_one_word_costs_no_more_than_any_other() -> None:
     """By computing time, which others on the machine do not move."""
     started = time.process_time()

@@ -94,6 +94,7 @@ def test_few_pages_say_it_only_of_what_is_always_there(pages: int, expected: lis
     assert drifted(judged(section(pages, 0), [section(100, 60)] * 3)) == []
 
 
+@pytest.mark.slow
 def test_a_sound_portal_of_any_share_and_size_does_not_drift() -> None:
     seed = random.randrange(10**6)
     print("seed", seed)  # noqa: T201

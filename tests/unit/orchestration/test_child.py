@@ -66,6 +66,7 @@ def test_a_program_and_its_children_are_stopped(child: Child) -> None:
     assert list(child.run_folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_starting_twice_starts_once(child: Child) -> None:
     first = start(child)
     assert {process.pid for process in start(child)} == {process.pid for process in first}
@@ -122,6 +123,7 @@ def test_force_takes_all_patience(child: Child) -> None:
     assert not process.alive
 
 
+@pytest.mark.slow
 def test_the_log_is_kept_small_and_the_last_one_beside_it(child: Child) -> None:
     start(child)
     said = child.log.read_text("utf-8")

@@ -43,6 +43,7 @@ def test_the_noise_is_as_measured(noisy: NoisyAdverts) -> None:
     assert 1 - len(np.unique(noisy.truth)) / COUNT == pytest.approx(0.45, abs=0.01)
 
 
+@pytest.mark.slow
 def test_the_texts_are_as_alike_as_measured(noisy: NoisyAdverts) -> None:
     words = [_triples(text) for text in noisy.fields["description"].tolist()]
     shares = [_alike(words[one], words[two]) for one, two in sorted(pairs_in(noisy.truth))]

@@ -67,6 +67,7 @@ async def made(
             await fetcher.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["good", "socks5", "with_password", "socks5_login", "slow", "transparent", TLS]
 )

@@ -178,6 +178,7 @@ def test_its_own_rate_is_kept(tmp_path: Path, portal: PhotoServer) -> None:
     assert time.monotonic() - began >= 0.95  # robots.txt, half a second, a photo, half a second, a photo
 
 
+@pytest.mark.slow
 def test_a_crash_repeats_one_photo_and_loses_none(
     tmp_path: Path, portal: PhotoServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

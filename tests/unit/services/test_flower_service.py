@@ -69,6 +69,7 @@ def play(monkeypatch: pytest.MonkeyPatch, *command: str) -> None:
     monkeypatch.setattr(fleet, "flower_command", lambda _host, _port: list(command))
 
 
+@pytest.mark.slow
 def test_it_is_told_of_once_started_again_and_stopped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     play(monkeypatch, sys.executable, "-c", SERVER, str(world.port), "/no/such/file")
     address = f"Flower: http://127.0.0.1:{world.port}, user sale-sofia, password FLOWER_PASSWORD"

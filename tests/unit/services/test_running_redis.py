@@ -93,6 +93,7 @@ def test_a_killed_user_does_not_keep_it_alive(data: Path) -> None:
         assert servers_in(data / "redis") == []
 
 
+@pytest.mark.slow
 def test_a_server_left_behind_by_killed_users_is_joined_and_stopped(data: Path) -> None:
     with users(data, 1) as (killed,):
         killed.die()

@@ -98,6 +98,7 @@ def test_new_adverts_are_of_that_day_and_no_id_comes_twice(first: World, second:
     assert len({advert.home.number for advert in everything[-1].imot}) == len(everything[-1].imot)
 
 
+@pytest.mark.slow
 def test_a_few_of_the_gone_come_back_as_they_were_and_soon() -> None:
     world, gone, back = make_world(600, SEED), dict[str, tuple[int, ImotAdvert]](), 0
     for day in range(1, 25):

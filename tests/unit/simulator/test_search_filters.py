@@ -127,6 +127,7 @@ def test_bazar_filters_by_the_size_of_a_flat_too() -> None:
     assert sorted(all_ids("bazar.bg", address)) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("word", "kinds"),
     [("dvustaen", ("dvustaen",)), ("magazin", ("magazin",)), ("sklad", ("sklad", "promishleno-pomeshtenie"))],

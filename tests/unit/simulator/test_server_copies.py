@@ -52,6 +52,7 @@ def test_no_two_copies_share_an_id_and_each_says_exactly_its_truth(truths: list[
         assert {key: answer.get(key) for key in truth} == truth
 
 
+@pytest.mark.slow
 def test_the_real_cap_is_a_thousand(running: RunningSimulator) -> None:
     url: str | None = f"{running.urls['imot.bg']}/obiavi/prodazhbi/grad-sofiya"
     seen: list[str] = []
