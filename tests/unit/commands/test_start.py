@@ -10,7 +10,6 @@ import pytest
 
 from commands_here import Command, commands
 from sale_sofia.advice.scoring.profile import load_profile
-from sale_sofia.cli.start import command as start
 from sale_sofia.cli.start.questions import read_budget, read_kinds, read_metro, read_places
 from sale_sofia.crawl.probe import Reading
 from tables import each_row
@@ -74,12 +73,14 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
             for name in names
         ]
 
-    monkeypatch.setattr(start.sites, "look_at", look_at)
+    monkeypatch.setattr("sale_sofia.cli.sites.look_at", look_at)
     monkeypatch.setattr(
-        start.crawling, "crawl", lambda **given: (tmp_path / "crawled").write_text(repr(given), "utf-8")
+        "sale_sofia.cli.crawl.crawl", lambda **given: (tmp_path / "crawled").write_text(repr(given), "utf-8")
     )
     monkeypatch.setenv("LANG", "C.UTF-8")
-    monkeypatch.delenv("LC_ALL", raising=False)
+    for name in ("LC_ALL", "LC_MESSAGES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
     return commands(tmp_path, monkeypatch, capsys)
 
 
