@@ -339,6 +339,8 @@ def _remarks(run: Report) -> Iterator[str]:
     if run["coverage"]:
         yield run["coverage"]["line"]
     yield from run["health"]["reasons"]
+    if (photos := run["photos"])["asked"]:
+        yield f"{photos['asked']} photos asked for, {photos['failed']} could not be had"
     if held := run["summary"]["held_back"]:
         yield held_back(held)
     for error in run["top_errors"]:

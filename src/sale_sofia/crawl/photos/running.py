@@ -265,12 +265,16 @@ def fetch_photos(
     database: Database,
     clock: Callable[[], float] = time.time,
     stopped: Callable[[], bool] = lambda: False,
+    going_on: Callable[[], object] = lambda: None,
 ) -> bool:
-    """Photos of what a crawl left in doubt; never raises, `False` if it failed. The next call goes on."""
+    """Photos of what a crawl left in doubt; never raises, `False` if it failed. The next call goes on.
+
+    `going_on` is called after each photo.
+    """
 
     def fetch() -> None:
         try:
-            PhotoRun(settings, database, clock, stopped).run()
+            PhotoRun(settings, database, clock, stopped, lambda _: going_on()).run()
         except SiteBusy:
             return  # another crawl has ended at the same time, and does it for both
 
