@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from sale_sofia.descriptions.clauses import same_clause
-from sale_sofia.descriptions.patterns import before, tagged
+from sale_sofia.descriptions.patterns import after, before, tagged
 from sale_sofia.descriptions.readers import is_of_a_twin
 from sale_sofia.descriptions.rulebook import Candidate
 from sale_sofia.descriptions.words import Token, group
@@ -25,7 +25,7 @@ def is_only_mentioned(one: Candidate, found: Sequence[Candidate], tokens: Sequen
     if one.field in _METRO:
         return _is_idle(one, tokens)
     if one.field == "rooms":
-        return _is_led_to(one, tokens)
+        return _is_led_to(one, tokens) or _is_one_of_two_flats(one, tokens)
     return one.field == "storage" and _is_only_spoken_of(one, tokens)
 
 
@@ -50,6 +50,17 @@ def _is_led_to(one: Candidate, tokens: Sequence[Token]) -> bool:
     back = [token for token in before(tokens, one.first, 2) if not token.text.endswith("ен")]
     is_the_offer = tagged(back[:1], {"за"}) and tagged(same_clause(tokens, one.first), group("offering"))
     return tagged(back[:1], group("to_another_flat")) and not is_the_offer
+
+
+def _is_one_of_two_flats(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether two flats are offered together: "тристаен и двустаен апартамент в къща"."""
+    if "roomed" not in tokens[one.first].tags:
+        return False
+    ahead, back = after(tokens, one.after, 2), before(tokens, one.first, 2)
+    return any(
+        tagged(beside[:1], {"и"}) and tagged(beside[1:], {"roomed"}) and beside[1].value != one.value
+        for beside in (ahead, back)
+    )
 
 
 def _is_only_spoken_of(one: Candidate, tokens: Sequence[Token]) -> bool:

@@ -287,6 +287,8 @@ def _counted(tokens: Sequence[Token], first: int, place: int, end: int, *, many:
     back = before(tokens, first, 2)
     if back and back[0].text in {",", "и", "или"} and "count" in back[-1].tags:
         return Mention(None, place, end)
+    if tagged(back[:1], {"или"}) and tagged(back[1:], _NUMBERS):  # "с 1, 2 или 3 спални"
+        return Mention(None, place, end)
     return Mention(count if 1 < count <= COUNT_MOST else None, first, end)
 
 
