@@ -54,7 +54,7 @@ _LOCK: Final = "photos"
 _BLANK: Final = "Blank"
 _ANOTHER_TIME: Final = (NetworkError, HttpServer, HttpRateLimit, HttpBlocked, ServiceError)
 """What went wrong with the way or the server; what is wrong with a photo itself stays wrong."""
-Progress = Callable[["PhotoSummary"], None]
+Progress = Callable[["PhotoSummary"], object]
 
 
 class PhotoSummary(NamedTuple):
