@@ -109,6 +109,11 @@ def test_a_floor_is_put_right_and_taken_back(say: Command) -> None:
     undone = say("properties", "correct", "1", "floor", "--undo", "--json").json()
     assert undone == {"property": 1, "fact": "floor", "value": None}
     assert say("search", "--floor-max", "4", "--floor-min", "4", "--json").json()["total"] == 0
+    assert say("properties", "correct", "1", "orientation", "S,E").err == "orientation is S, E"
+    [flat] = say("search", "--orientation", "E", "--json").json()["flats"]
+    assert (flat["property_id"], flat["corrected"]) == (1, ["orientation"])
+    fields = say("properties", "show", "1", "--json").json()["fields"]
+    assert (fields["orientation"]["value"], fields["orientation"]["site"]) == (["S", "E"], "you")
 
 
 @pytest.mark.parametrize(

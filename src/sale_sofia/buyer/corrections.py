@@ -19,8 +19,18 @@ _FIELD_OF: Final = {column: field for field, column in COLUMN_OF.items()}
 
 
 def _told(fact: str, given: str) -> Any:  # noqa: ANN401 - each fact has values of its own kind
+    return _checked(fact, given, given.strip())
+
+
+def _listed(fact: str, given: str) -> list[str]:
+    """All values of a fact that has several: what the buyer says replaces the whole list."""
+    words: list[str] = _checked(fact, given, given.replace(",", " ").split())
+    return words
+
+
+def _checked(fact: str, given: str, told: str | list[str]) -> Any:  # noqa: ANN401 - as above
     try:
-        value = check_value(_FIELD_OF[fact], given.strip())
+        value = check_value(_FIELD_OF[fact], told)
     except ValueError as error:
         raise WrongEvaluation(f"{fact}: {str(error).partition(': ')[2]}") from None
     if value is None:
@@ -54,6 +64,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, str], Any]]] = {
         ),
         _told,
     ),
+    **dict.fromkeys(("heating", "orientation", "parking", "storage"), _listed),
     **dict.fromkeys(("area_sqm", "area_net_sqm"), _area),
     "price_eur": _euros,
     "seller_kind": _seller,

@@ -341,6 +341,8 @@ def _remarks(run: Report) -> Iterator[str]:
     if run["coverage"]:
         yield run["coverage"]["line"]
     yield from run["health"]["reasons"]
+    if (photos := run["photos"])["asked"]:
+        yield f"{photos['asked']} photos asked for, {photos['failed']} could not be had"
     if held := run["summary"]["held_back"]:
         yield held_back(held)
     yield from copy_notes(**{name: run["summary"][name] for name in COPY_COUNTS})

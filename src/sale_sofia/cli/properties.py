@@ -182,7 +182,7 @@ def _plain(value: object) -> str:
 def correct(
     property_id: PropertyId,
     fact: Annotated[str, typer.Argument(help=f"Which: {', '.join(CORRECTABLE)}.")],
-    value: Annotated[str | None, typer.Argument(help="What it is.")] = None,
+    value: Annotated[str | None, typer.Argument(help="What it is; of several, all: S,E.")] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Take back what you said of it.")] = False,
     as_json: AsJson = False,
 ) -> None:

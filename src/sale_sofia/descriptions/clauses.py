@@ -14,11 +14,12 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from sale_sofia.descriptions.grammar import find_heads, find_strangers
+from sale_sofia.descriptions.grammar import find_heads, find_strangers, is_doubtful
 from sale_sofia.descriptions.patterns import PatternIndex, tagged
 from sale_sofia.descriptions.settings import (
     ARTICLE_LETTERS,
     CLAUSE_MOST_TOKENS,
+    LED_IN_TOKENS,
     OFFER_WINDOW,
     QUESTION_TOKENS,
 )
@@ -38,7 +39,7 @@ def read_clauses(prepared: Prepared) -> list[Token]:
             carried, previous = _NOTHING, first
         if first:
             carried = _carry_on(tokens, first, carried)
-        if first and _goes_on(tokens, first):
+        if first and (_goes_on(tokens, first) or _is_led_in(tokens, first)):
             _inherit_mood(tokens, first, end)
         for token in tokens[first:end]:
             token.clause = number
@@ -50,6 +51,7 @@ def read_clauses(prepared: Prepared) -> list[Token]:
             if cue.says in _STRENGTH:
                 reached = max(previous, first - CLAUSE_MOST_TOKENS)
                 _spread_mood(tokens, cue, (place, behind), (reached, first, end))
+        _abstain_in_doubt(tokens, first, end, cues)
         if tagged(tokens[first:end], _facts()):
             previous = first
         _abstain_before_not(tokens, first, end)
@@ -85,6 +87,8 @@ def is_anothers(field: str, tokens: Sequence[Token], place: int) -> bool:
     clause = tokens[first:end]
     if tagged(clause, _elsewhere(field)) and not tagged(clause, {"flat", "roomed"}):
         return True
+    if field in _POINTING and _is_in_a_subject(tokens, first, end, place):
+        return True
     nouns = _foreign_nouns(field)
     if not nouns or tagged(clause, _OFFERS):
         return False
@@ -94,6 +98,22 @@ def is_anothers(field: str, tokens: Sequence[Token], place: int) -> bool:
     return any(
         tokens[head].tags & nouns and tokens[head].tags.isdisjoint(_our_subjects()) for head, _ in heads
     )
+
+
+def _is_in_a_subject(tokens: Sequence[Token], first: int, end: int, place: int) -> bool:
+    """Whether it only says which thing is meant, of which a verb then tells: "цените край метрото са …"."""
+    if tagged(tokens[first:place], {"verb"}) or not tagged(tokens[place + 1 : end], _PREDICATES):
+        return False
+    heads = [head for head, _ in find_heads(tokens, first, place)]
+    if not heads or tokens[heads[-1]].tags & _may_be_told_of():
+        return False
+    between = tokens[heads[-1] + 1 : place]
+    return tagged(between[:1], {"preposition"}) and not tagged(between, _SIGNS | {"verb", ":", "-"})
+
+
+@cache
+def _may_be_told_of() -> frozenset[str]:
+    return _whole_subjects() | {"offers", "sells", "lets", "verb", "does", "offering"}
 
 
 @cache
@@ -139,7 +159,7 @@ class Cue(BaseModel):
     only: frozenset[str] = frozenset()
     until: frozenset[str] = frozenset()
     unless: frozenset[str] = frozenset()
-    back: Literal["end", "clause", "before", "only", "all"] = "end"
+    back: Literal["end", "clause", "before", "only", "all", "sentence"] = "end"
 
 
 Found = tuple[Cue, int, int]
@@ -252,6 +272,18 @@ def _goes_on(tokens: Sequence[Token], first: int) -> bool:
     return tokens[first].text == "и" and tagged(tokens[first + 1 : first + 2], _NUMBERS | {"preposition"})
 
 
+def _is_led_in(tokens: Sequence[Token], first: int) -> bool:
+    """Whether the few words before, of no fact, tell how this is said: "в бъдеще - газ"."""
+    before, _ = _bounds(tokens, first - 1)
+    led_in = tokens[before:first]
+    return (
+        len(led_in) <= LED_IN_TOKENS
+        and led_in[0].sentence == tokens[first].sentence
+        and tokens[first - 1].text in {"-", ":"}
+        and not tagged(led_in, _facts())
+    )
+
+
 def _inherit_mood(tokens: Sequence[Token], first: int, end: int) -> None:
     mood = tokens[first - 1].mood
     if mood != "denied":  # "без преходи и две тераси": these are there
@@ -273,6 +305,11 @@ _NEAR_SUBJECTS: Final = frozenset({"district", "part"})
 _CARRIED_BY_DASH: Final = frozenset({"district", "part", "room", "other"})
 _NOT_OURS: Final = frozenset({"other", "district", "unknown"})
 _HANGING: Final = frozenset({"че", "на", "в", "във", "с", "със"})
+_PREDICATES: Final = frozenset({"е", "са", "има", "имат", "беше", "бяха"})
+_POINTING: Final = frozenset(
+    {"floor", "metro_near", "deal", "heating", "storage", "construction", "elevator"}
+)
+"""Fields whose words also say which of several things is meant."""
 _SHARED: Final = frozenset({"общ", "обща", "общо", "общи"})
 _PRONOUNS: Final = frozenset({"го", "я", "ги"})
 _OFFERING: Final = frozenset({"offering"})
@@ -333,6 +370,10 @@ def _subject(tokens: Sequence[Token], place: int, *, may_be_thing: bool) -> Owne
         if not tags.isdisjoint(words):
             return owner
     return "part" if may_be_thing and _is_thing(tokens, place) else None
+
+
+def _begins(tokens: Sequence[Token], place: int) -> bool:
+    return place == 0 or tokens[place - 1].sentence != tokens[place].sentence
 
 
 def _is_thing(tokens: Sequence[Token], place: int) -> bool:
@@ -408,9 +449,23 @@ def _abstain(tokens: Sequence[Token], first: int, end: int) -> None:
     if not any(is_owner for _, is_owner in strangers):
         if _is_told_of_this(tokens, first, strangers[0][0]):
             return
-        if told[0].tags & _PRESUPPOSED and told[0].text.endswith(_ARTICLES):
-            told = told[1:]  # "асансьорът тръгва от …": there is one
+        if _is_presupposed(told[0]):
+            told = told[1:]
     _give((one for one in told if one.owner in _OURS), "unknown")
+
+
+def _abstain_in_doubt(tokens: Sequence[Token], first: int, end: int, cues: Sequence[Found]) -> None:
+    """Nobody's is what a clause states with words that adverts state nothing with: "дали е тухла …"."""
+    explained = frozenset(place for _, start, behind in cues for place in range(start, behind))
+    if tagged(tokens[first:end], _OFFERING) or not is_doubtful(tokens, first, end, explained):
+        return
+    told = tokens[first + 1 if _is_presupposed(tokens[first]) else first : end]
+    _give((one for one in told if one.owner in _OURS and one.mood != "denied"), "unknown")
+
+
+def _is_presupposed(token: Token) -> bool:
+    """Whether a thing is there whatever is said of it: "асансьорът тръгва от …"."""
+    return not token.tags.isdisjoint(_PRESUPPOSED) and token.text.endswith(_ARTICLES)
 
 
 def _abstain_before_not(tokens: Sequence[Token], first: int, end: int) -> None:
@@ -432,10 +487,22 @@ def _look_back(tokens: Sequence[Token], first: int, end: int) -> None:
     opening = [token for token in tokens[first:end] if "contrast" not in token.tags]
     if _has_the_flat(tokens, first, end):
         _give((one for one in tokens[before:first] if one.owner == "unknown"), "flat")
-    elif opening and opening[0].text in _SHARED and not tagged(opening, _NUMBERS):
+    elif (
+        opening
+        and opening[0].text in _SHARED
+        and (tagged(opening[1:2], {"за"}) or not tagged(opening, _NUMBERS))
+    ):
         _give((one for one in tokens[before:first] if one.owner in _OURS), "building")
     elif tagged(opening[:1], {"not"}) and tagged(opening[1:2], _PRONOUNS):
         _give((one for one in tokens[before:first] if one.owner in _OURS), "unknown")
+    elif tokens[first].text == "но" and not tagged(opening, _facts()):
+        if opening and opening[-1].owner == "other":  # "има Акт 16, но за друг вход"
+            _give(
+                (one for one in tokens[before:first] if one.owner in _OURS and one.mood != "denied"), "other"
+            )
+        mood = max((token.mood for token in opening), key=_STRENGTH.__getitem__, default="stated")
+        if mood in _LIMITING:  # "ремонтиран е, но преди 20 години"
+            _raise_mood(tokens[before:first], mood)
 
 
 def _has_the_flat(tokens: Sequence[Token], first: int, end: int) -> bool:
@@ -450,7 +517,7 @@ def _is_told_of_this(tokens: Sequence[Token], first: int, end: int) -> bool:
     for token in tokens[first:end]:
         if "preposition" in token.tags:
             return False
-        if not token.tags.isdisjoint(_our_subjects()) and token.text.endswith((*_ARTICLES, "а")):
+        if not token.tags.isdisjoint(_whole_subjects()) and token.text.endswith((*_ARTICLES, "а")):
             return True
     return False
 
@@ -459,6 +526,14 @@ def _is_told_of_this(tokens: Sequence[Token], first: int, end: int) -> bool:
 def _our_subjects() -> frozenset[str]:
     subjects = _subjects()
     return subjects["flat"] | subjects["building"] | subjects["room"] | {"holder"}
+
+
+@cache
+def _whole_subjects() -> frozenset[str]:
+    subjects = _subjects()
+    return (
+        subjects["flat"] | subjects["building"] | {"holder", "living", "kitchen", "the_bedroom", "the_bath"}
+    )
 
 
 def _give(tokens: Iterable[Token], owner: str) -> None:
@@ -471,6 +546,7 @@ def _give(tokens: Iterable[Token], owner: str) -> None:
 _STRENGTH: Final[Mapping[str, int]] = {"stated": 0, "planned": 1, "possible": 2, "former": 3, "denied": 4}
 """Of two moods over the same words the stronger one counts: "не се очаква Акт 16" is denied."""
 _COPULAS: Final = frozenset({"е", "са"})
+_LIMITING: Final = frozenset({"planned", "possible", "former"})
 
 
 def _doubt(tokens: Sequence[Token], end: int) -> None:
@@ -482,9 +558,7 @@ def _doubt(tokens: Sequence[Token], end: int) -> None:
     asked = [token for token in nearest if token.sentence == tokens[end].sentence]
     if not is_asked or "metre" in last.tags or len(asked) > QUESTION_TOKENS:
         return
-    for token in asked:
-        if _STRENGTH[token.mood] < _STRENGTH["possible"]:
-            token.mood = "possible"
+    _raise_mood(asked, "possible")
 
 
 def _spread_mood(
@@ -499,6 +573,10 @@ def _spread_mood(
         stop = place
     elif cue.back == "all":
         start, stop = first, end
+    elif cue.back == "sentence":
+        reached = range(first, max(-1, first - CLAUSE_MOST_TOKENS), -1)
+        _raise_mood(tokens[next((one for one in reached if _begins(tokens, one)), first) : end], cue.says)
+        return
     ends_clause = cue.says != "possible" and not any(
         "word" in token.tags and token.text not in _COPULAS for token in tokens[behind:end]
     )
@@ -510,6 +588,10 @@ def _spread_mood(
         # "68 кв.м, в които не влизат терасите" denies no area.
         if (cue.back == "before" or is_alone) and is_empty and not tagged(tokens[previous:first], {"sqm"}):
             start = previous
-    for token in tokens[start:stop]:
-        if _STRENGTH[cue.says] > _STRENGTH[token.mood]:
-            token.mood = cue.says
+    _raise_mood(tokens[start:stop], cue.says)
+
+
+def _raise_mood(tokens: Iterable[Token], mood: str) -> None:
+    for token in tokens:
+        if _STRENGTH[mood] > _STRENGTH[token.mood]:
+            token.mood = mood

@@ -6,8 +6,15 @@ from typing import Any, Final
 
 from sale_sofia.descriptions.clauses import is_anothers, read_clauses, same_clause
 from sale_sofia.descriptions.fields import FIELDS, Attribute, Attributes
+from sale_sofia.descriptions.mentions import is_only_mentioned
 from sale_sofia.descriptions.patterns import tagged
-from sale_sofia.descriptions.readers import find_areas, find_counts, find_parking, find_winds, settle_acts
+from sale_sofia.descriptions.readers import (
+    find_areas,
+    find_counts,
+    find_parking,
+    find_winds,
+    settle_acts,
+)
 from sale_sofia.descriptions.rulebook import LIST_FIELDS, Candidate, find_candidates
 from sale_sofia.descriptions.settings import (
     DESCRIPTION_MOST_CHARACTERS,
@@ -68,7 +75,9 @@ def _keep_consistent(candidates: Iterable[Candidate], tokens: Sequence[Token]) -
     found = [
         one
         for one in found
-        if not _is_overruled(one, found, tokens) and not is_anothers(one.field, tokens, one.after - 1)
+        if not _is_overruled(one, found, tokens)
+        and not is_only_mentioned(one, found, tokens)
+        and not is_anothers(one.field, tokens, one.after - 1)
     ]
     has_metro = any(one.field == "metro_near" for one in found)
     for one in found:

@@ -7,13 +7,13 @@ that stands in none of these places is a stranger: perhaps somebody else, perhap
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import cache
 from typing import Final
 
 from sale_sofia.descriptions.patterns import tagged
-from sale_sofia.descriptions.settings import STRANGER_LETTERS
-from sale_sofia.descriptions.words import Token, load_rules_file
+from sale_sofia.descriptions.settings import PAST_LETTERS, STRANGER_LETTERS
+from sale_sofia.descriptions.words import Token, group, load_rules_file
 
 _ADJECTIVES: Final = (
     "ен", "ена", "ено", "ени", "на", "но", "ни", "ния", "ният", "ната", "ното", "ните", "ият", "нат",
@@ -24,10 +24,14 @@ _ADJECTIVES: Final = (
 )  # fmt: skip
 _VERBS: Final = ("ава", "ява", "ува", "ива", "жва", "ква")
 """Endings of the third person that look like those of adjectives."""
+_FIRST_PERSONS: Final = ("ем", "им", "аме", "яме", "ате", "яте", "ете")
+"""Endings of the first and second person: "живеем", "качвате" are ours or yours."""
 _HARMLESS: Final = (
     "ен", "ан", "щ", "що", "щи", "ирана", "ирани",  # adjectives and participles by themselves
-    "ем", "им", "ме", "ате", "яте", "ете", "йте",  # "живеем", "качвате": ours or yours
+    *_FIRST_PERSONS,
 )  # fmt: skip
+_PAST: Final = ("хме", "хте", "аха", "иха", "яха", "оха", "аше", "яше", "еше")
+"""Endings of verbs that tell of the past."""
 _ADVERBS: Final = ("но", "ко", "во", "ро", "ски")
 """Endings of adverbs, and of nouns, which however seldom stand inside a clause without a preposition."""
 _PLURALS: Final = ("овете", "евете", "щата", "щите")
@@ -43,6 +47,10 @@ _DETERMINERS: Final = frozenset({"determiner", "count", "ours"})
 _NO_LEADS: Final = frozenset({"preposition", "verb", "does"})
 _NO_NOUNS: Final = frozenset({"verb", "does", "harmless", "preposition"})
 _NOTHING: Final = frozenset({"plain", "word"})
+_OBJECTS: Final = frozenset({"го", "ги", "я"})
+_NO_DOUBTS: Final = frozenset({"made", "harmless", "verb", "lacking", "not"})
+_OUTSIDE: Final = frozenset({'"', "към", "между", "не", "..", "..."})
+"""Beside a word of these it is a name, or stands for what was just named: "две бани и тоалетни към тях"."""
 _OTHERS_DO: Final = frozenset({"occupies", "seeks", "lives"})
 """Verbs that are known, and that say nothing of this flat unless it is their subject."""
 
@@ -92,6 +100,28 @@ def _holds(tokens: Sequence[Token], place: int) -> bool:
 def find_strangers(tokens: Sequence[Token], first: int, end: int) -> Iterator[tuple[int, bool]]:
     """The places of a clause's words that nobody knows and that may be its subject, its verb or an owner."""
     return ((place, owns) for place, owns in find_heads(tokens, first, end) if _is_unknown(tokens[place]))
+
+
+def is_doubtful(tokens: Sequence[Token], first: int, end: int, explained: Container[int]) -> bool:
+    """Whether a clause has a word that adverts do not state facts with, and that no cue explains."""
+    return any(place not in explained and _is_doubt(tokens, place) for place in range(first, end))
+
+
+def _is_doubt(tokens: Sequence[Token], place: int) -> bool:
+    token, following = tokens[place], tokens[place + 1 : place + 3]
+    beside = (*tokens[max(0, place - 1) : place], *following[:1])
+    if "word" not in token.tags or token.tags & _NO_DOUBTS or any(one.text in _OUTSIDE for one in beside):
+        return False
+    if "only" in token.tags:
+        return not tagged(following, group("singled_out"))
+    if token.text in _OBJECTS and following and _is_ours_to_do(following[0]):
+        return False
+    return "doubtful" in token.tags or (len(token.text) >= PAST_LETTERS and token.text.endswith(_PAST))
+
+
+def _is_ours_to_do(verb: Token) -> bool:
+    """Whether the seller or the buyer does it ("да го наемете"), or the flat was made what it is."""
+    return "made" in verb.tags or verb.text.endswith(_FIRST_PERSONS)
 
 
 def _is_unknown(token: Token) -> bool:

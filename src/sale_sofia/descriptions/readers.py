@@ -50,10 +50,11 @@ def find_areas(tokens: Sequence[Token]) -> Iterator[Candidate]:
 
 
 def _is_range(tokens: Sequence[Token], place: int) -> bool:
-    """Whether it ends a range, as flats of several sizes have: "от 55 до 120 кв.м"."""
+    """Whether it ends a range, as flats of several sizes have: "от 55 до 120 кв.м", "между 60 и 75 кв.м"."""
     back = before(tokens, place, 4)
     texts = [token.text for token in back if "sqm" not in token.tags]
-    return texts[:1] == ["до"] and texts[2:3] == ["от"] and "num" in back[1].tags | back[2].tags
+    is_range = (texts[:1], texts[2:3]) in ((["до"], ["от"]), (["и"], ["между"]))
+    return is_range and "num" in back[1].tags | back[2].tags
 
 
 def _is_measure(tokens: Sequence[Token], place: int) -> bool:
@@ -286,6 +287,8 @@ def _counted(tokens: Sequence[Token], first: int, place: int, end: int, *, many:
     back = before(tokens, first, 2)
     if back and back[0].text in {",", "и", "или"} and "count" in back[-1].tags:
         return Mention(None, place, end)
+    if tagged(back[:1], {"или"}) and tagged(back[1:], _NUMBERS):  # "с 1, 2 или 3 спални"
+        return Mention(None, place, end)
     return Mention(count if 1 < count <= COUNT_MOST else None, first, end)
 
 
@@ -491,7 +494,7 @@ def settle_acts(candidates: Sequence[Candidate], tokens: Sequence[Token]) -> Ite
     """One statement of the papers from all: the highest act there is, else the lowest that is awaited."""
     others, awaited, reached = [], [], []
     for act in candidates:
-        if _is_of_a_twin(act, tokens) or _is_one_of_two(act, tokens):
+        if is_of_a_twin(act, tokens) or _is_one_of_two(act, tokens):
             continue
         if act.value not in {"act14", "act15", "act16"}:
             others.append(act)
@@ -511,7 +514,7 @@ def settle_acts(candidates: Sequence[Candidate], tokens: Sequence[Token]) -> Ite
         yield from others
 
 
-def _is_of_a_twin(act: Candidate, tokens: Sequence[Token]) -> bool:
+def is_of_a_twin(act: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether a sentence sets buildings against each other and does not say that the flat is in this one."""
     near = range(max(0, act.first - CLAUSE_MOST_TOKENS), min(len(tokens), act.after + CLAUSE_MOST_TOKENS))
     sentence = [place for place in near if tokens[place].sentence == tokens[act.first].sentence]
@@ -540,7 +543,7 @@ def _is_twin(tokens: Sequence[Token], place: int) -> bool:
 def _is_instalment(act: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether the act only dates a payment or a price: "70 % при Акт 16", "цената важи до Акт 15"."""
     back = before(tokens, act.first, SENTENCE_WINDOW)
-    if any(token.text == "%" for token in back[:4]):
+    if any(token.text == "%" for token in back[:4]) or _is_in_a_plan_of_payment(tokens, act.first):
         return True
     led = [token for token in back if token.text not in {"издаване", "издаването", "получаване", "на"}]
     begun = led[1:2]
@@ -551,10 +554,18 @@ def _is_instalment(act: Candidate, tokens: Sequence[Token]) -> bool:
     return (dates or tagged(back[:1], {"на"})) and tagged(near, group("act_payment"))
 
 
+def _is_in_a_plan_of_payment(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a list of instalments goes before: "на три вноски: договор, акт 14, акт 16"."""
+    nearest = tokens[max(0, place - SENTENCE_WINDOW) : place]
+    told = [token for token in nearest if token.sentence == tokens[place].sentence]
+    colon = next((number for number, token in enumerate(told) if token.text == ":"), 0)
+    return tagged(told[:colon], {"paying"})
+
+
 def _is_awaited(act: Candidate, tokens: Sequence[Token]) -> bool:
     if tokens[act.first].mood == "planned" or tagged(before(tokens, act.first, 3), group("awaiting")):
         return True
-    if tagged(before(tokens, act.first, 1), {"за"}):  # "документите за Акт 16 са внесени"
+    if tagged(before(tokens, act.first, 1), {"за", "към"}):  # "документите за Акт 16 са внесени"
         return True
     # What stands behind the next act, or in its clause, is said of that one.
     ahead = list(takewhile(lambda token: "act_word" not in token.tags, after(tokens, act.after, 5)))
@@ -647,6 +658,9 @@ def _has_a_price(tokens: Sequence[Token], place: int) -> bool:
 def _is_elsewhere(tokens: Sequence[Token], place: int) -> bool:
     """Whether it is not part of the offer: "над гаражи", "гаражна врата"."""
     if tagged(after(tokens, place + 1, 1), {"врата"}):
+        return True
+    clause = same_clause(tokens, place)
+    if tagged(clause, {"metre", "minute"}) and tagged(clause, {"от"}):  # "гараж на 100 м от входа"
         return True
     back = before(tokens, place, 4)
     in_a_garage = any(token.text in {"в", "във"} for token in back[:2]) and tagged(back, {"parking"})

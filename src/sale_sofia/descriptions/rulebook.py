@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -105,7 +106,7 @@ def find_candidates(tokens: Sequence[Token]) -> list[Candidate]:
             if not (_is_torn(tokens, place, end) or _is_excluded(rule.unless, tokens, place, end)):
                 found += [
                     Candidate(field, value, status, place, end, rule.rank)
-                    for field, value, status in _say(rule, tokens, place, taken)
+                    for field, value, status in _say(rule, tokens, (place, end), taken)
                 ]
     return found
 
@@ -133,9 +134,10 @@ def _is_excluded(unless: Unless, tokens: Sequence[Token], first: int, end: int) 
 
 
 def _say(
-    rule: Rule, tokens: Sequence[Token], first: int, taken: Sequence[int]
+    rule: Rule, tokens: Sequence[Token], span: tuple[int, int], taken: Sequence[int]
 ) -> Iterator[tuple[str, Any, Status]]:
     """What a rule says whose words stand here: fields, their values, and how they are said."""
+    first, end = span
     anchor = tokens[taken[0] if taken else first]
     owners, moods = takes(rule.field)
     if anchor.owner not in (rule.owners or owners):
@@ -143,11 +145,16 @@ def _say(
     if anchor.mood == "denied" and "negated" in rule.model_fields_set:
         # What a list would have gained is told, so that it is believed nowhere in the text.
         yield rule.field, rule.value if rule.field in LIST_FIELDS else rule.negated, "negated"
-    elif anchor.mood in (rule.moods or moods):
+    elif anchor.mood in (rule.moods or moods) and (rule.moods or _is_of_one_mood(tokens[first:end], moods)):
         for field, value in _values(rule, [tokens[place].value for place in taken]):
             yield field, value, "stated"
     elif anchor.mood == "possible" and "modal" in rule.model_fields_set:
         yield rule.field, None if rule.modal is True else rule.modal, "optional"
+
+
+def _is_of_one_mood(told: Sequence[Token], moods: AbstractSet[str]) -> bool:
+    """Whether all that was found is said so: "на 2 минути от бъдещата метростанция" is not."""
+    return all(token.mood in moods for token in told if "end" not in token.tags)
 
 
 def _values(rule: Rule, values: Sequence[Any]) -> Iterator[tuple[str, Any]]:

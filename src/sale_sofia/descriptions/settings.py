@@ -17,12 +17,16 @@ RULE_WINDOW: Final = 3
 """Tokens before and after its words in which a rule looks for what makes it say nothing."""
 CLAUSE_MOST_TOKENS: Final = 60
 """Tokens of the longest clause: a text without signs is cut after so many, so that time grows with it."""
+LED_IN_TOKENS: Final = 5
+"""Tokens of the longest clause that only tells how the next one is said: "по желание на купувача -"."""
 OFFER_WINDOW: Final = 9
 """Tokens behind "възможност" in which the flat stands that one may buy."""
 ARTICLE_LETTERS: Final = 5
 """Letters of the shortest noun with an article; a shorter word that ends so is a pronoun."""
 STRANGER_LETTERS: Final = 3
 """Letters of the shortest unknown word that may be a noun or a verb; a shorter one is a particle."""
+PAST_LETTERS: Final = 5
+"""Letters of the shortest verb whose ending tells of the past; "тиха" is none."""
 COUNT_MOST: Final = 12
 """Largest number of rooms of one kind that a flat can have; a larger number counts something else."""
 COUNT_WINDOW: Final = 4

@@ -20,5 +20,6 @@ def read_corrections(connection: Connection) -> Mapping[int, Mapping[str, Correc
         if row[2] is None:
             found[property_id].pop(fact, None)
         else:
-            found[property_id][fact] = Correction(*row[2:])
+            value = tuple(row[2]) if isinstance(row[2], list) else row[2]
+            found[property_id][fact] = Correction(value, *row[3:])
     return {property_id: facts for property_id, facts in found.items() if facts}

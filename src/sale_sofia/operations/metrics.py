@@ -17,6 +17,7 @@ from sale_sofia.crawl.resilience.breaker import CircuitState
 from sale_sofia.crawl.runners.progress import LiveState, read_live_state
 from sale_sofia.crawl.tables import frontier, jobs
 from sale_sofia.history.jobs import FINISHED_STATES
+from sale_sofia.history.runs.photos import count_photos
 from sale_sofia.history.tables import listings, sweeps
 from sale_sofia.installation import open_archive
 from sale_sofia.operations.settings import LIVE_SECONDS, RESPONSE_BOUNDS, SETTLED_SECONDS, STORED_SECONDS
@@ -118,8 +119,20 @@ def stored_families(connection: Connection, archive_bytes: int) -> list[Metric]:
             gauge(name, sentence, {(row[0],): row[place] for row in rows})
             for place, (name, sentence) in enumerate(names, 1)
         ),
+        *photo_families(connection),
         single("archive_bytes", "Size of the page archive on this machine.", archive_bytes),
     ]
+
+
+def photo_families(connection: Connection) -> Iterator[Metric]:
+    """What was asked for of the adverts' photos."""
+    counts = count_photos(connection)
+    sent = {site: one.requests for site, one in counts.items()}
+    yield counter("photo_requests", "Requests for photos of adverts.", by_domain(sent))
+    states: Samples = {
+        (site, state): getattr(one, state) for site, one in counts.items() for state in ("kept", "failed")
+    }
+    yield gauge("photos", "Photos that were asked for, by what came of each.", states, "state")
 
 
 # What all runs counted together: sums that only grow, and cost what is new to read.

@@ -119,6 +119,9 @@ def test_a_job_whose_rows_are_all_at_their_end_ends(database: Database) -> None:
     overdue = SENT + CONCLUSION_GRACE_SECONDS
     assert repair(database, overdue - 0.1) == Step(Next.NOTHING)
     assert repair(database, overdue) == Step(Next.OVERDUE)
+    database.run_write(partial(dispatching.keep_awake, job_id="job", now=overdue))  # photos come one by one
+    assert repair(database, overdue + CONCLUSION_GRACE_SECONDS - 0.1) == Step(Next.NOTHING)
+    assert repair(database, overdue + CONCLUSION_GRACE_SECONDS) == Step(Next.OVERDUE)
     assert state(database) == "AGGREGATING"
     for now in (200.0, 300.0):
         with database.write() as connection:

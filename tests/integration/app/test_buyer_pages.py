@@ -386,6 +386,7 @@ def test_a_fact_is_put_right_and_taken_back(tmp_path: Path) -> None:
         assert "Етаж 4/8" in buyer.fill("/flat/1/correct", fact="floor", value="4", back="/flat/1")
         assert "Етаж 3/8" in buyer.fill("/flat/1/correct", fact="floor", value="", back="/flat/1")
         assert "abc" in buyer.fill("/flat/1/correct", fact="floor", value="abc", back="/flat/1")
+        assert "юг, изток" in buyer.fill("/flat/1/correct", fact="orientation", value="S, E", back="/flat/1")
 
 
 @pytest.mark.parametrize("path", ["/flat/77", "/property?id=77"])

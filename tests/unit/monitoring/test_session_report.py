@@ -127,6 +127,7 @@ def test_a_report_with_all_its_numbers(
         "adverts_ratio": 0.5,
     }
     assert report["comparison_long"] == report["comparison"]
+    assert report["photos"] == {"asked": 0, "requests": 0, "kept": 0, "failed": 0}
     assert (report["job_id"], report["site"], report["state"]) == ("now", "imot.bg", "COMPLETE")
     assert (report["started_at"], report["finished_at"], report["error"]) == (1000.0, 1100.0, None)
 

@@ -22,7 +22,7 @@ from sale_sofia.crawl.frontier.planning import (
 )
 from sale_sofia.crawl.resilience.owners import this_owner
 from sale_sofia.crawl.runners import dispatching, tasks
-from sale_sofia.crawl.runners.dispatching import Next
+from sale_sofia.crawl.runners.dispatching import Next, Step
 from sale_sofia.crawl.runners.local import LocalRunner
 from sale_sofia.crawl.runners.runners import let_go, local_runner, running_job, site_lock, take_for_local
 from sale_sofia.crawl.urls import Target
@@ -197,6 +197,24 @@ def test_the_reconciler_wakes_only_jobs_of_the_workers(
     monkeypatch.setattr(tasks, "database", lambda: database)
     monkeypatch.setattr(tasks, "_reconcile", lambda _job_id, site: f"woken: {site}")
     assert tasks.reconcile_jobs() == {ours: "woken: imot.bg"}
+
+
+def test_one_process_alone_works_out_the_end_of_a_job(
+    settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = plan_for_workers(settings, database, PLAN)
+    done: list[str] = []
+    monkeypatch.setattr(dispatching, "repair", lambda *_, **__: Step(Next.OVER))
+    monkeypatch.setattr(tasks, "settings", lambda: settings)
+    monkeypatch.setattr(tasks, "database", lambda: database)
+    monkeypatch.setattr(tasks, "show_progress", lambda _: None)
+    monkeypatch.setattr(tasks, "match_crawled", lambda *_, **__: done.append("matched"))
+    monkeypatch.setattr(tasks, "_end", done.append)
+    with site_lock(database, settings.data_dir / "locks", "imot.bg-end"):  # another fetches photos, say
+        tasks.reconcile_jobs()
+        assert done == []
+    tasks.reconcile_jobs()
+    assert done == ["matched", job_id]
 
 
 def test_cancelling(settings: Settings, database: Database) -> None:

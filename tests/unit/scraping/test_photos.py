@@ -21,7 +21,9 @@ from sale_sofia.crawl.photos.running import PhotoRun, PhotoSummary, fetch_photos
 from sale_sofia.flats.photos.store import Asked, Kept, save_photo
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.tables import advert_photos, match_links
+from sale_sofia.history.runs.photos import count_photos
 from sale_sofia.listings.model import Listing
+from sale_sofia.operations.metrics import photo_families
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
@@ -91,6 +93,31 @@ def test_the_same_photos_make_two_adverts_one_flat(tmp_path: Path, portal: Photo
     assert parts(desk.database) == TOGETHER
     assert desk.matching.match_all().moved == 0
     assert desk.run()[:4] == (0, 0, 0, 0)
+
+
+def test_photos_are_counted_for_reports_and_metrics(tmp_path: Path, portal: PhotoServer) -> None:
+    adverts = pair(
+        portal, [*shown(portal, "a", ROOMS[:1]), f"{portal.url}/gone.jpg"], shown(portal, "b", OTHERS)
+    )
+    desk = Desk(tmp_path, adverts)
+    calls: list[None] = []
+    assert fetch_photos(desk.settings, desk.database, lambda: 2000.0, going_on=lambda: calls.append(None))
+    count = desk.database.run_read(count_photos)["imot.bg"]
+    asked = len(portal.photos)
+    assert count == (asked, asked, asked - 1, 1)
+    assert len(calls) >= asked
+    assert desk.database.run_read(partial(count_photos, since=2001.0)) == {}
+    with desk.database.read() as connection:
+        samples = {
+            (one.name, *one.labels.values()): one.value
+            for family in photo_families(connection)
+            for one in family.samples
+        }
+    assert samples == {
+        ("sale_sofia_photo_requests_total", "imot.bg"): asked,
+        ("sale_sofia_photos", "imot.bg", "kept"): asked - 1,
+        ("sale_sofia_photos", "imot.bg", "failed"): 1,
+    }
 
 
 def test_other_photos_leave_them_apart(tmp_path: Path, portal: PhotoServer) -> None:

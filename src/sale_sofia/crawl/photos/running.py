@@ -54,7 +54,7 @@ _LOCK: Final = "photos"
 _BLANK: Final = "Blank"
 _ANOTHER_TIME: Final = (NetworkError, HttpServer, HttpRateLimit, HttpBlocked, ServiceError)
 """What went wrong with the way or the server; what is wrong with a photo itself stays wrong."""
-Progress = Callable[["PhotoSummary"], None]
+Progress = Callable[["PhotoSummary"], object]
 
 
 class PhotoSummary(NamedTuple):
@@ -265,12 +265,16 @@ def fetch_photos(
     database: Database,
     clock: Callable[[], float] = time.time,
     stopped: Callable[[], bool] = lambda: False,
+    going_on: Callable[[], object] = lambda: None,
 ) -> bool:
-    """Photos of what a crawl left in doubt; never raises, `False` if it failed. The next call goes on."""
+    """Photos of what a crawl left in doubt; never raises, `False` if it failed. The next call goes on.
+
+    `going_on` is called after each photo.
+    """
 
     def fetch() -> None:
         try:
-            PhotoRun(settings, database, clock, stopped).run()
+            PhotoRun(settings, database, clock, stopped, lambda _: going_on()).run()
         except SiteBusy:
             return  # another crawl has ended at the same time, and does it for both
 

@@ -12,13 +12,15 @@ def match_crawled(
     database: Database,
     clock: Callable[[], float] = time.time,
     stopped: Callable[[], bool] = lambda: False,
+    going_on: Callable[[], object] = lambda: None,
     *,
     photos: bool = True,
 ) -> None:
     """Read and match what is new, look at photos where that leaves a doubt, score what changed.
 
-    A failure is logged, never the crawl's. `stopped` says that no photo is to be asked for any more. While a
-    crawl goes on it is done without `photos`, which cost requests of their own.
+    A failure is logged, never the crawl's. `stopped` says that no photo is to be asked for any more;
+    `going_on` is called with each of them, which may take minutes together. While a crawl goes on it is done
+    without `photos`, which cost requests of their own.
     What is switched off is not even imported: that alone costs as much as some hundred pages.
     """
     if settings.read_after_crawl:
@@ -31,7 +33,7 @@ def match_crawled(
         if match_new(settings, database, clock) and settings.photo_enabled and photos:
             from sale_sofia.crawl.photos.running import fetch_photos  # noqa: PLC0415 - Pillow
 
-            fetch_photos(settings, database, clock, stopped)
+            fetch_photos(settings, database, clock, stopped, going_on)
     if settings.score_after_crawl:
         from sale_sofia.advice.scoring.runs import score_new  # noqa: PLC0415 - numpy
 

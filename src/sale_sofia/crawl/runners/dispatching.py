@@ -144,6 +144,11 @@ def _since_woken(job: Job, now: float) -> float:
     return math.inf if job.woken_at is None else now - job.woken_at
 
 
+def keep_awake(connection: Connection, job_id: str, *, now: float) -> None:
+    """Say that the end of a job is still being worked out, so that it is not taken for overdue."""
+    connection.execute(update(jobs).where(jobs.c.id == job_id).values(woken_at=now))
+
+
 def _take_generation(connection: Connection, job: Job, now: float) -> bool:
     """Whether the next generation is ours to send: of many who ask at once, one gets it."""
     # One that nobody runs was stopped on purpose, unless it has not begun at all.

@@ -7,6 +7,7 @@ hour, to whoever sent the message; of those between our own processes only a lan
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from typing import Any, Final
@@ -52,6 +53,7 @@ from sale_sofia.crawl.runners.messages import (
     generation_of,
 )
 from sale_sofia.crawl.runners.progress import read_progress
+from sale_sofia.crawl.runners.runners import site_lock
 from sale_sofia.crawl.runners.schedule import jobs_of_turns
 from sale_sofia.crawl.settings import LANE_RETRIES, TASK_VERSION
 from sale_sofia.crawl.urls import Target, allowed_hosts, target
@@ -282,11 +284,18 @@ def _go_on(job_id: str, site: str, step: Step) -> None:
         chord(lanes)(finish.on_error(_ours(lanes_failed, job_id, site)))
     show_progress(job_id)
     if step.what is Next.OVER:
-        match_crawled(settings(), database(), stopped=is_shutting_down)
-        _end(job_id)
+        # Whoever else has come to its end works on it already; if that process dies, it is overdue.
+        with suppress(SiteBusy), site_lock(database(), settings().data_dir / "locks", f"{site}-end"):
+            awake = partial(_keep_awake, job_id)
+            match_crawled(settings(), database(), stopped=is_shutting_down, going_on=awake)
+            _end(job_id)
     elif step.what is Next.OVERDUE:  # it may be matching that ends the process each time
         _end(job_id)
         match_crawled(settings(), database(), stopped=is_shutting_down)
+
+
+def _keep_awake(job_id: str) -> None:
+    database().run_write(partial(dispatching.keep_awake, job_id=job_id, now=now()))
 
 
 def _end(job_id: str) -> None:

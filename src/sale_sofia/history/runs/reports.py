@@ -26,6 +26,7 @@ from sale_sofia.history.runs.facts import (
 )
 from sale_sofia.history.runs.health import HealthState, judge, worst
 from sale_sofia.history.runs.incidents import review_run
+from sale_sofia.history.runs.photos import PhotoCounts, count_photos
 from sale_sofia.history.runs.report_page import report_page
 from sale_sofia.history.sweeps import Sweep
 from sale_sofia.settings.files import whole_or_not_at_all
@@ -268,10 +269,19 @@ class SessionReportGenerator:
             "top_errors": _top_errors(
                 connection, job.id, ErrorLog(self.settings.data_dir / ERROR_LOG).read()
             ),
+            "photos": _photos(connection, run),
             "comparison": _compared(comparison),
             "comparison_long": _compared(beside(run, earlier)),
             "incidents": [asdict(one) for one in open_incidents(connection, job.site)],
         }
+
+
+def _photos(connection: Connection, run: RunFacts) -> Numbers:
+    """Photos of the portal's adverts that were asked for since the run began, by whichever crawl."""
+    began = run.job.started_at
+    if began is None:
+        return PhotoCounts()._asdict()
+    return count_photos(connection, since=began).get(run.job.site, PhotoCounts())._asdict()
 
 
 def _newest_jobs(connection: Connection) -> list[str]:

@@ -1,0 +1,83 @@
+"""Which of the things that were found are only mentioned, and say nothing of this flat."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from sale_sofia.descriptions.clauses import same_clause
+from sale_sofia.descriptions.patterns import after, before, tagged
+from sale_sofia.descriptions.readers import is_of_a_twin
+from sale_sofia.descriptions.rulebook import Candidate
+from sale_sofia.descriptions.words import Token, group
+
+_OF_A_BUILDING: Final = frozenset({"total_floors", "construction", "year", "year_range"})
+_METRO: Final = frozenset({"metro_near", "metro_minutes", "metro_distance_m"})
+_OFFERED_TERMS: Final = frozenset({"parking_type", "parking_status"})
+"""Of these an "или" offers both."""
+_ARTICLES: Final = ("ът", "ят", "та", "то", "те")
+
+
+def is_only_mentioned(one: Candidate, found: Sequence[Candidate], tokens: Sequence[Token]) -> bool:
+    """Whether a text names a thing without saying that this flat has it, or that it is so."""
+    if _is_one_of_two(one, found, tokens):
+        return True
+    if one.field in _OF_A_BUILDING:
+        return is_of_a_twin(one, tokens)
+    if one.field in _METRO:
+        return _is_idle(one, tokens)
+    if one.field == "rooms":
+        return _is_led_to(one, tokens) or _is_one_of_two_flats(one, tokens)
+    return one.field == "storage" and _is_only_spoken_of(one, tokens)
+
+
+def _is_one_of_two(one: Candidate, found: Sequence[Candidate], tokens: Sequence[Token]) -> bool:
+    """Whether the text leaves open which: "стара тухла или панел"."""
+    here = tokens[one.first].clause
+    if one.field in _OFFERED_TERMS or not tagged(same_clause(tokens, one.first), {"или"}):
+        return False
+    return any(
+        other.field == one.field
+        and other.value != one.value
+        and tokens[other.first].clause == here
+        and tagged(tokens[min(one.after, other.after) : max(one.first, other.first)], {"или"})
+        for other in found
+    )
+
+
+def _is_led_to(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a preposition leads to a flat of so many rooms, which is another: "свързан е с двустайния"."""
+    if "roomed_plural" in tokens[one.first].tags:
+        return False
+    back = [token for token in before(tokens, one.first, 2) if not token.text.endswith("ен")]
+    is_the_offer = tagged(back[:1], {"за"}) and tagged(same_clause(tokens, one.first), group("offering"))
+    return tagged(back[:1], group("to_another_flat")) and not is_the_offer
+
+
+def _is_one_of_two_flats(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether two flats are offered together: "тристаен и двустаен апартамент в къща"."""
+    if "roomed" not in tokens[one.first].tags:
+        return False
+    ahead, back = after(tokens, one.after, 2), before(tokens, one.first, 2)
+    return any(
+        tagged(beside[:1], {"и"}) and tagged(beside[1:], {"roomed"}) and beside[1].value != one.value
+        for beside in (ahead, back)
+    )
+
+
+def _is_only_spoken_of(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether "the cellar" is spoken of and nothing says that it goes with the flat: "мазето е наводнено"."""
+    is_the_one = tokens[one.first].text.endswith(_ARTICLES)
+    return is_the_one and not tagged(same_clause(tokens, one.first), group("belonging"))
+
+
+def _is_idle(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether the metro is named, and not as something that is near: "с метрото", "ремонтът на метрото"."""
+    places = [place for place in range(one.first, one.after) if "metro" in tokens[place].tags]
+    if not places:
+        return False
+    back = [token for token in before(tokens, places[-1], 4) if token.text != '"']
+    if tagged(back[:1], group("not_to_the_metro")):
+        return True
+    if tagged(back[:1], {"на"}) and not tagged(back[1:2], group("of_the_metro")):
+        return True
+    verbs = (token for token in same_clause(tokens, places[-1]) if "verb" in token.tags)
+    return any(token.text not in group("stating") for token in verbs)
