@@ -6,9 +6,10 @@ python bench/travel.py [--flats 100000]
 import argparse
 import random
 import time
+from collections.abc import Sequence
 
 from sale_sofia.geography.gazetteer import areas
-from sale_sofia.geography.shapes import Point
+from sale_sofia.geography.shapes import Point, Shape
 from sale_sofia.geography.travel import CENTRE, Place, network
 
 PLACES = (
@@ -31,14 +32,14 @@ def main() -> None:
     known = 0
     for point in points:
         around = network().near(point)
-        known += all(one.from_stops(*around, point) is not None for one in found)
+        known += None not in [one.from_point(point, around) for one in found]
     end = time.process_time()
     print(f"{ready - start:.1f} s of CPU to search {len(PLACES)} places")
     print(f"{end - ready:.1f} s of CPU for {count} flats, {1e3 * (end - ready) / count:.3f} ms each")
     print(f"{known / count:.1%} of them know the minutes to all")
 
 
-def _somewhere(draw: random.Random, shapes: list) -> Point:  # type: ignore[type-arg]
+def _somewhere(draw: random.Random, shapes: Sequence[Shape]) -> Point:
     shape = draw.choice(shapes)
     return Point(draw.uniform(shape.low.lat, shape.high.lat), draw.uniform(shape.low.lon, shape.high.lon))
 

@@ -46,6 +46,7 @@ GROUPS: Final[Mapping[str, tuple[Filter, ...]]] = {
         Filter("district", "many", districts),
         Filter("metro_minutes", "number"),
         Filter("metro_m", "number"),
+        Filter("within", "words"),
         Filter("city", "one", lambda: (SOFIA,)),
     ),
     "price": (

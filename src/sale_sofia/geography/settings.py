@@ -22,7 +22,7 @@ TIMETABLE: Final = "cc-by/timetable.json.gz"
 TRANSFER_METRES: Final = 400.0
 """So far, as the crow flies, one walks between stops, to the first of them and from the last."""
 FAR_STOP_METRES: Final = 2_000.0
-"""Where no stop is so near, one walks to the nearest, if it is not farther than this."""
+"""Where no stop so near leads to the place, one walks to any that is not farther than this."""
 LONGEST_WALK_MINUTES: Final = 60.0
 """Farther than this nobody walks all the way."""
 BOARDING_MINUTES: Final = 1.0
@@ -36,5 +36,7 @@ MOST_RIDES: Final = 6
 """In one journey; with more nobody in Sofia is there sooner."""
 TRAVEL_SAMPLE_METRES: Final = 200.0
 """How far apart the points of a neighbourhood are from which journeys are worked out."""
+ONE_PLACE_METRES: Final = 500.0
+"""Stops of one name are one place if none is farther from their middle."""
 CENTRE_PLACE: Final = ((42.69803, 23.32035), ("Сердика", "Сердика II"))
 """The middle of the city as minutes to it are told: a point, and the stops that count as it."""

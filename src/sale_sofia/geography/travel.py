@@ -1,11 +1,11 @@
 """Minutes from anywhere to a place by public transport, on the timetable of a weekday morning.
 
-A journey begins on foot, to one of the stops within 400 m or, where there is none, to the nearest; or it
-leads all the way on foot. One boards there without delay; to change, one walks 400 m at most and is at the
-stop a minute early. It ends at a stop that counts as the place (those of its name), or at one within 400 m
-of it, with the walk from there. Walks are those of `metro.walk_minutes`; the wait for the first ride counts.
-What is told is the average of seven departures, five minutes apart, the last a quarter before one has to be
-there: to be there by 09:00, from 08:15 to 08:45.
+A journey begins on foot, to one of the stops within 400 m or, where none of them leads to the place at each
+departure, within 2 km; or it leads all the way on foot. One boards there without delay; to change, one walks
+400 m at most and is at the stop a minute early. It ends at a stop that counts as the place (those of its
+name), or at one within 400 m of it, with the walk from there. Walks are those of `metro.walk_minutes`; the
+wait for the first ride counts. What is told is the average of seven departures, five minutes apart, the last
+a quarter before one has to be there: to be there by 09:00, from 08:15 to 08:45.
 
 All departures are searched at once, backwards from the place, in rounds as RAPTOR does it: each allows one
 ride more. Times are whole minutes, so a table of the minutes of the morning holds every answer.
@@ -38,6 +38,10 @@ from sale_sofia.geography.timetable import Floats, Timetable, shipped_timetable
 
 NEVER: Final = 1e6
 """Minutes of the day at which one is there if there is no way."""
+
+
+Walked = tuple[NDArray[np.int64], Floats]
+"""Stops, and the minutes on foot to them."""
 
 
 class Place(NamedTuple):
@@ -79,8 +83,8 @@ class Network:
             self._cells.setdefault(_cell(point), []).append(stop)
         self._walks = self._between_stops()
 
-    def near(self, point: Point) -> tuple[NDArray[np.int64], Floats]:
-        """The stops that one walks to from a point, and the minutes; none where all are too far."""
+    def near(self, point: Point) -> Walked:
+        """The stops to which one walks from a point, and the minutes."""
         north, east = _cell(point)
         around = [
             stop
@@ -88,14 +92,16 @@ class Network:
             for right in (-1, 0, 1)
             for stop in self._cells.get((north + up, east + right), ())
         ]
-        stops = np.array(around or range(len(self.timetable.points)))
+        return self._within(TRANSFER_METRES, np.array(around, dtype=np.int64), point)
+
+    def far(self, point: Point) -> Walked:
+        """Those to which one walks only where no nearer one leads to the place."""
+        return self._within(FAR_STOP_METRES, np.arange(len(self.timetable.points)), point)
+
+    def _within(self, most: float, stops: NDArray[np.int64], point: Point) -> Walked:
         away = self._metres(stops, point)
-        if around and (close := away <= TRANSFER_METRES).any():
-            return stops[close], walk_minutes(1.0) * away[close]
-        stops = np.arange(len(self.timetable.points))
-        nearest = int(np.argmin(away := self._metres(stops, point)))
-        found = stops[[nearest]] if away[nearest] <= FAR_STOP_METRES else stops[:0]
-        return found, walk_minutes(1.0) * away[found]
+        close = away <= most
+        return stops[close], walk_minutes(1.0) * away[close]
 
     def _metres(self, stops: NDArray[np.int64], point: Point) -> Floats:
         apart = self.timetable.ground[stops] - np.array(point) * METRES_PER_DEGREE
@@ -168,20 +174,26 @@ class Journeys:
         self._network = network
         self._boarded = boarded
 
-    def from_point(self, point: Point) -> float | None:
-        """The average of the departures; None where at one of them there is no way."""
-        stops, walks = self._network.near(point)
-        return self.from_stops(stops, walks, point)
+    def from_point(self, point: Point, near: Walked | None = None) -> float | None:
+        """The average of the departures; None where at one of them there is no way.
 
-    def from_stops(self, stops: NDArray[np.int64], walks: Floats, point: Point) -> float | None:
-        """The same, where the stops around the point are known already."""
+        Args:
+            point: Where one leaves.
+            near: The stops near it, where they are known already.
+        """
+        taken = self._rides(*(near or self._network.near(point)))
+        if taken.max() >= NEVER / 2:
+            taken = self._rides(*self._network.far(point))
         on_foot = walk_minutes(metres(point, self.place.point))
-        taken = np.full(len(DEPARTURES), on_foot if on_foot <= LONGEST_WALK_MINUTES else NEVER)
-        if len(stops):
-            columns = np.ceil(walks).astype(np.int64)[:, None] + _SINCE_FIRST
-            there = self._boarded[stops[:, None], columns].min(axis=0)
-            taken = np.minimum(there - (self.place.arrive_by + np.array(DEPARTURES)), taken)
+        if on_foot <= LONGEST_WALK_MINUTES:
+            taken = np.minimum(taken, on_foot)
         return float(taken.mean()) if taken.max() < NEVER / 2 else None
+
+    def _rides(self, stops: NDArray[np.int64], walks: Floats) -> Floats:
+        """Minutes from each departure on, by one of these stops."""
+        columns = np.ceil(walks).astype(np.int64)[:, None] + _SINCE_FIRST
+        there = self._boarded[stops[:, None], columns].min(axis=0, initial=NEVER)
+        return there - (self.place.arrive_by + np.array(DEPARTURES))
 
     def within(self, neighbourhood: int) -> Range | None:
         """From wherever in a neighbourhood; None without known borders, or where no way leads from a part."""

@@ -18,11 +18,13 @@ from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.evaluations import statuses
 from sale_sofia.flats.flat import Advert, Flat
+from sale_sofia.flats.journeys import find_place
 from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import price_steps
 from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE
 from sale_sofia.flats.store import portions
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
+from sale_sofia.geography.travel import Place
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings, price_points
 from sale_sofia.listings.text import match_key
@@ -242,6 +244,8 @@ def _demands(query: SearchQuery) -> Iterator[Named]:
         yield "metro_m", partial(_is_near_metro, metres=query.metro_m)
     if query.metro_minutes is not None:
         yield "metro_minutes", partial(_walks_to_metro, minutes=query.metro_minutes)
+    if query.within:
+        yield "within", partial(_is_within, wanted=_wanted(query.within))
     if query.passing:
         yield "passing", _passes
     if query.new_since is not None:
@@ -274,6 +278,19 @@ def _walks_to_metro(flat: Flat, _: Around, minutes: float) -> bool | None:
     """Of a range of minutes only where all of it is within, or beyond, what is wanted."""
     walk = flat.metro_walk
     return None if walk is None else walk.within(minutes)
+
+
+def _wanted(within: Iterable[str]) -> list[tuple[Place, int]]:
+    """The places that are asked, and the minutes to them."""
+    asked = (one.partition(":") for one in within)
+    return [(place, int(minutes)) for minutes, _, name in asked if (place := find_place(name))]
+
+
+def _is_within(flat: Flat, _: Around, wanted: Sequence[tuple[Place, int]]) -> bool | None:
+    """Of every place; far from one of them is far, whatever is not known of the others."""
+    travels = [(flat.travel_to(place), minutes) for place, minutes in wanted]
+    found = [travel.within(minutes) if travel else None for travel, minutes in travels]
+    return False if False in found else None if None in found else True
 
 
 def _passes(flat: Flat, around: Around) -> bool | None:

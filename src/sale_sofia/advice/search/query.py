@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails
 
 from sale_sofia.buyer.evaluations import UNWANTED, Status
 from sale_sofia.flats.flat import Code
+from sale_sofia.flats.journeys import find_place
 from sale_sofia.flats.settings import MANY_ROOMS
 from sale_sofia.listings.model import (
     ActStatus,
@@ -46,6 +47,8 @@ from sale_sofia.websites.site_file import available_sites
 
 READ_ALL_SHARE: Final = 0.3
 """From this share of all properties on, reading all of them once is quicker than picking some."""
+TRAVEL_MOST_MINUTES: Final = 240
+"""More than one rides to any place in Sofia."""
 SHOWN_FLATS: Final = 30
 """Flats that a search shows when not told otherwise; how many there are is always said."""
 SHOWN_UNKNOWN: Final = 10
@@ -72,6 +75,14 @@ def _district(text: str) -> str:
     if found is None:
         raise ValueError(Said("wrong_search.district", names=districts()))
     return found
+
+
+def _within(text: str) -> str:
+    """Minutes and a place, such as `30:Сердика`."""
+    minutes, _, place = squeeze(text).partition(":")
+    if not minutes.isdecimal() or int(minutes) > TRAVEL_MOST_MINUTES or find_place(place) is None:
+        raise ValueError(Said("wrong_search.within"))
+    return f"{int(minutes)}:{place.strip()}"
 
 
 def _city(text: str) -> str:
@@ -116,6 +127,7 @@ Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 Quarter = Annotated[str, AfterValidator(_neighbourhood)]
 District = Annotated[str, AfterValidator(_district)]
 City = Annotated[str, AfterValidator(_city)]
+Within = Annotated[str, AfterValidator(_within)]
 Portal = Annotated[str, AfterValidator(_portal)]
 Rooms = Annotated[int, Field(ge=1, le=MANY_ROOMS)]
 Bathrooms = Annotated[int, Field(ge=1, le=10)]
@@ -176,6 +188,11 @@ class SearchQuery(BaseModel):
     orientation: tuple[Orientation, ...] = Field((), description="Facing this way: S is not SE.")
     metro_m: Amount | None = Field(None, description="So many metres from the metro at most.")
     metro_minutes: Amount | None = Field(None, description="So many minutes on foot from the metro at most.")
+    within: tuple[Within, ...] = Field(
+        (),
+        description="So many minutes at most by public transport to a place, on a weekday morning: "
+        "30:Сердика. A place is a stop, a neighbourhood or latitude/longitude; all of several.",
+    )
     balcony: bool = Field(default=False, description="With a balcony.")
     parking: bool = Field(default=False, description="With a garage or a parking place, not on the street.")
     elevator: bool = Field(default=False, description="With an elevator.")

@@ -104,6 +104,7 @@ _BETTER: Final[Mapping[str, Number]] = {
     "year_built": lambda flat: flat.year_built,
     "balconies": lambda flat: flat.balconies,
     "metro_walk": _lower(lambda flat: flat.metro_walk.most if flat.metro_walk else None),
+    "centre_travel": _lower(lambda flat: flat.centre_travel.most if flat.centre_travel else None),
     "metro_distance_m": _lower(lambda flat: flat.metro_distance_m),
     "metro_minutes": _lower(lambda flat: flat.metro_minutes),
 }
