@@ -65,6 +65,7 @@ QUERIES: dict[str, Any] = {
     "orientation": [("S",)],
     "metro_m": [400],
     "metro_minutes": [10],
+    "within": [("25:Сердика",)],
     "balcony": [True],
     "parking": [True],
     "elevator": [True],
