@@ -6,11 +6,20 @@ python bench/travel.py [--flats 100000]
 import argparse
 import random
 import time
+from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
+from pyarrow import parquet
+
+from sale_sofia.flats.journeys import travel_to
+from sale_sofia.flats.rows import read_flats
+from sale_sofia.flats.walks import walk_around
 from sale_sofia.geography.gazetteer import areas
 from sale_sofia.geography.shapes import Point, Shape
 from sale_sofia.geography.travel import CENTRE, Place, network
+from sale_sofia.listings.places import SOFIA
+from sale_sofia.storage.database import Database
 
 PLACES = (
     CENTRE,
@@ -20,10 +29,34 @@ PLACES = (
 
 
 def main() -> None:
-    """Print what it took."""
+    """Measure, or count."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--flats", type=int, default=100_000)
-    count = arguments.parse_args().flats
+    arguments.add_argument("--adverts", type=Path)
+    arguments.add_argument("--database")
+    given = arguments.parse_args()
+    if given.adverts or given.database:
+        print_known(given.adverts, given.database)
+    else:
+        measure(given.flats)
+
+
+def print_known(adverts: Path | None, database: str | None) -> None:
+    """How many flats have a known walk to the metro, and minutes to Сердика; which have none."""
+    if adverts:
+        named = parquet.read_table(adverts, columns=["neighbourhood"]).column(0).to_pylist()
+        known = [(name, walk_around(SOFIA, name), travel_to(CENTRE, None, (SOFIA, name))) for name in named]
+    else:
+        with Database(str(database)).read() as connection:
+            known = [(one.neighbourhood, one.metro_walk, one.centre_travel) for one in read_flats(connection)]
+    for place, what in ((1, "a known walk to the metro"), (2, "known minutes to Сердика")):
+        print(f"{sum(one[place] is not None for one in known) / len(known):.1%} of {len(known)} have {what}")
+    without = Counter(name for name, _, travel in known if travel is None)
+    print("without minutes:", ", ".join(f"{name} {count}" for name, count in without.most_common(8)))
+
+
+def measure(count: int) -> None:
+    """What it takes."""
     draw, inside = random.Random(27), [area.shape for area in areas() if area.neighbourhoods]
     points = [_somewhere(draw, inside) for _ in range(count)]
     start = time.process_time()

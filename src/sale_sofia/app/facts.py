@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.words import named, say
 from sale_sofia.flats.flat import Contradiction, Flat
@@ -79,6 +80,21 @@ def _fact(name: str, flat: Flat, told: Mapping[str, Any] | None) -> Fact:
     walk = getattr(flat, name) if name in {"metro_walk", "centre_travel"} else None
     source = say(f"walk.{walk.source}") if walk and walk.source != "advert" else _source(value, told)
     return Fact(name, say(f"fact.{name}"), value, source, differs)
+
+
+def own_places(flat: Flat, profile: Profile) -> list[Fact]:
+    """Minutes to each of the places that the buyer names."""
+    found = [(one.name, flat.travel_to(one.place)) for one in profile.places]
+    return [
+        Fact(
+            f"place.{name}",
+            say("fact.own_place", name=name),
+            fact("centre_travel", travel),
+            say(f"walk.{travel.source}") if travel else "",
+            "",
+        )
+        for name, travel in found
+    ]
 
 
 def metro_words(flat: Flat) -> str:
