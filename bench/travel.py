@@ -1,6 +1,8 @@
-"""Minutes to three places from many flats: CPU time, and that of one flat alone.
+"""Minutes to three places from many flats: CPU time, and that of one flat alone; how many flats know theirs.
 
 python bench/travel.py [--flats 100000]
+python bench/travel.py --adverts FILE.parquet         of these adverts, by their neighbourhoods alone
+DATA_DIR=data/demo python bench/travel.py --stored    of a database, by all that is known
 """
 
 import argparse
@@ -10,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from pyarrow import parquet
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from sale_sofia.flats.journeys import travel_to
 from sale_sofia.flats.rows import read_flats
@@ -18,8 +20,9 @@ from sale_sofia.flats.walks import walk_around
 from sale_sofia.geography.gazetteer import areas
 from sale_sofia.geography.shapes import Point, Shape
 from sale_sofia.geography.travel import CENTRE, Place, network
+from sale_sofia.installation import open_ready
 from sale_sofia.listings.places import SOFIA
-from sale_sofia.storage.database import Database
+from sale_sofia.settings.model import load_settings
 
 PLACES = (
     CENTRE,
@@ -33,22 +36,23 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--flats", type=int, default=100_000)
     arguments.add_argument("--adverts", type=Path)
-    arguments.add_argument("--database")
+    arguments.add_argument("--stored", action="store_true")
     given = arguments.parse_args()
-    if given.adverts or given.database:
-        print_known(given.adverts, given.database)
+    if given.adverts or given.stored:
+        print_known(given.adverts)
     else:
         measure(given.flats)
 
 
-def print_known(adverts: Path | None, database: str | None) -> None:
+def print_known(adverts: Path | None) -> None:
     """How many flats have a known walk to the metro, and minutes to Сердика; which have none."""
+    known: list[tuple[str | None, object, object]]
     if adverts:
-        named = parquet.read_table(adverts, columns=["neighbourhood"]).column(0).to_pylist()
+        named = pq.read_table(adverts, columns=["neighbourhood"]).column(0).to_pylist()
         known = [(name, walk_around(SOFIA, name), travel_to(CENTRE, None, (SOFIA, name))) for name in named]
     else:
-        with Database(str(database)).read() as connection:
-            known = [(one.neighbourhood, one.metro_walk, one.centre_travel) for one in read_flats(connection)]
+        flats = open_ready(load_settings()).run_read(lambda connection: list(read_flats(connection)))
+        known = [(one.neighbourhood, one.metro_walk, one.centre_travel) for one in flats]
     for place, what in ((1, "a known walk to the metro"), (2, "known minutes to Сердика")):
         print(f"{sum(one[place] is not None for one in known) / len(known):.1%} of {len(known)} have {what}")
     without = Counter(name for name, _, travel in known if travel is None)

@@ -193,7 +193,8 @@ class Journeys:
         """Minutes from each departure on, by one of these stops."""
         columns = np.ceil(walks).astype(np.int64)[:, None] + _SINCE_FIRST
         there = self._boarded[stops[:, None], columns].min(axis=0, initial=NEVER)
-        return there - (self.place.arrive_by + np.array(DEPARTURES))
+        taken: Floats = there - (self.place.arrive_by + np.array(DEPARTURES))
+        return taken
 
     def within(self, neighbourhood: int) -> Range | None:
         """From wherever in a neighbourhood; None without known borders, or where no way leads from a part."""
