@@ -196,7 +196,7 @@ def test_from_a_neighbourhood_minutes_are_a_range() -> None:
 
 @needs_collected_data
 def test_minutes_to_the_centre_are_near_those_that_were_given() -> None:
-    """What remains is that of whole minutes: docs/places.md."""
+    """As near as the method comes; the goals were 1 minute and 95 %: docs/places.md."""
     rows = json.loads((COLLECTED / "stops.json").read_text("utf-8"))["rows"]
     found, table, apart = journeys_to(CENTRE), network().timetable, []
     for code, name, lat, lon, _, given in rows:
