@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sale_sofia.geography.metro import walk_over
-from sale_sofia.geography.shapes import Point, Shape, read_shape
+from sale_sofia.geography.shapes import Point, Shape, metres, read_shape
 
 INTO = Path(__file__).parents[1] / "src" / "sale_sofia" / "geography" / "data"
 NO_CENTRE = "no area, settlement or stop of this name in the sources"
@@ -118,12 +118,32 @@ def metro_walks(folder: Path) -> dict[str, Any]:
     return {str(number): walk_over(shapes[number], doors) for number in sorted(shapes)}
 
 
+def timetable(folder: Path) -> dict[str, Any]:
+    """Stops with their names, and patterns of trips; platforms of the metro are called as their station."""
+    given = json.loads((folder / "pt_am_weekday.json").read_text("utf-8"))
+    names = {row[0]: row[1] for row in rows(folder, "stops.json")}
+    lines: dict[int, set[str]] = {}
+    for line, stops, _, _ in given["patterns"]:
+        for stop in stops if line.startswith("M") else ():
+            lines.setdefault(stop, set()).add(line)
+    stations = rows(folder, "metro_stations.json")
+    for stop, served in lines.items():
+        code, lat, lon = given["stops"][stop]
+        names[code] = min(
+            (one for one in stations if served & set(one["lines"])),
+            key=lambda one: metres(Point(one["lat"], one["lon"]), Point(lat, lon)),
+        )["name_bg"]
+    stops = [[code, names.get(code, ""), lat, lon] for code, lat, lon in given["stops"]]
+    return {"stops": stops, "patterns": given["patterns"]}
+
+
 FILES = {
     "odbl/centres.json": centres,
     "odbl/neighbourhoods.geojson.gz": neighbourhoods,
     "odbl/base_map.json.gz": base_map,
     "odbl/metro.json": metro,
     "odbl/metro_walks.json": metro_walks,
+    "cc-by/timetable.json.gz": timetable,
 }
 
 

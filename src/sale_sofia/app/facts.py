@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.words import named, say
 from sale_sofia.flats.flat import Contradiction, Flat
@@ -19,7 +20,7 @@ FACTS: Final = (
     "yard_sqm", "floor", "floors_total", "elevator", "construction", "year_built", "under_construction",
     "act_status", "condition", "furnishing", "heating", "orientation", "has_balcony", "balconies", "storage",
     "parking", "parking_status", "city", "district", "neighbourhood", "street", "metro_walk",
-    "metro_station", "metro_distance_m", "metro_minutes",
+    "metro_station", "metro_distance_m", "metro_minutes", "centre_travel",
 )  # fmt: skip
 """Every fact that is shown, in the order of the page."""
 _NUMBERS: Final[Mapping[str, Callable[[Any], str]]] = {
@@ -29,6 +30,7 @@ _NUMBERS: Final[Mapping[str, Callable[[Any], str]]] = {
     "rooms": lambda value: named("rooms", min(value, 5)),
     "floor": lambda value: say("floor.ground") if value == 0 else str(value),
     "metro_walk": lambda walk: shown.walk(walk.least, walk.most),
+    "centre_travel": lambda travel: shown.walk(travel.least, travel.most),
     "metro_distance_m": shown.distance,
     "metro_minutes": lambda value: shown.distance(None, value),
 }
@@ -75,9 +77,24 @@ def _fact(name: str, flat: Flat, told: Mapping[str, Any] | None) -> Fact:
         f"{fact(name, one['value'])} ({one['site']}, {shown.day(one['seen_at'])})" for one in others
     )
     differs = say("facts.differs", others=said) if said else ""
-    walk = flat.metro_walk if name == "metro_walk" else None
+    walk = getattr(flat, name) if name in {"metro_walk", "centre_travel"} else None
     source = say(f"walk.{walk.source}") if walk and walk.source != "advert" else _source(value, told)
     return Fact(name, say(f"fact.{name}"), value, source, differs)
+
+
+def own_places(flat: Flat, profile: Profile) -> list[Fact]:
+    """Minutes to each of the places that the buyer names."""
+    found = [(one.name, flat.travel_to(one.place)) for one in profile.places]
+    return [
+        Fact(
+            f"place.{name}",
+            say("fact.own_place", name=name),
+            fact("centre_travel", travel),
+            say(f"walk.{travel.source}") if travel else "",
+            "",
+        )
+        for name, travel in found
+    ]
 
 
 def metro_words(flat: Flat) -> str:

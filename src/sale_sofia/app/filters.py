@@ -50,6 +50,7 @@ GROUPS: Final[Mapping[str, tuple[Filter, ...]]] = {
         Filter("near_m", "number"),
         Filter("metro_minutes", "number"),
         Filter("metro_m", "number"),
+        Filter("travel", "words"),
         Filter("city", "one", lambda: (SOFIA,)),
     ),
     "price": (

@@ -85,7 +85,7 @@ def settings(as_json: AsJson = False) -> None:
 
 places_app = typer.Typer(no_args_is_help=True)
 _SHIPPED: Final[Mapping[str, str]] = {
-    "timetable": "none",
+    "timetable": "shipped: Център за градска мобилност (CC BY 4.0)",
     "stations": "shipped: OpenStreetMap (ODbL), Център за градска мобилност (CC BY 4.0)",
     "neighbourhoods": "shipped: OpenStreetMap (ODbL)",
     "districts": "none: no licence is stated at the source",

@@ -82,7 +82,7 @@ def show(property_id: PropertyId, as_json: AsJson = False) -> None:
     out.print(_offers_table(view), highlight=False)
     if price := view["price"]:
         out.print(Text(_price_sentence(price)), highlight=False)
-    for line in (*_market_lines(view, now), *_walk_lines(view["metro_walk"])):
+    for line in (*_market_lines(view, now), *_way_lines(view)):
         out.print(Text(line), highlight=False)
     out.print(_facts_table(view), highlight=False)
     if view["contradictions"]:
@@ -156,10 +156,12 @@ _WALKED_FROM: Final = {
 }
 
 
-def _walk_lines(walk: View | None) -> Iterator[str]:
-    if walk:
-        minutes = " to ".join(dict.fromkeys(f"{walk[name]:.0f}" for name in ("least", "most")))
-        yield f"To the metro {minutes} minutes on foot, {_WALKED_FROM[walk['source']]}."
+def _way_lines(view: View) -> Iterator[str]:
+    ways = (("metro_walk", "To the metro", "on foot"), ("centre_travel", "To Сердика", "by public transport"))
+    for name, end, how in ways:
+        if way := view[name]:
+            minutes = " to ".join(dict.fromkeys(f"{way[most]:.0f}" for most in ("least", "most")))
+            yield f"{end} {minutes} minutes {how}, {_WALKED_FROM[way['source']]}."
 
 
 def _contradictions_table(found: Sequence[View]) -> Table:

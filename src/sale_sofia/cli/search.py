@@ -28,7 +28,7 @@ from sale_sofia.storage.database import Database
 
 _PANELS: Final = {
     "Where": ("neighbourhood", "not_neighbourhood", "district", "within", "polygon", "near", "near_m", "city",
-              "metro_m", "metro_minutes"),
+              "metro_m", "metro_minutes", "travel"),
     "What": ("deal", "property_type", "rooms", "bathrooms_min", "area_min", "area_max", "net_area_min",
              "net_area_max", "balcony", "parking", "orientation", "condition", "furnishing", "heating"),
     "Price": ("price_min", "price_max", "eur_sqm_min", "eur_sqm_max", "cut_days", "cut_percent"),
@@ -150,6 +150,7 @@ def _record(one: Judged, around: Around) -> dict[str, Any]:
         **{name: getattr(flat, name) for name in _FACTS},
         "eur_sqm": None if per_sqm is None else round(per_sqm, 2),
         "days": round(flat.days_on_market(around.now), 2),
+        "centre_travel": flat.centre_travel._asdict() if flat.centre_travel else None,
         "metro_walk": flat.metro_walk._asdict() if flat.metro_walk else None,
         "on_market": {"since": flat.since.at, "source": flat.since.source},
         "offered_before": [one._asdict() for one in flat.offered_before],

@@ -14,8 +14,10 @@ from pydantic import BeforeValidator
 
 from sale_sofia.advice.scoring.settings import ACTS, FINISHED_YEARS, OLD_CONSTRUCTIONS
 from sale_sofia.flats.age import EarlierOffer
+from sale_sofia.flats.journeys import Travel, travel_to
 from sale_sofia.flats.walks import MetroWalk, metro_walk, told_minutes
 from sale_sofia.geography.shapes import Point
+from sale_sofia.geography.travel import CENTRE, Place
 from sale_sofia.history.market_events import Since, days_on_market
 from sale_sofia.listings.places import SOFIA
 
@@ -225,6 +227,15 @@ class Flat:
         """Minutes on foot to the nearest metro, and from where that is known."""
         told = told_minutes(self.metro_minutes, self.metro_distance_m)
         return metro_walk(self.exact_place, told, (self.city, self.neighbourhood))
+
+    @property
+    def centre_travel(self) -> Travel | None:
+        """Minutes by public transport to Сердика on a weekday morning."""
+        return self.travel_to(CENTRE)
+
+    def travel_to(self, place: Place) -> Travel | None:
+        """Minutes by public transport to a place, and from where that is known."""
+        return travel_to(place, self.exact_place, (self.city, self.neighbourhood))
 
     @property
     def price_per_sqm_eur(self) -> float | None:

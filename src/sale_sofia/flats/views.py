@@ -163,6 +163,7 @@ def show_property(connection: Connection, property_id: int, *, now: float) -> Vi
     flat = find_flat(connection, found)
     view = merged_view(flat, adverts)
     view["position"] = {"exactness": flat.exactness, "lat": flat.lat, "lon": flat.lon}
+    view["centre_travel"] = flat.centre_travel._asdict() if flat.centre_travel else None
     view["metro_walk"] = flat.metro_walk._asdict() if flat.metro_walk else None
     at, source = flat.since
     view["on_market"] = {"since": at, "source": source, "days": flat.days_on_market(now)}

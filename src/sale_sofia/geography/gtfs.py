@@ -118,7 +118,7 @@ def _timetable(archive: zipfile.ZipFile, source: str) -> dict[str, Any]:
             "day": day.isoformat(),
             "window": "trips leaving their first stop 06:30-10:30",
         },
-        "stops": [[places[stop][0], *places[stop][1]] for stop in used],
+        "stops": [[code, name, *point] for code, name, point in map(places.__getitem__, used)],
         "patterns": [
             [line, [index[stop] for stop in stops], *_times(trips_of)]
             for (line, stops), trips_of in patterns.items()
@@ -126,20 +126,21 @@ def _timetable(archive: zipfile.ZipFile, source: str) -> dict[str, Any]:
     }
 
 
-def _places(archive: zipfile.ZipFile) -> dict[str, tuple[str, Point]]:
-    """Stops in Sofia's surroundings: the code on their sign, where each has its own, and where they are."""
-    found: dict[str, tuple[str, Point]] = {}
+def _places(archive: zipfile.ZipFile) -> dict[str, tuple[str, str, Point]]:
+    """Stops around Sofia: the code on their sign, where each has its own, their name, and where they are."""
+    found: dict[str, tuple[str, str, Point]] = {}
     for row in _rows(archive, "stops.txt", ("stop_id", "stop_lat", "stop_lon")):
         try:
             point = Point(round(float(row["stop_lat"]), 5), round(float(row["stop_lon"]), 5))
         except ValueError:
             continue  # an entrance or a node, which need no place
         if metres(point, SOFIA_CENTRE) <= SOFIA_METRES:
-            found[row["stop_id"]] = (row.get("stop_code") or row["stop_id"], point)
+            code = row.get("stop_code") or row["stop_id"]
+            found[row["stop_id"]] = (code, row.get("stop_name") or code, point)
     if not found:
         raise WrongPlaces([f"stops.txt has no stop within {SOFIA_METRES / 1000:g} km of the middle of Sofia"])
-    if len({code for code, _ in found.values()}) < len(found):
-        found = {stop: (stop, point) for stop, (_, point) in found.items()}
+    if len({code for code, _, _ in found.values()}) < len(found):
+        found = {stop: (stop, name, point) for stop, (_, name, point) in found.items()}
     return found
 
 

@@ -51,3 +51,26 @@ MORNING_MINUTES: Final = (390, 630)
 """Minutes after midnight within which trips leave: 06:30 to 10:30."""
 RUSH_MINUTES: Final = (450, 570)
 """07:30 to 09:30: the trips whose median says how long a line takes."""
+TIMETABLE: Final = "cc-by/timetable.json.gz"
+"""A weekday morning of all lines, in the folder `data`."""
+TRANSFER_METRES: Final = 400.0
+"""So far, as the crow flies, one walks between stops, to the first of them and from the last."""
+FAR_STOP_METRES: Final = 2_000.0
+"""Where no stop so near leads to the place, one walks to any that is not farther than this."""
+LONGEST_WALK_MINUTES: Final = 60.0
+"""Farther than this nobody walks all the way."""
+BOARDING_MINUTES: Final = 1.0
+"""What one has to be early at a stop where one changes."""
+DEPARTURES: Final = (-45, -40, -35, -30, -25, -20, -15)
+"""When one leaves, in minutes from the moment one has to be there; the average of all of them counts."""
+ARRIVE_BY: Final = 9 * 60
+ARRIVE_BETWEEN: Final = (7 * 60 + 30, 9 * 60 + 30)
+"""The minutes of the day that a place may ask for; the timetable is that of 06:30 to 10:30."""
+MOST_RIDES: Final = 6
+"""In one journey; with more nobody in Sofia is there sooner."""
+TRAVEL_SAMPLE_METRES: Final = 200.0
+"""How far apart the points of a neighbourhood are from which journeys are worked out."""
+ONE_PLACE_METRES: Final = 500.0
+"""Stops of one name are one place if none is farther from their middle."""
+CENTRE_PLACE: Final = ((42.69803, 23.32035), ("Сердика", "Сердика II"))
+"""The middle of the city as minutes to it are told: a point, and the stops that count as it."""

@@ -68,6 +68,7 @@ QUERIES: dict[str, Any] = {
     "within": [("Лозенец",)],
     "polygon": [("42.66,23.30;42.70,23.30;42.70,23.36;42.66,23.36",)],
     "metro_minutes": [10],
+    "travel": [("25:Сердика",)],
     "balcony": [True],
     "parking": [True],
     "elevator": [True],

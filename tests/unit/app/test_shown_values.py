@@ -9,7 +9,7 @@ from typing import Any
 import sale_sofia
 from sale_sofia.advice.scoring.profile import BREAKERS
 from sale_sofia.app import formatting as shown
-from sale_sofia.app.facts import contradiction, fact, metro_words
+from sale_sofia.app.facts import contradiction, fact, metro_words, own_places
 from sale_sofia.app.words import named, say
 from sale_sofia.buyer.corrections import CORRECTABLE
 from sale_sofia.flats.contradictions import RULES
@@ -18,7 +18,7 @@ from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.files import read_yaml
 from sale_sofia.settings.words import FILES, LANGUAGES, dictionary
 from tables import each_row
-from unit.insights.scored import empty_flat
+from unit.insights.scored import empty_flat, profile
 
 APP = Path(sale_sofia.__file__).parent / "app"
 KEY = re.compile(r"""\bsay\(\s*f?(["'])([^"']+)\1""")
@@ -173,6 +173,19 @@ def test_the_walk_to_the_metro_is_told_with_the_adverts_words_beside(
     assert metro_words(flat).replace("\N{NO-BREAK SPACE}", " ") == told
     walk = flat.metro_walk
     assert fact("metro_walk", walk) == (shown.walk(walk.least, walk.most) if walk else "?")
+
+
+def test_minutes_to_places_of_the_buyers_own_are_told_with_their_source() -> None:
+    by = profile(places=[{"name": "работа", "at": "Бизнес парк София"}])
+    there = {"city": "София", "neighbourhood": "Лозенец"}
+    told = [
+        [(one.name, one.value.replace("\N{NO-BREAK SPACE}", " "), one.source) for one in own_places(flat, by)]
+        for flat in (empty_flat(**there, lat=42.6737, lon=23.3252), empty_flat(neighbourhood="Люлин 5"))
+    ]
+    assert told == [
+        [("До работа с градския транспорт", "35 мин", "по координатите")],
+        [("До работа с градския транспорт", "?", "")],
+    ]
 
 
 def test_a_value_without_a_name_is_shown_as_it_is() -> None:

@@ -190,8 +190,9 @@ def test_districts_are_known_by_name_once_they_are_imported(tmp_path: Path) -> N
 
 # Timetables.
 
-STOPS = ["stop_id,stop_code,stop_lat,stop_lon", "A,1,42.69,23.32", "B,2,42.70,23.33", "C,3,42.71,23.34",
-         "X,4,43.2,27.9"]  # fmt: skip
+STOPS = ["stop_id,stop_code,stop_name,stop_lat,stop_lon", "A,1,,42.69,23.32", "B,2,,42.70,23.33",
+         "C,3,Сердика,42.71,23.34",
+         "X,4,,43.2,27.9"]  # fmt: skip
 TABLES: Mapping[str, list[str]] = {
     "stops.txt": STOPS,
     "routes.txt": ["route_id,route_short_name,route_type", "r1,94,3", "r2,М2,1", "r3,7,900"],
@@ -227,7 +228,11 @@ def packed(path: Path, **changed: list[str] | None) -> Path:
 def test_a_timetable_is_the_morning_of_a_working_day(tmp_path: Path) -> None:
     found = read_timetable(packed(tmp_path / "own.zip"))
     assert found["meta"]["day"] == "2026-11-03"  # on Monday the work service does not go
-    assert found["stops"] == [["3", 42.71, 23.34], ["1", 42.69, 23.32], ["2", 42.7, 23.33]]
+    assert found["stops"] == [
+        ["3", "Сердика", 42.71, 23.34],
+        ["1", "1", 42.69, 23.32],
+        ["2", "2", 42.7, 23.33],
+    ]
     assert found["patterns"] == [
         ["M2", [0, 1], [2], [630]],
         ["b94", [1, 2, 0], [3, 4], [420, 40]],  # as long as the trip of 07:40 takes
@@ -241,7 +246,7 @@ def test_a_timetable_is_the_morning_of_a_working_day(tmp_path: Path) -> None:
             "trips.txt is missing; a GTFS timetable has it",
             "calendar.txt or calendar_dates.txt is missing; one of them says when trips go",
         ]),
-        ({"stops": [STOPS[0], "X,4,43.2,27.9"]},
+        ({"stops": [STOPS[0], "X,4,,43.2,27.9"]},
          ["stops.txt has no stop within 35 km of the middle of Sofia"]),
         ({"stops": ["stop_id,lat"]},
          ["stops.txt has no column stop_lat", "stops.txt has no column stop_lon"]),
@@ -297,7 +302,7 @@ def test_the_collected_timetable_is_the_same_after_a_way_through_gtfs(tmp_path: 
         packed(tmp_path / "own.zip", routes=routes, trips=trips, stop_times=[head, *times], stops=stops)
     )
     assert patterns(found) == patterns(given)
-    assert sorted(found["stops"]) == sorted(given["stops"])
+    assert sorted([code, lat, lon] for code, _, lat, lon in found["stops"]) == sorted(given["stops"])
 
 
 def patterns(timetable: Mapping[str, Any]) -> list[Any]:

@@ -55,6 +55,7 @@ WISHES = profile(
     neighbourhoods={"best": ["Лозенец"], "good": ["Изток"], "poor": ["Факултета"], "others": "fair"},
     wishes={"rooms": 3, "bathrooms": 2, "area_net_sqm": 80, "orientation": ["E", "S"]},
     must={"elevator_above_floor": 3},
+    places=[{"name": "Work", "at": "Сердика"}],
 )
 EVERY_CONDITION = profile(
     must={

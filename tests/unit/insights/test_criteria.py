@@ -107,6 +107,10 @@ CASES: list[tuple[str, str, dict[str, Any], float | None]] = [
     ("extras", "balcony", {"has_balcony": None}, U),
     ("extras", "view", {"features": frozenset({"С гледка "})}, 5.0),
     ("extras", "view", {"features": frozenset({"Без гледка"})}, U),
+    ("travel", "places", {"lat": 42.6737, "lon": 23.3252}, 5 * (60 - 17) / 45),  # 17 minutes
+    ("travel", "places", {"neighbourhood": "Люлин 5"}, 5 * (60 - 35) / 45),  # 26 to 35
+    ("travel", "places", {"neighbourhood": "Лозенец"}, U),  # 6 to 27
+    ("travel", "places", {"neighbourhood": None}, U),
 ]  # fmt: skip
 
 

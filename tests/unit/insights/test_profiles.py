@@ -91,6 +91,15 @@ def test_a_file_of_ones_own_goes_before_the_shipped_one(tmp_path: Path) -> None:
             "unknown_ok.0: 'kitchen' is not allowed; a list of offer, place",
         ),
         ("budget_eur: 1\nproperty_types: []", "property_types: '[]' is not allowed; a list of apartment"),
+        (
+            "budget_eur: 1\nplaces: [{name: Work, at: nowhere}]",
+            "places.0.at: 'nowhere' is no stop, neighbourhood or latitude/longitude in Sofia",
+        ),
+        (
+            "budget_eur: 1\nplaces: [{name: Work, at: Сердика, arrive_by: '12:00'}]",
+            "places.0.arrive_by: 12:00 is not allowed; an hour from 07:30 to 09:30 is",
+        ),
+        ("budget_eur: 1\nplaces: [{name: Work}]", "places.0.at: is missing; a list of name, at, arrive_by"),
         ("- budget_eur", "must hold a mapping of keys to values"),
         ("budget_eur: [", "not valid YAML"),
     ],
@@ -177,3 +186,14 @@ def test_an_edit_that_is_wrong_writes_nothing(tmp_path: Path, changes: list[tupl
         edit_profile(tmp_path, "mine", changes)
     assert path.read_bytes() == before
     assert [one.name for one in path.parent.iterdir()] == ["mine.yaml"]
+
+
+def test_a_place_is_a_stop_a_neighbourhood_or_a_point_and_an_hour(tmp_path: Path) -> None:
+    """YAML takes 9:00 for minutes, and 09:00 for words."""
+    hours = ("сердика, arrive_by: 8:30", "Лозенец", "42.63/23.37, arrive_by: 08:05")
+    rows = ", ".join(f"{{name: A, at: {at}}}" for at in hours)
+    write(tmp_path, "mine", f"budget_eur: 1\nplaces: [{rows}]")
+    town, home, point = (one.place for one in load_profile(tmp_path, "mine").places)
+    assert (town.stops, town.arrive_by) == (("Сердика", "Сердика II"), 8 * 60 + 30)
+    assert (home.stops, home.arrive_by) == ((), 9 * 60)
+    assert (point.point, point.arrive_by) == ((42.63, 23.37), 8 * 60 + 5)

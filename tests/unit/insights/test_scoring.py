@@ -190,3 +190,21 @@ def test_without_neighbours_the_score_says_so() -> None:
     found = score(flat(), by=Yardstick())
     assert found.known == pytest.approx(0.7)
     assert (values(found)["price"], values(found)["rental"]) == (None, None)
+
+
+def test_places_of_the_buyers_own_count_by_their_weight_and_not_without_one() -> None:
+    """17 minutes to Сердика, and some 35 to the business park."""
+    one = flat(lat=42.6737, lon=23.3252)
+    places = [
+        {"name": "Work", "at": "Бизнес парк София", "arrive_by": "09:00"},
+        {"name": "Town", "at": "Сердика"},
+    ]
+    without, weightless = score(one, profile()), score(one, profile(places=places))
+    assert (weightless.points, weightless.known, weightless.value) == (
+        without.points, without.known, without.value,
+    )  # fmt: skip
+    assert [each.name for each in without.criteria].count("travel") == 0
+    alone = score(one, profile(places=places, weights=dict.fromkeys(WEIGHTS, 0) | {"travel": 10}))
+    assert alone.points == pytest.approx(5 * ((60 - 35) / 45 + (60 - 17) / 45) / 2)
+    (found,) = [each for each in alone.criteria if each.name == "travel"]
+    assert found.parts[0].told == {"ways": "Work 35, Town 17"}

@@ -191,6 +191,13 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"metro_minutes": 4}, HLADILNIKA | {"metro_minutes": 5}, "fail"),  # as told
     ({"metro_minutes": 8}, IN_LOZENETS, "pass"),
     ({"metro_minutes": 7}, IN_LOZENETS | {"metro_minutes": 5}, "fail"),  # where it stands: 8
+    ({"travel": ("17:Сердика",)}, IN_LOZENETS, "pass"),
+    ({"travel": ("16:Сердика",)}, IN_LOZENETS, "fail"),
+    ({"travel": ("17:Сердика", "34:Бизнес парк София")}, IN_LOZENETS, "fail"),
+    ({"travel": ("22:Сердика",)}, HLADILNIKA, "pass"),
+    ({"travel": ("21:Сердика",)}, HLADILNIKA, "unknown"),
+    ({"travel": ("11:Сердика",)}, HLADILNIKA, "fail"),
+    ({"travel": ("25:Сердика",)}, {}, "unknown"),
     ({"metro_m": 825}, HLADILNIKA, "pass"),
     ({"metro_m": 800}, HLADILNIKA, "unknown"),
     ({"metro_m": 590}, IN_LOZENETS, "fail"),

@@ -9,8 +9,10 @@ from sale_sofia.advice.scoring.judging import Criterion, Part, YesNo, known, unk
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.yardsticks import Prices, Rents
 from sale_sofia.advice.settings import PARTS_REMEMBERED
+from sale_sofia.flats.journeys import travel_to
 from sale_sofia.flats.prices import Band
 from sale_sofia.flats.walks import MetroWalk
+from sale_sofia.geography.shapes import Point
 
 Words = tuple[str, ...]
 
@@ -43,6 +45,27 @@ def _metro(walk: MetroWalk | None) -> Part:
     if best - worst > settings.METRO_SAME_WORTH:
         return unknown("location", "metro", "metro_range", **told)
     return known("location", "metro", worst, "metro_range", **told)
+
+
+def travel(profile: Profile, exact: Point | None, city: str | None, neighbourhood: str | None) -> Criterion:
+    """Minutes to each of the buyer's own places, all of them alike; unknown if one is, or is a wide range."""
+    worths, ways = [], []
+    for one in profile.places:
+        way = travel_to(one.place, exact, (city, neighbourhood))
+        if way is None:
+            break
+        best, worst = (
+            between(minutes, settings.TRAVEL_WORST_MINUTES, settings.TRAVEL_BEST_MINUTES)
+            for minutes in (way.least, way.most)
+        )
+        if best - worst > settings.METRO_SAME_WORTH:
+            break
+        worths.append(worst)
+        ways.append(f"{one.name} {'–'.join(dict.fromkeys((str(way.least), str(way.most))))}")
+    if not worths or len(worths) < len(profile.places):
+        return weigh("travel", (unknown("travel", "places"),))
+    worth = sum(worths) / len(worths)
+    return weigh("travel", (known("travel", "places", worth, "places", ways=", ".join(ways)),))
 
 
 def between(value: float, worst: float, best: float) -> float:

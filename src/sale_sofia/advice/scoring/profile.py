@@ -9,12 +9,23 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, get_args, get_origin
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from sale_sofia.advice.scoring.settings import WEIGHTS
+from sale_sofia.advice.scoring.settings import PLACES_MOST, WEIGHTS
 from sale_sofia.advice.settings import COMMISSION_PERCENT, RENOVATION_EUR_SQM
+from sale_sofia.flats.journeys import find_place
+from sale_sofia.geography.settings import ARRIVE_BETWEEN, ARRIVE_BY
+from sale_sofia.geography.travel import Place as TravelPlace
 from sale_sofia.listings.model import Orientation, PropertyType
 from sale_sofia.listings.places import find_neighbourhood
 from sale_sofia.settings.files import write_whole
@@ -87,6 +98,45 @@ class Neighbourhoods(_Section):
         return {name: tier for tier in get_args(Tier) for name in getattr(self, tier)}
 
 
+def _place(text: str) -> str:
+    if find_place(text) is None:
+        raise ValueError(Said("wrong_profile.own_place", place=text))
+    return text.strip()
+
+
+def _clock(value: object) -> object:
+    """An hour as it is written; YAML reads 9:00 as the minutes of the day."""
+    minutes = value if type(value) is int else _minutes(value) if isinstance(value, str) else None
+    if minutes is None or not ARRIVE_BETWEEN[0] <= minutes <= ARRIVE_BETWEEN[1]:
+        least, most = (f"{limit // 60:02}:{limit % 60:02}" for limit in ARRIVE_BETWEEN)
+        raise ValueError(Said("wrong_profile.arrive_by", given=str(value), least=least, most=most))
+    return f"{minutes // 60:02}:{minutes % 60:02}"
+
+
+def _minutes(clock: str) -> int | None:
+    """Minutes of the day of `09:00`."""
+    hours, _, minutes = clock.partition(":")
+    right = hours.isdecimal() and minutes.isdecimal() and int(minutes) < 60  # noqa: PLR2004 - of an hour
+    return int(hours) * 60 + int(minutes) if right else None
+
+
+class OwnPlace(_Section):
+    """Where the buyer goes on a weekday morning."""
+
+    name: str = Field(min_length=1, max_length=40)
+    at: Annotated[str, AfterValidator(_place)]
+    """A stop, a neighbourhood, or `latitude/longitude`."""
+    arrive_by: Annotated[str, BeforeValidator(_clock)] = "09:00"
+
+    @cached_property
+    def place(self) -> TravelPlace:
+        """Where it is, and when one has to be there."""
+        found = find_place(self.at)
+        if found is None:
+            raise ValueError(Said("wrong_profile.own_place", place=self.at))
+        return found._replace(arrive_by=_minutes(self.arrive_by) or ARRIVE_BY)
+
+
 class Wishes(_Section):
     """What would be best. What is less is worth less, and nothing fails for it."""
 
@@ -124,6 +174,7 @@ class Weights(_Section):
     building: float = decimal(WEIGHTS["building"], 0, 1000, "weight", "Construction, year, act, floor.")
     rental: float = decimal(WEIGHTS["rental"], 0, 1000, "weight", "Gross yield.")
     extras: float = decimal(WEIGHTS["extras"], 0, 1000, "weight", "Parking, storage, balcony, view.")
+    travel: float = decimal(WEIGHTS["travel"], 0, 1000, "weight", "Minutes to the buyer's own places.")
 
     @model_validator(mode="after")
     def _some(self) -> Self:
@@ -160,6 +211,9 @@ class Profile(_Section):
     commission_percent: float = decimal(COMMISSION_PERCENT, 0, 20, "per cent", "An agency's, without VAT.")
     renovation_eur_sqm: RenovationCosts = RenovationCosts()
     neighbourhoods: Neighbourhoods = Neighbourhoods()
+    places: tuple[OwnPlace, ...] = Field(
+        default=(), strict=False, max_length=PLACES_MOST, json_schema_extra={"unit": "list"}
+    )
     wishes: Wishes = Wishes()
     must: Must = Must()
     unknown_ok: tuple[BreakerName, ...] = _several("Conditions that may be unknown.")
@@ -174,7 +228,7 @@ class Profile(_Section):
         total = self.weights.total()
         if total == 100:  # noqa: PLR2004 - per cent
             return None
-        shares = ", ".join(f"{name} {share:.1%}" for name, share in self.shares().items())
+        shares = ", ".join(f"{name} {share:.1%}" for name, share in self.shares().items() if share)
         return f"the weights sum to {total:g}, not 100; they count as {shares}"
 
 
@@ -309,7 +363,8 @@ def _allowed(field: FieldInfo) -> Said:
     kind, inner = field.annotation, get_args(field.annotation)
     if get_origin(kind) is tuple:
         named = get_origin(inner[0]) is Literal
-        return Said("allowed.list", names=list(get_args(inner[0])) if named else ["neighbourhoods"])
+        others = ["name, at, arrive_by"] if inner[0] is OwnPlace else ["neighbourhoods"]
+        return Said("allowed.list", names=list(get_args(inner[0])) if named else others)
     if get_origin(kind) is Literal:
         return Said("allowed.words", names=list(inner))
     names: dict[object, str] = {int: "whole", float: "number", bool: "switch", str: "text"}

@@ -79,6 +79,7 @@ CRITERIA: Final[tuple[Judge[Criterion], ...]] = (
         _of("construction", "year_built", "act", "floor", "floors_total", "elevator"), criteria.building
     ),
     Judge(_of("parking", "parking_status", "storage", "has_balcony", "view"), criteria.extras),
+    Judge(_of("exact_place", "city", "neighbourhood"), criteria.travel),
 )  # fmt: skip
 
 
@@ -173,7 +174,7 @@ class Scorer:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self._shares = profile.shares()
-        self._criteria = _Remembered(profile, CRITERIA)
+        self._criteria = _Remembered(profile, CRITERIA if profile.places else CRITERIA[:-1])
         wanted = [one for one in BREAKERS if one.wanted is None or getattr(profile.must, one.wanted)]
         self._breakers = _Remembered(profile, wanted)
         self._commission = commission_share(profile)

@@ -9,8 +9,9 @@ BEST: Final = 5.0
 """The most that a fact is worth."""
 WEIGHTS: Final[Mapping[str, float]] = {
     "location": 25, "price": 20, "condition": 15, "layout": 15, "building": 10, "rental": 10, "extras": 5,
+    "travel": 0,
 }  # fmt: skip
-"""Of 100; a profile may say others."""
+"""Of 100; a profile may say others. Who names places of their own gives `travel` a weight."""
 PART_SHARES: Final[Mapping[str, Mapping[str, float]]] = {
     "location": {"tier": 0.6, "metro": 0.4},
     "price": {"place": 1.0},
@@ -19,6 +20,7 @@ PART_SHARES: Final[Mapping[str, Mapping[str, float]]] = {
     "building": {"construction": 0.35, "year": 0.25, "act": 0.15, "floor": 0.25},
     "rental": {"yield": 1.0},
     "extras": {"parking": 0.4, "storage": 0.2, "balcony": 0.2, "view": 0.2},
+    "travel": {"places": 1.0},
 }
 """How much of a criterion each of its facts is; what is not known of it is missing from the score."""
 
@@ -28,8 +30,14 @@ METRO_BEST_MINUTES: Final = 5.0
 """Up to here a walk to the metro is as good as none."""
 METRO_WORST_MINUTES: Final = 25.0
 """From here on nobody walks it."""
+TRAVEL_BEST_MINUTES: Final = 15.0
+"""Up to here a place of the buyer's own is as good as next door, by public transport."""
+TRAVEL_WORST_MINUTES: Final = 60.0
+"""From here on nobody goes there every day."""
+PLACES_MOST: Final = 5
+"""So many places of their own a buyer may name."""
 METRO_SAME_WORTH: Final = 1.0
-"""A range of walks whose ends are worth so much more or less says enough; a wider one says nothing."""
+"""A range of minutes whose ends are worth so much more or less says enough; a wider one says nothing."""
 
 CONDITIONS: Final[Mapping[str, float]] = {"new": 5.0, "turnkey": 5.0, "renovated": 4.5, "good": 4.0}
 """Worth of a flat that can be lived in."""

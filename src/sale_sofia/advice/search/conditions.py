@@ -18,12 +18,14 @@ from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.opinions import statuses_for
 from sale_sofia.buyer.people import Person
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.journeys import find_place
 from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import adverts_of, price_steps
 from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE
 from sale_sofia.flats.store import portions, with_current
 from sale_sofia.geography.imported import until_changed
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
+from sale_sofia.geography.travel import Place
 from sale_sofia.geography.zones import Circle, Outline, Zone, read_outline, read_point
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings, price_points
@@ -289,6 +291,8 @@ def _demands(query: SearchQuery) -> Iterator[Named]:
         yield "metro_m", partial(_is_near_metro, metres=query.metro_m)
     if query.metro_minutes is not None:
         yield "metro_minutes", partial(_walks_to_metro, minutes=query.metro_minutes)
+    if query.travel:
+        yield "travel", partial(_is_near_enough, wanted=_wanted(query.travel))
     if query.passing:
         yield "passing", _passes
     if query.new_since is not None:
@@ -318,6 +322,19 @@ def _walks_to_metro(flat: Flat, _: Around, minutes: float) -> bool | None:
     """Of a range of minutes only where all of it is within, or beyond, what is wanted."""
     walk = flat.metro_walk
     return None if walk is None else walk.within(minutes)
+
+
+def _wanted(travel: Iterable[str]) -> list[tuple[Place, int]]:
+    """The places that are asked, and the minutes to them."""
+    asked = (one.partition(":") for one in travel)
+    return [(place, int(minutes)) for minutes, _, name in asked if (place := find_place(name))]
+
+
+def _is_near_enough(flat: Flat, _: Around, wanted: Sequence[tuple[Place, int]]) -> bool | None:
+    """Of every place; far from one of them is far, whatever is not known of the others."""
+    travels = [(flat.travel_to(place), minutes) for place, minutes in wanted]
+    found = [travel.within(minutes) if travel else None for travel, minutes in travels]
+    return False if False in found else None if None in found else True
 
 
 def _passes(flat: Flat, around: Around) -> bool | None:

@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails
 
 from sale_sofia.buyer.evaluations import UNWANTED, Status
 from sale_sofia.flats.flat import Code
+from sale_sofia.flats.journeys import find_place
 from sale_sofia.flats.settings import MANY_ROOMS
 from sale_sofia.geography.settings import NEAR_MOST_METRES
 from sale_sofia.geography.zones import outline_text, point_text, read_outline, read_point
@@ -49,6 +50,8 @@ from sale_sofia.websites.site_file import available_sites
 
 SORTED_FLATS: Final = 2_000
 """Of more flats that fit, the best are looked up in the order of their scores, and not all are sorted."""
+TRAVEL_MOST_MINUTES: Final = 240
+"""More than one rides to any place in Sofia."""
 SHOWN_FLATS: Final = 30
 """Flats that a search shows when not told otherwise; how many there are is always said."""
 SHOWN_UNKNOWN: Final = 10
@@ -93,6 +96,14 @@ def _district(text: str) -> str:
     if found is None:
         raise ValueError(Said("wrong_search.district", names=districts()))
     return found
+
+
+def _travel(text: str) -> str:
+    """Minutes and a place, such as `30:Сердика`."""
+    minutes, _, place = squeeze(text).partition(":")
+    if not minutes.isdecimal() or int(minutes) > TRAVEL_MOST_MINUTES or find_place(place) is None:
+        raise ValueError(Said("wrong_search.travel"))
+    return f"{int(minutes)}:{place.strip()}"
 
 
 def _city(text: str) -> str:
@@ -141,6 +152,7 @@ Polygon = Annotated[str, AfterValidator(_polygon)]
 Spot = Annotated[str, AfterValidator(_point)]
 Radius = Annotated[float, Field(gt=0, le=NEAR_MOST_METRES, allow_inf_nan=False)]
 City = Annotated[str, AfterValidator(_city)]
+Travel = Annotated[str, AfterValidator(_travel)]
 Portal = Annotated[str, AfterValidator(_portal)]
 Rooms = Annotated[int, Field(ge=1, le=MANY_ROOMS)]
 Bathrooms = Annotated[int, Field(ge=1, le=10)]
@@ -213,6 +225,11 @@ class SearchQuery(BaseModel):
     orientation: tuple[Orientation, ...] = Field((), description="Facing this way: S is not SE.")
     metro_m: Amount | None = Field(None, description="So many metres from the metro at most.")
     metro_minutes: Amount | None = Field(None, description="So many minutes on foot from the metro at most.")
+    travel: tuple[Travel, ...] = Field(
+        (),
+        description="So many minutes at most by public transport to a place, on a weekday morning: "
+        "30:Сердика. A place is a stop, a neighbourhood or latitude/longitude; all of several.",
+    )
     balcony: bool = Field(default=False, description="With a balcony.")
     parking: bool = Field(default=False, description="With a garage or a parking place, not on the street.")
     elevator: bool = Field(default=False, description="With an elevator.")

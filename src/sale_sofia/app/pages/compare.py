@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from sale_sofia.advice.costs import all_costs, loan
-from sale_sofia.advice.scoring.profile import Profile
+from sale_sofia.advice.scoring.profile import OwnPlace, Profile
 from sale_sofia.advice.scoring.scoring import Score, Scorer, ranking
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
@@ -34,6 +34,8 @@ class Line(NamedTuple):
     text: Callable[[Flat], str]
     better: Number | None = None
     """The higher the better; None where nothing is better by itself."""
+    place: str = ""
+    """Of a place of the buyer's own, what they call it."""
 
 
 def page(visit: Visit) -> Page:
@@ -100,6 +102,7 @@ _BETTER: Final[Mapping[str, Number]] = {
     "year_built": lambda flat: flat.year_built,
     "balconies": lambda flat: flat.balconies,
     "metro_walk": _lower(lambda flat: flat.metro_walk.most if flat.metro_walk else None),
+    "centre_travel": _lower(lambda flat: flat.centre_travel.most if flat.centre_travel else None),
     "metro_distance_m": _lower(lambda flat: flat.metro_distance_m),
     "metro_minutes": _lower(lambda flat: flat.metro_minutes),
 }
@@ -121,11 +124,20 @@ def lines(deck: Deck, scores: Mapping[int, Score]) -> tuple[Line, ...]:
         Line("compare.days", lambda flat: shown.days(flat.days_on_market(deck.now))),
         Line("compare.portals", lambda flat: ", ".join(sorted({advert.site for advert in flat.adverts}))),
     )
-    return (*measured, *(_fact_line(name) for name in FACTS))
+    return (*measured, *(_fact_line(name) for name in FACTS), *map(_place_line, deck.profile.places))
 
 
 def _fact_line(name: str) -> Line:
     return Line(f"fact.{name}", lambda flat: fact(name, getattr(flat, name)), _BETTER.get(name))
+
+
+def _place_line(own: OwnPlace) -> Line:
+    return Line(
+        "fact.own_place",
+        lambda flat: fact("centre_travel", flat.travel_to(own.place)),
+        _lower(lambda flat: travel.most if (travel := flat.travel_to(own.place)) else None),
+        own.name,
+    )
 
 
 def _total(flat: Flat, profile: Profile) -> tuple[str, float | None]:
@@ -154,7 +166,7 @@ def _row(line: Line, flats: Sequence[Flat]) -> Values | None:
         return None
     best = _best(line, flats)
     cells = [{"text": text, "best": place in best} for place, text in enumerate(texts)]
-    return {"name": say(line.name), "cells": cells, "differs": len(set(texts)) > 1}
+    return {"name": say(line.name, name=line.place), "cells": cells, "differs": len(set(texts)) > 1}
 
 
 def _best(line: Line, flats: Sequence[Flat]) -> set[int]:

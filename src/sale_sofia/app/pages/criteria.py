@@ -254,7 +254,9 @@ def _remark(profile: Profile) -> str:
     """What the weights count as; nothing where they are per cents."""
     if profile.remark() is None:
         return ""
-    shares = (f"{say(f'criterion.{name}')} {shown.percent(one)}" for name, one in profile.shares().items())
+    shares = (
+        f"{say(f'criterion.{name}')} {shown.percent(one)}" for name, one in profile.shares().items() if one
+    )
     return f"{say('criteria.normalised', total=shown.written(profile.weights.total()))} {', '.join(shares)}"
 
 

@@ -19,7 +19,7 @@ from sale_sofia.app import charts
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Download, Page
 from sale_sofia.app.deck import Deck, open_deck
-from sale_sofia.app.facts import contradiction, facts_of
+from sale_sofia.app.facts import contradiction, facts_of, own_places
 from sale_sofia.app.settings import (
     LOAN_MOST_SHARE,
     LOAN_OWN_PERCENT,
@@ -144,7 +144,7 @@ def page(visit: Visit) -> Page:
     deck = open_deck(visit)
     (card,) = deck.cards([data.flat])
     phones = [phone for row in data.adverts.values() for phone in row["phones"]]
-    facts = facts_of(data.flat, data.view["fields"])
+    facts = [*facts_of(data.flat, data.view["fields"]), *own_places(data.flat, deck.profile)]
     values: Values = {
         "card": card,
         "photos": shown.photos(data.flat)[:PHOTOS_SHOWN],

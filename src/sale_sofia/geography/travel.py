@@ -1,0 +1,239 @@
+"""Minutes from anywhere to a place by public transport, on the timetable of a weekday morning.
+
+A journey begins on foot, to one of the stops within 400 m or, where none of them leads to the place at each
+departure, within 2 km; or it leads all the way on foot. One boards there without delay; to change, one walks
+400 m at most and is at the stop a minute early. It ends at a stop that counts as the place (those of its
+name), or at one within 400 m of it, with the walk from there. Walks are those of `metro.walk_minutes`; the
+wait for the first ride counts. What is told is the average of seven departures, five minutes apart, the last
+a quarter before one has to be there: to be there by 09:00, from 08:15 to 08:45.
+
+All departures are searched at once, backwards from the place, in rounds as RAPTOR does it: each allows one
+ride more. Times are whole minutes, so a table of the minutes of the morning holds every answer.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sale_sofia.geography.gazetteer import areas_of
+from sale_sofia.geography.imported import until_changed
+from sale_sofia.geography.metro import walk_minutes
+from sale_sofia.geography.settings import (
+    ARRIVE_BY,
+    BOARDING_MINUTES,
+    CENTRE_PLACE,
+    DEPARTURES,
+    FAR_STOP_METRES,
+    LONGEST_WALK_MINUTES,
+    METRES_PER_DEGREE,
+    MOST_RIDES,
+    TRANSFER_METRES,
+    TRAVEL_SAMPLE_METRES,
+)
+from sale_sofia.geography.shapes import Point, metres, samples
+from sale_sofia.geography.timetable import Floats, Timetable, used_timetable
+
+NEVER: Final = 1e6
+"""Minutes of the day at which one is there if there is no way."""
+
+
+Walked = tuple[NDArray[np.int64], Floats]
+"""Stops, and the minutes on foot to them."""
+
+
+class Place(NamedTuple):
+    """Somewhere that a buyer goes to."""
+
+    point: Point
+    stops: tuple[str, ...] = ()
+    """Names or codes of the stops that count as the place."""
+    arrive_by: int = ARRIVE_BY
+    """Minutes of the day."""
+
+
+CENTRE: Final = Place(Point(*CENTRE_PLACE[0]), CENTRE_PLACE[1])
+
+
+class Range(NamedTuple):
+    """Whole minutes from the least to the most that they can be."""
+
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Walks:
+    """Which stops are near which: a row for each pair, ordered by the first."""
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    minutes: Floats
+
+
+class Network:
+    """A timetable, ready to be searched."""
+
+    def __init__(self, timetable: Timetable) -> None:
+        self.timetable = timetable
+        self._cells: dict[tuple[int, int], list[int]] = {}
+        for stop, point in enumerate(timetable.points):
+            self._cells.setdefault(_cell(point), []).append(stop)
+        self._walks = self._between_stops()
+
+    def near(self, point: Point) -> Walked:
+        """The stops to which one walks from a point, and the minutes."""
+        north, east = _cell(point)
+        around = [
+            stop
+            for up in (-1, 0, 1)
+            for right in (-1, 0, 1)
+            for stop in self._cells.get((north + up, east + right), ())
+        ]
+        return self._within(TRANSFER_METRES, np.array(around, dtype=np.int64), point)
+
+    def far(self, point: Point) -> Walked:
+        """Those to which one walks only where no nearer one leads to the place."""
+        return self._within(FAR_STOP_METRES, np.arange(len(self.timetable.points)), point)
+
+    def _within(self, most: float, stops: NDArray[np.int64], point: Point) -> Walked:
+        away = self._metres(stops, point)
+        close = away <= most
+        return stops[close], walk_minutes(1.0) * away[close]
+
+    def _metres(self, stops: NDArray[np.int64], point: Point) -> Floats:
+        apart = self.timetable.ground[stops] - np.array(point) * METRES_PER_DEGREE
+        return np.hypot(apart[:, 0], apart[:, 1])
+
+    def _between_stops(self) -> Walks:
+        found = [
+            (stop, other, minutes)
+            for stop, point in enumerate(self.timetable.points)
+            for other, minutes in zip(*self.near(point), strict=True)
+        ]
+        start, end, minutes = zip(*found, strict=True)
+        return Walks(np.array(start), np.array(end), np.array(minutes))
+
+    def search(self, place: Place) -> "Journeys":
+        """All journeys to a place."""
+        first = place.arrive_by + DEPARTURES[0]
+        leaving = place.arrive_by + math.ceil(walk_minutes(FAR_STOP_METRES))
+        last = max(leaving, *(int(one.times.max()) for one in self.timetable.patterns))
+        minutes = np.arange(first, last + 1)
+        at_place = np.full(len(self.timetable.points), NEVER)
+        stops, walks = self.near(place.point)
+        at_place[stops] = walks
+        at_place[[stop for name in place.stops for stop in self.timetable.called(name)]] = 0.0
+        boarded = np.full((len(self.timetable.points), len(minutes)), NEVER)
+        for _ in range(MOST_RIDES):
+            alighted = np.minimum(self._changed(boarded), at_place[:, None] + minutes)
+            if np.array_equal(better := self._ridden(boarded, alighted, first), boarded):
+                break
+            boarded = better
+        return Journeys(self, place, boarded)
+
+    def _changed(self, boarded: Floats) -> Floats:
+        """Stop and minute of alighting → when one is there if one changes."""
+        walks, count = self._walks, boarded.shape[1]
+        changed = np.full_like(boarded, NEVER)
+        delay = np.ceil(walks.minutes + BOARDING_MINUTES).astype(np.int64)
+        for wait in np.unique(delay):
+            some = delay == wait
+            later = boarded[walks.end[some], wait:]
+            _lower(changed, walks.start[some], later, count - int(wait))
+        return changed
+
+    def _ridden(self, boarded: Floats, alighted: Floats, first: int) -> Floats:
+        """Stop and minute of waiting there → when one is there with one ride more."""
+        found = boarded.copy()
+        for pattern in self.timetable.patterns:
+            columns = pattern.times - first
+            columns = columns[columns[:, -1] >= 0]
+            reached = np.where(columns >= 0, alighted[pattern.stops, np.maximum(columns, 0)], NEVER)
+            aboard = np.minimum.accumulate(reached[:, :0:-1], axis=1)[:, ::-1]
+            rows, left = np.broadcast_arrays(pattern.stops[:-1], columns[:, :-1])
+            caught = left >= 0
+            np.minimum.at(found, (rows[caught], left[caught]), aboard[caught])
+        return np.minimum.accumulate(found[:, ::-1], axis=1)[:, ::-1]
+
+
+def _lower(table: Floats, rows: NDArray[np.int64], by: Floats, width: int) -> None:
+    """Lower the rows of a table, several times where a row is named several times; rows come in order."""
+    starts = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]])
+    lowest = np.minimum.reduceat(by, starts, axis=0)
+    table[rows[starts], :width] = np.minimum(table[rows[starts], :width], lowest)
+
+
+class Journeys:
+    """Minutes to one place, from wherever."""
+
+    def __init__(self, network: Network, place: Place, boarded: Floats) -> None:
+        self.place = place
+        self._network = network
+        self._boarded = boarded
+
+    def from_point(self, point: Point, near: Walked | None = None) -> float | None:
+        """The average of the departures; None where at one of them there is no way.
+
+        Args:
+            point: Where one leaves.
+            near: The stops near it, where they are known already.
+        """
+        taken = self._rides(*(near or self._network.near(point)))
+        if taken.max() >= NEVER / 2:
+            taken = self._rides(*self._network.far(point))
+        on_foot = walk_minutes(metres(point, self.place.point))
+        if on_foot <= LONGEST_WALK_MINUTES:
+            taken = np.minimum(taken, on_foot)
+        return float(taken.mean()) if taken.max() < NEVER / 2 else None
+
+    def _rides(self, stops: NDArray[np.int64], walks: Floats) -> Floats:
+        """Minutes from each departure on, by one of these stops."""
+        columns = np.ceil(walks).astype(np.int64)[:, None] + _SINCE_FIRST
+        there = self._boarded[stops[:, None], columns].min(axis=0, initial=NEVER)
+        taken: Floats = there - (self.place.arrive_by + np.array(DEPARTURES))
+        return taken
+
+    def within(self, neighbourhood: int) -> Range | None:
+        """From wherever in a neighbourhood; None without known borders, or where no way leads from a part."""
+        points = [
+            point for area in areas_of(neighbourhood) for point in samples(area.shape, TRAVEL_SAMPLE_METRES)
+        ]
+        found = [self.from_point(point) for point in points]
+        known = [minutes for minutes in found if minutes is not None]
+        if not known or len(known) < len(found):
+            return None
+        return Range(math.floor(min(known)), math.ceil(max(known)))
+
+
+_SINCE_FIRST: Final = np.array(DEPARTURES) - DEPARTURES[0]
+
+
+def _cell(point: Point) -> tuple[int, int]:
+    """A square of the ground as wide as one walks; who walks so far stays in it or its eight neighbours."""
+    north, east = METRES_PER_DEGREE
+    return int(point.lat * north // TRANSFER_METRES), int(point.lon * east // TRANSFER_METRES)
+
+
+@until_changed
+@lru_cache(1)
+def network() -> Network:
+    """Of the timetable that is used."""
+    return Network(used_timetable())
+
+
+@until_changed
+@lru_cache(64)
+def journeys_to(place: Place) -> Journeys:
+    """To a place, on the timetable that is used; searched once."""
+    return network().search(place)
+
+
+@until_changed
+@lru_cache(4096)
+def minutes_within(neighbourhood: int, place: Place) -> Range | None:
+    """From wherever in a neighbourhood to a place; worked out once."""
+    return journeys_to(place).within(neighbourhood)
