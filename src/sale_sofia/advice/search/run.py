@@ -99,7 +99,7 @@ def search_rows(
     refresh_flats(database)
 
     def read(connection: Connection) -> Sequence[Row[Any]]:
-        rows = FittingRows(query, read_around(connection, query, now=now))
+        rows = FittingRows(query, read_around(connection, query, now=now), best_first=True)
         chosen = rows.select(flats.c.property_id, *columns, scored=True).order_by(flats.c.property_id)
         if rows.left:
             there = {hit.property_id for some in rows.lists(connection) for hit in some.read(slice(None))}
@@ -137,11 +137,14 @@ class FittingRows:
     def select(self, *columns: ColumnElement[Any], scored: bool) -> Select[Any]:
         """These columns of the rows; `scored`: those of the profile's scores may be among them."""
         chosen = select(*columns).select_from(flats).where(self.fitting)
-        if self._query.profile is None or not (scored or "passing" in self._indexed):
+        passing = "passing" in self._indexed
+        if self._query.profile is None or not (scored or passing):
             return chosen
         own = and_(scores.c.property_id == flats.c.property_id, scores.c.profile == self._query.profile)
-        looked_at = scored_flats.c.property_id == flats.c.property_id
-        return chosen.outerjoin(scores, own).outerjoin(scored_flats, looked_at)
+        chosen = chosen.outerjoin(scores, own)
+        if not passing and (self._best_first or self._query.sort != "score"):
+            return chosen
+        return chosen.outerjoin(scored_flats, scored_flats.c.property_id == flats.c.property_id)
 
     def lists(self, connection: Connection) -> tuple[_Listed, _Listed]:
         """What fits and what may, as the query wants them; of those that are not wanted nothing is read."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
+from sqlalchemy import case
 from starlette.responses import JSONResponse, Response
 
 from sale_sofia.advice.scoring.judging import State
@@ -92,20 +93,21 @@ class Spot(NamedTuple):
     neighbourhood: str | None
     price_eur: float | None
     price_per_sqm_eur: float | None
-    city: str | None
     lat: float | None
+    """With `lon`: its own point in Sofia."""
     lon: float | None
     verdict: str | None
 
     @property
     def is_placed(self) -> bool:
         """Whether it has a point of its own in Sofia."""
-        return self.city == SOFIA and self.lat is not None and self.lon is not None
+        return self.lat is not None and self.lon is not None
 
 
 def _find(deck: Deck, asked: Asked) -> list[Spot]:
     of = flat_rows.c
-    columns = (of.neighbourhood, of.price_eur, of.eur_sqm, of.city, of.lat, of.lon, scores.c.verdict)
+    point = (case((of.city == SOFIA, of.lat)), case((of.city == SOFIA, of.lon)))
+    columns = (of.neighbourhood, of.price_eur, of.eur_sqm, *point, scores.c.verdict)
     return [Spot._make(row) for row in search_rows(deck.visit.database, asked.whole, columns, now=deck.now)]
 
 
