@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import case
+from sqlalchemy import case, null
 from starlette.responses import JSONResponse, Response
 
 from sale_sofia.advice.scoring.judging import State
@@ -37,7 +37,7 @@ def page(visit: Visit) -> Page:
         asked = read(visit)
     except WrongSearch as error:
         return Page("message.html", say("page.map"), {"errors": [told(error)]}, status=400)
-    flats = _find(deck, asked)
+    flats = _find(deck, asked, scored=False)
     places = _by_place(flats)
     placed = sum(flat.is_placed for flat in flats)
     values: Values = {
@@ -48,7 +48,7 @@ def page(visit: Visit) -> Page:
         "rows": [_row(name, members, asked) for name, members in _largest(places)],
         "attribution": say("map.sources"),
     }
-    return Page("map.html", say("page.map"), values, lambda: _data(visit, asked, flats))
+    return Page("map.html", say("page.map"), values, lambda: _data(deck, asked))
 
 
 def base(_visit: Visit) -> Response:
@@ -104,15 +104,18 @@ class Spot(NamedTuple):
         return self.lat is not None and self.lon is not None
 
 
-def _find(deck: Deck, asked: Asked) -> list[Spot]:
+def _find(deck: Deck, asked: Asked, *, scored: bool) -> list[Spot]:
+    """All that fits; without their verdicts, which take as long, where they are not asked for."""
     of = flat_rows.c
     point = (case((of.city == SOFIA, of.lat)), case((of.city == SOFIA, of.lon)))
-    columns = (of.neighbourhood, of.price_eur, of.eur_sqm, *point, scores.c.verdict)
-    return [Spot._make(row) for row in search_rows(deck.visit.database, asked.whole, columns, now=deck.now)]
+    columns = (of.neighbourhood, of.price_eur, of.eur_sqm, *point, scores.c.verdict if scored else null())
+    rows = search_rows(deck.visit.database, asked.whole, columns, now=deck.now, scored=scored)
+    return [Spot._make(row) for row in rows]
 
 
-def _data(visit: Visit, asked: Asked, flats: Sequence[Spot]) -> Values:
+def _data(deck: Deck, asked: Asked) -> Values:
     """What is drawn at a zoom: neighbourhoods from afar, clusters and pins from near."""
+    visit, flats = deck.visit, _find(deck, asked, scored=True)
     inside = [flat for flat in flats if _is_inside(flat, visit.asked("box"))]
     zoom = visit.page_number("zoom")
     return {
