@@ -1,9 +1,7 @@
 """A search in the database finds what a look at every flat finds, no more and no less, in order."""
 
-import operator
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import partial
 from random import Random
 from typing import Any
 
@@ -260,7 +258,7 @@ def test_scores_of_the_profile_filter_and_order(stored: Database, monkeypatch: p
     assert (best.total, ids(best)) == (5, ([1, 3, 4], []))
     monkeypatch.setattr(run, "SORTED_FLATS", 0)  # by the index of scores, as of very many
     for part in (slice(begin, end) for begin in range(7) for end in (None, *range(begin, 7))):
-        wanted = partial(operator.getitem, {5: part})
+        wanted = {5: part}.__getitem__
         best = search(stored, SearchQuery.of(query), now=2.0, part=wanted, best_first=True)
         assert (best.total, ids(best)) == (5, ([2, 1, 3, 4, 5][part], [])), part
 
