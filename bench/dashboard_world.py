@@ -7,7 +7,6 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, literal, select, update
 
 import scoring_world
-from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings, price_points
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.storage.database import Database
@@ -44,7 +43,6 @@ def _live(connection: Connection, now: float) -> None:
     }
     connection.execute(placed.values(**spread))
     _prices(connection, now)
-    touch(connection, connection.scalars(select(listings.c.id)).all())
 
 
 def _prices(connection: Connection, now: float) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy import insert
 
 from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.flats.tables import listing_sources, properties
+from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.migrate import initialize_database
@@ -35,6 +36,7 @@ def fill(database: Database, adverts: int) -> int:
             connection.execute(insert(listing_sources), [one for flat in flats for one in _sources(flat)])
             read = [_read(row["id"], rng) for flat in flats for row in flat if rng.random() < 0.6]
             connection.execute(insert(description_reads), read)
+            touch(connection, [row["id"] for flat in flats for row in flat])
     return count
 
 

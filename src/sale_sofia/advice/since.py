@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
 
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Connection, Select, and_, func, select
 
 from sale_sofia.flats.rows import price_steps
 from sale_sofia.flats.store import portions, with_current
@@ -44,41 +44,50 @@ def news_since(connection: Connection, since: float) -> list[News]:
 
 
 class _Advert(NamedTuple):
-    """An advert with its flat: whether each is offered, and how many adverts of the flat are."""
+    """An advert with its flat, and whether each is offered."""
 
     listing_id: int
     property_id: int
     offered: bool
     flat_offered: bool
-    adverts_offered: int
 
 
-def _adverts(connection: Connection, listing_ids: Collection[int]) -> Iterator[_Advert]:
+_THERE: Final = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
+
+
+def _adverts(connection: Connection, chosen: Select[tuple[int]]) -> list[_Advert]:
+    """Those that a statement names, as far as they are of flats."""
     table, current = with_current(listings.c.id)
-    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
-    chosen = select(listings.c.id, current, there, flats.c.offered).select_from(
-        table.join(flats, flats.c.property_id == current)
-    )
-    matched = select(listing_sources.c.property_id, func.count()).join(
-        listings, listings.c.id == listing_sources.c.listing_id
-    )
-    for some in portions(sorted(listing_ids)):
-        rows = connection.execute(chosen.where(listings.c.id.in_(some))).all()
-        own = matched.where(listing_sources.c.property_id.in_([row[1] for row in rows]), there)
-        counted = {row[0]: row[1] for row in connection.execute(own.group_by(listing_sources.c.property_id))}
-        yield from (_Advert._make((*row, counted.get(row[1], 0))) for row in rows)
+    columns = select(listings.c.id, current, _THERE, flats.c.offered)
+    joined = columns.select_from(table.join(flats, flats.c.property_id == current))
+    return [_Advert._make(row) for row in connection.execute(joined.where(listings.c.id.in_(chosen)))]
+
+
+def _several_offered(connection: Connection, property_ids: Collection[int]) -> set[int]:
+    """Those of these flats of which more than one advert is there."""
+    of = listing_sources.c
+    chosen = select(of.property_id).join(listings, listings.c.id == of.listing_id).where(_THERE)
+    several = chosen.group_by(of.property_id).having(func.count() > 1)
+    return {
+        number
+        for some in portions(sorted(property_ids))
+        for number in connection.scalars(several.where(of.property_id.in_(some)))
+    }
 
 
 def _gone_and_back(connection: Connection, since: float) -> Iterator[News]:
     """What the flat is now decides: one advert of several that is gone is no news."""
+    lately = market_events.c.noted_at >= since
     chosen = select(market_events.c.listing_id, market_events.c.kind, market_events.c.noted_at)
-    rows = connection.execute(chosen.where(market_events.c.noted_at >= since).order_by(market_events.c.id))
+    rows = connection.execute(chosen.where(lately).order_by(market_events.c.id))
     events = {listing_id: (kind, at) for listing_id, kind, at in rows}
-    for advert in _adverts(connection, events):
+    adverts = _adverts(connection, select(market_events.c.listing_id).where(lately))
+    several = _several_offered(connection, {advert.property_id for advert in adverts})
+    for advert in adverts:
         kind, at = events[advert.listing_id]
         if kind == "gone" and not advert.flat_offered:
             yield News("gone", advert.property_id, at)
-        elif kind == "back" and advert.flat_offered and advert.adverts_offered <= int(advert.offered):
+        elif kind == "back" and advert.offered and advert.property_id not in several:
             yield News("back", advert.property_id, at)
 
 
@@ -87,10 +96,9 @@ def _priced(connection: Connection, since: float) -> Iterator[News]:
     moved = select(price_points.c.listing_id).where(
         price_points.c.kind == "price", price_points.c.seen_at >= since
     )
-    ids = set(connection.scalars(moved))
-    all_steps = price_steps(connection, ids)
+    all_steps = price_steps(connection, moved)
     greatest: dict[int, tuple[float, News]] = {}
-    for advert in _adverts(connection, ids):
+    for advert in _adverts(connection, moved):
         if not advert.offered:
             continue
         steps = all_steps[advert.listing_id]

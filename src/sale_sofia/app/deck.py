@@ -14,7 +14,7 @@ from sale_sofia.advice.scoring.yardsticks import Yardstick
 from sale_sofia.advice.tables import scores as stored_scores
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.facts import metro_words
-from sale_sofia.app.settings import CARDS_PER_PAGE
+from sale_sofia.app.settings import CARDS_PER_PAGE, RANKED_ONE_BY_ONE
 from sale_sofia.app.visit import Visit
 from sale_sofia.app.words import counted, named, say
 from sale_sofia.buyer.opinions import Opinion, opinions_on, statuses_for
@@ -223,23 +223,28 @@ class Deck:
         wanted = [flat for flat in flats if scorer.is_candidate(flat)]
         return {seen.flat.property_id: scorer.score(seen) for seen in self.looks(wanted)}
 
-    def ranks(self, property_ids: Collection[int]) -> dict[int, Rank]:
-        """How good these flats are, by their stored scores; what is gone has none, and is scored now."""
-        found = self.visit.database.run_read(lambda connection: self._stored_ranks(connection, property_ids))
-        gone = self.flats([number for number in property_ids if number not in found])
-        ranks = [Rank(*ranking(score)) for score in self.scores([f for f in gone if not f.offered]).values()]
-        found |= {rank.property_id: rank for rank in ranks}
-        return {number: found.get(number) or Rank(len(VERDICTS), 0.0, number) for number in property_ids}
+    def ranks(self, offered: Collection[int], others: Collection[int] = ()) -> dict[int, Rank]:
+        """How good flats are: those on offer by their stored scores; others, which may be gone, by now."""
+        found = self.visit.database.run_read(lambda connection: self._stored_ranks(connection, offered))
+        scored = self.scores(self.flats(others)).values() if others else ()
+        found |= {score.property_id: Rank(*ranking(score)) for score in scored}
+        return {one: found.get(one) or Rank(len(VERDICTS), 0.0, one) for one in (*offered, *others)}
 
     def _stored_ranks(self, connection: Connection, property_ids: Collection[int]) -> dict[int, Rank]:
+        """Of many flats only those that do not fail: they are fewer, and are read in one go."""
         own = stored_scores.c
         chosen = select(own.verdict, own.points, own.property_id).where(
             own.profile == self.visit.profile_name
         )
+        queries = [chosen.where(own.verdict.in_([State.PASS, State.UNKNOWN]))]
+        if len(property_ids) <= RANKED_ONE_BY_ONE:
+            queries = [chosen.where(own.property_id.in_(some)) for some in portions(sorted(property_ids))]
+        wanted, places = set(property_ids), {verdict.value: place for place, verdict in enumerate(VERDICTS)}
         return {
-            number: Rank(VERDICTS.index(verdict), -points, number)
-            for some in portions(sorted(property_ids))
-            for verdict, points, number in connection.execute(chosen.where(own.property_id.in_(some)))
+            number: Rank(places[verdict], -points, number)
+            for query in queries
+            for verdict, points, number in connection.execute(query)
+            if number in wanted
         }
 
     def cards(self, flats: Sequence[Flat], notes: Mapping[int, Note] | None = None) -> list[Card]:

@@ -24,6 +24,8 @@ LONGEST_ADDRESS: Final = 2_000
 """Characters of an address of a portal or a photo: longer ones are refused by browsers and proxies."""
 LONGEST_CELL: Final = 1_000
 """Characters of a text in a table or an exported file."""
+RANKED_ONE_BY_ONE: Final = 2_000
+"""Of more flats than this all scores that do not fail are read, which is quicker than to name each flat."""
 CARDS_PER_PAGE: Final = 24
 """Cards that are drawn at once: four rows of a wide screen; the rest is a page further."""
 LONGEST_MESSAGE: Final = 300

@@ -254,13 +254,16 @@ class PriceStep(NamedTuple):
 
 
 def price_steps(
-    connection: Connection, listing_ids: Collection[int], which: ColumnElement[bool] = WAS_ASKED
+    connection: Connection,
+    listing_ids: Collection[int] | Select[tuple[int]],
+    which: ColumnElement[bool] = WAS_ASKED,
 ) -> Mapping[int, Sequence[PriceStep]]:
     """Every price that was asked in these adverts, the oldest first; or such price points as are named."""
     found: dict[int, list[PriceStep]] = defaultdict(list)
     table = price_points
     columns = select(table.c.listing_id, table.c.seen_at, table.c.price_eur, table.c.kind).where(which)
-    for some in portions(sorted(set(listing_ids))):
+    named = [listing_ids] if isinstance(listing_ids, Select) else portions(sorted(set(listing_ids)))
+    for some in named:
         chosen = columns.where(table.c.listing_id.in_(some))
         for row in connection.execute(chosen.order_by(table.c.listing_id, table.c.seen_at, table.c.id)):
             found[row[0]].append(PriceStep(row[1], row[2], row[3]))

@@ -37,6 +37,7 @@ from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.projection import flat_changes, load_flats, refresh_flats
 from sale_sofia.flats.rows import current_properties, no_collecting
 from sale_sofia.flats.settings import TRIES
+from sale_sofia.flats.store import portions
 from sale_sofia.history.revisions import Changes, advance, is_at, position
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
@@ -58,8 +59,6 @@ class Work:
     changed: Sequence[ScoredFlat]
     vanished: set[int]
     """Properties that are none any more."""
-    flats: Sequence[Flat]
-    """All that have to be scored, for whichever profile."""
     yardsticks: Yardsticks
     wanted: Mapping[str, Mapping[int, str]]
     """Of what every score has to be made, by property."""
@@ -79,8 +78,7 @@ def find_work(connection: Connection, settings: Settings, profiles: Profiles) ->
     touched = current_properties(connection, changes.listing_ids) if changes.since else None
     facts, known = store.read_facts(connection, touched), store.read_scored_flats(connection, touched)
     new = {number for number, digest in facts.items() if number not in known or known[number].facts != digest}
-    flats = _read_flats(connection, new)
-    changed = [_scored_flat(flat, facts[number]) for number, flat in flats.items()]
+    changed = [_scored_flat(flat, facts[flat.property_id]) for flat in load_flats(connection, new)]
     vanished = known.keys() - facts.keys()
     neighbourhoods = None
     if touched is not None:
@@ -98,16 +96,9 @@ def find_work(connection: Connection, settings: Settings, profiles: Profiles) ->
         stored = store.read_digests(connection, name, looked_at)
         stale[name] = {number for number, digest in digests.items() if stored.get(number) != digest}
         outdated[name] = stored.keys() - digests.keys()
-    missing = set().union(*stale.values()) - flats.keys()
-    flats |= _read_flats(connection, missing)
     return Work(
-        changes, version, neighbourhoods, changed, vanished, list(flats.values()), yardsticks, wanted, stale,
-        outdated,
+        changes, version, neighbourhoods, changed, vanished, yardsticks, wanted, stale, outdated
     )  # fmt: skip
-
-
-def _read_flats(connection: Connection, wanted: Collection[int]) -> dict[int, Flat]:
-    return {flat.property_id: flat for flat in load_flats(connection, wanted)}
 
 
 def _scored_flat(flat: Flat, facts: str) -> ScoredFlat:
@@ -216,7 +207,7 @@ class ScoreRun:
 
     def _rows(self, work: Work, *, now: float) -> Iterator[ScoreRow]:
         scorers = {name: Scorer(profile) for name, profile in self._profiles.items()}
-        for flat in work.flats:
+        for flat in self._flats(sorted(set().union(*work.stale.values()))):
             seen = None
             for name, scorer in scorers.items():
                 if flat.property_id in work.stale[name]:
@@ -235,6 +226,13 @@ class ScoreRun:
                         f"{{{','.join([one.stored for one in score.criteria])}}}",
                         now,
                     )
+
+    def _flats(self, property_ids: Sequence[int]) -> Iterator[Flat]:
+        """As they are now, some at a time; one that changed meanwhile is scored again by the next run."""
+        for some in portions(property_ids):
+            yield from self._database.run_read(
+                lambda connection, some=some: list(load_flats(connection, some))  # type: ignore[misc]
+            )
 
 
 _names = cache(json.dumps)

@@ -108,14 +108,15 @@ def search_rows(
     columns: Sequence[ColumnElement[Any]],
     *,
     now: float,
+    scored: bool,
     person: Person | None = None,
 ) -> Sequence[Row[Any]]:
-    """These columns, of `flats` or of the profile's `scores`, of all flats that a search finds, or may."""
+    """These columns of `flats`, and where `scored` of the profile's `scores`, of all that a search finds."""
     refresh_flats(database)
 
     def read(connection: Connection) -> Sequence[Row[Any]]:
-        rows = FittingRows(query, read_around(connection, query, now=now, person=person))
-        chosen = rows.select(flats.c.property_id, *columns, scored=True).order_by(flats.c.property_id)
+        rows = FittingRows(query, read_around(connection, query, now=now, person=person), best_first=True)
+        chosen = rows.select(flats.c.property_id, *columns, scored=scored).order_by(flats.c.property_id)
         if rows.left:
             there = {hit.property_id for some in rows.lists(connection) for hit in some.read(slice(None))}
             return [row for row in connection.execute(chosen) if row[0] in there]
@@ -152,26 +153,41 @@ class FittingRows:
     def select(self, *columns: ColumnElement[Any], scored: bool) -> Select[Any]:
         """These columns of the rows; `scored`: those of the profile's scores may be among them."""
         chosen = select(*columns).select_from(flats).where(self.fitting)
-        if self._query.profile is None or not (scored or "passing" in self._indexed):
+        passing = "passing" in self._indexed
+        if self._query.profile is None or not (scored or passing):
             return chosen
         own = and_(scores.c.property_id == flats.c.property_id, scores.c.profile == self._query.profile)
-        looked_at = scored_flats.c.property_id == flats.c.property_id
-        return chosen.outerjoin(scores, own).outerjoin(scored_flats, looked_at)
+        chosen = chosen.outerjoin(scores, own)
+        if not passing and (self._best_first or self._query.sort != "score"):
+            return chosen
+        return chosen.outerjoin(scored_flats, scored_flats.c.property_id == flats.c.property_id)
 
     def lists(self, connection: Connection) -> tuple[_Listed, _Listed]:
         """What fits and what may, as the query wants them; of those that are not wanted nothing is read."""
         return self._checked(connection) if self.left else self._counted(connection)
 
     def _counted(self, connection: Connection) -> tuple[_Listed, _Listed]:
+        """Few are read at once; of many only the number, and then those that are wanted."""
+        order = [one.label(f"order_{place}") for place, one in enumerate(self._order())]
+        by_score = self._query.sort == "score"
+        few = self.select(*self._columns(), *order, scored=by_score).limit(SORTED_FLATS + 1)
+        rows = connection.execute(few).all()
+        if len(rows) <= SORTED_FLATS:
+            return self._split(self._named(sorted(rows, key=lambda row: (*row[-len(order) :], row[0]))))
         doubts = func.coalesce(func.sum(case((self.is_unsure, 1), else_=0)), 0)
         total, unknown = connection.execute(self.select(func.count(), doubts, scored=False)).one()
-        by_index = self._best_first and self._query.sort == "score" and total > SORTED_FLATS
-        read = self._walk if by_index and "passing" not in self._indexed else self._read
+        by_index = by_score and self._best_first and "passing" not in self._indexed
+        read = self._walk if by_index else self._read
         if self._query.unknown == "ok":
             return _Listed(total, partial(read, connection)), _Listed(0, lambda _: ())
         apart = unknown if self._query.unknown == "apart" else 0
         sure, unsure = (partial(read, connection, which=one) for one in (~self.is_unsure, self.is_unsure))
         return _Listed(total - unknown, sure), _Listed(apart, unsure)
+
+    def _split(self, hits: Sequence[_Hit]) -> tuple[_Listed, _Listed]:
+        sure = [hit for hit in hits if not hit.unknown or self._query.unknown == "ok"]
+        apart = [hit for hit in hits if hit.unknown] if self._query.unknown == "apart" else []
+        return _Listed(len(sure), sure.__getitem__), _Listed(len(apart), apart.__getitem__)
 
     def _checked(self, connection: Connection) -> tuple[_Listed, _Listed]:
         hits = self._read(connection, slice(None))
@@ -188,9 +204,7 @@ class FittingRows:
                 for hit in hits
                 if hit.property_id in found
             ]
-        sure = [hit for hit in hits if not hit.unknown or self._query.unknown == "ok"]
-        apart = [hit for hit in hits if hit.unknown] if self._query.unknown == "apart" else []
-        return _Listed(len(sure), sure.__getitem__), _Listed(len(apart), apart.__getitem__)
+        return self._split(hits)
 
     def _read(
         self, connection: Connection, part: slice, which: ColumnElement[bool] | None = None
@@ -237,17 +251,14 @@ class FittingRows:
         return chosen.offset(begin).limit(None if part.stop is None else max(0, part.stop - begin))
 
     def _named(self, rows: Iterable[Row[Any]]) -> list[_Hit]:
-        names = list(self._unknown)
-        return [
-            _Hit(row[0], tuple(name for name, null in zip(names, row[1:], strict=True) if null))
-            for row in rows
-        ]
+        names = tuple(enumerate(self._unknown, start=1))
+        return [_Hit(row[0], tuple(name for place, name in names if row[place])) for row in rows]
 
     def _order(self) -> Sequence[ColumnElement[Any]]:
-        """What is not known comes last."""
+        """What flats are sorted by, the lowest first; what is not known comes last."""
         match self._query.sort:
             case "newest":
-                return (flats.c.first_seen_at.desc(),)
+                return (-flats.c.first_seen_at,)
             case "price":
                 return flats.c.price_eur.is_(None), flats.c.price_eur
             case "eur_sqm":
@@ -255,11 +266,11 @@ class FittingRows:
             case "score" if self._best_first:
                 places = {verdict.value: place for place, verdict in enumerate(VERDICTS)}
                 rank = case(places, value=scores.c.verdict, else_=len(VERDICTS))
-                return rank, scores.c.points.desc()
+                return rank, -scores.c.points
             case "score":
                 unwanted = func.coalesce(scores.c.points, 0.0)
                 points = case((is_unwanted(self._query), unwanted), else_=scores.c.points)
-                return points.is_(None), points.desc()
+                return points.is_(None), -points
             case _:
                 return (flats.c.since_at,)
 

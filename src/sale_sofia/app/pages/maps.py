@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
+from sqlalchemy import case, null
 from starlette.responses import JSONResponse, Response
 
 from sale_sofia.advice.scoring.judging import State
@@ -39,7 +40,7 @@ def page(visit: Visit) -> Page:
         asked = read(visit)
     except WrongSearch as error:
         return Page("message.html", say("page.map"), {"errors": [told(error)]}, status=400)
-    flats, counts = _find(deck, asked), _counts(deck, asked)
+    flats, counts = _find(deck, asked, scored=False), _counts(deck, asked)
     places = _by_place(flats)
     values: Values = {
         "count": len(flats),
@@ -49,7 +50,7 @@ def page(visit: Visit) -> Page:
         "rows": [_row(name, members, asked) for name, members in _largest(places)],
         "attribution": say("map.sources"),
     }
-    return Page("map.html", say("page.map"), values, lambda: _data(deck, asked, flats, counts))
+    return Page("map.html", say("page.map"), values, lambda: _data(deck, asked, counts))
 
 
 def _counts(deck: Deck, asked: Asked) -> Found:
@@ -110,26 +111,26 @@ class Spot(NamedTuple):
     neighbourhood: str | None
     price_eur: float | None
     price_per_sqm_eur: float | None
-    city: str | None
     lat: float | None
+    """With `lon`: its own point in Sofia."""
     lon: float | None
     verdict: str | None
 
     @property
     def is_placed(self) -> bool:
         """Whether it has a point of its own in Sofia."""
-        return self.city == SOFIA and self.lat is not None and self.lon is not None
+        return self.lat is not None and self.lon is not None
 
 
-def _find(deck: Deck, asked: Asked) -> list[Spot]:
+def _find(deck: Deck, asked: Asked, *, scored: bool) -> list[Spot]:
+    """All that fits; without their verdicts, which take as long, where they are not asked for."""
     of = flat_rows.c
-    columns = (of.neighbourhood, of.price_eur, of.eur_sqm, of.city, of.lat, of.lon, scores.c.verdict)
-    return [
-        Spot._make(row)
-        for row in search_rows(
-            deck.visit.database, asked.whole, columns, now=deck.now, person=deck.visit.person
-        )
-    ]
+    point = (case((of.city == SOFIA, of.lat)), case((of.city == SOFIA, of.lon)))
+    columns = (of.neighbourhood, of.price_eur, of.eur_sqm, *point, scores.c.verdict if scored else null())
+    rows = search_rows(
+        deck.visit.database, asked.whole, columns, now=deck.now, scored=scored, person=deck.visit.person
+    )
+    return [Spot._make(row) for row in rows]
 
 
 def _size(place: Neighbourhood) -> float:
@@ -162,13 +163,15 @@ def _anywhere(deck: Deck, asked: Asked, flats: Sequence[Spot]) -> Sequence[Spot]
     """What would be found in all neighbourhoods, so that one can pick another."""
     if not asked.query.neighbourhood:
         return flats
-    return _find(deck, Asked(asked.query.model_copy(update={"neighbourhood": ()}), asked.passing))
+    anywhere = asked.query.model_copy(update={"neighbourhood": ()})
+    return _find(deck, Asked(anywhere, asked.passing), scored=False)
 
 
-def _data(deck: Deck, asked: Asked, flats: Sequence[Spot], counts: Found) -> Values:
+def _data(deck: Deck, asked: Asked, counts: Found) -> Values:
     """What is drawn at a zoom: neighbourhoods from afar, clusters and pins from near."""
-    inside = [flat for flat in flats if _is_inside(flat, deck.visit.asked("box"))]
-    zoom = deck.visit.page_number("zoom")
+    visit, flats = deck.visit, _find(deck, asked, scored=True)
+    inside = [flat for flat in flats if _is_inside(flat, visit.asked("box"))]
+    zoom = visit.page_number("zoom")
     return {
         "count": len(flats),
         "text": shown.count_line(len(flats)),

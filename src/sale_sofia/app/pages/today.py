@@ -31,7 +31,8 @@ def page(visit: Visit) -> Page:
     look, news, later = _read(deck, _who(visit))
     wanted = [one for one in news if deck.status(one.property_id) not in UNWANTED]
     again = _again(deck, later, look)
-    ranks = deck.ranks([*(one.property_id for one in wanted), *again])
+    gone = [one.property_id for one in wanted if one.kind == "gone"]
+    ranks = deck.ranks([one.property_id for one in wanted if one.kind != "gone"], [*gone, *again])
     good = [one for one in wanted if not ranks[one.property_id].fails]
     good.sort(key=lambda one: ranks[one.property_id])
     ask = [one.property_id for one in good if one.kind != "gone" and one.property_id not in later]
