@@ -296,6 +296,7 @@ def _environment(size: Size, redis: RedisServer | None, postgres: PostgresServer
         "LEASE_SECONDS": str(LEASE_SECONDS),
         "WORKER_PROCESSES": str(PROCESSES),
         "ARCHIVE_ENABLED": "false",
+        "COPY_CHECK_EVERY": "1",  # every advert is opened, and compared with the truth
         "COLUMNS": "120",
         "SPT_NOENV": "1",  # a process's title is not written over its environment, by which it is found
         **shared,

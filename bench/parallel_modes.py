@@ -14,7 +14,7 @@ from parallel_world import team
 from windows import excess
 
 COMMAND = str(Path(sys.executable).with_name("sale-sofia"))
-SURROUNDINGS = {"ARCHIVE_ENABLED": "false"}
+SURROUNDINGS = {"ARCHIVE_ENABLED": "false", "COPY_CHECK_EVERY": "1"}
 PATIENCE_SECONDS = 900.0
 PROCESSES = 8
 

@@ -59,7 +59,8 @@ def test_a_report_with_all_its_numbers(
     for number in range(3):
         make_run(db, f"earlier{number}", adverts=18, requests=20, began=100.0 * number)
     failures = ["NetworkTimeout: 30 s (skip)", "ParseSelector: layout_changed: no price (manual_review)"]
-    made: dict[str, Any] = {"requests": 101, "new_listings": 4, "changed_listings": 3}
+    copies = {"linked": 40, "sampled": 3, "disagreed": 2, "differing": 1}
+    made: dict[str, Any] = {"requests": 101, "new_listings": 4, "changed_listings": 3, **copies}
     make_run(db, "now", adverts=9, failures=[*failures, failures[0]], began=1000.0, **made)
     measure(db, "now")
     log(tmp_path, NetworkTimeout("30 s"), "https://x/10")
@@ -81,6 +82,7 @@ def test_a_report_with_all_its_numbers(
         "held_back": 0,
         "changed": 3,
         "unchanged": 2,
+        **copies,
         "requests": 101,
         "circuit_open_seconds": 5.0,
         "block_share": 0.0099,

@@ -14,6 +14,7 @@ EMPTY: dict[str, Any] = dict.fromkeys(
 
 def row(number: int, **fields: object) -> dict[str, Any]:
     seen = {"first_seen_at": 1.0, "last_seen_at": float(number), "opened_at": 1.0, "phones": []}
+    seen["copy_of"] = None
     named = {"id": number, "site": "imot.bg", "external_id": f"n{number}", "url": f"https://x/{number}"}
     return {**EMPTY, **FLAT, **seen, **named, **fields}
 
@@ -77,6 +78,15 @@ def view(*rows: dict[str, Any], **facts: object) -> dict[str, Any]:
 def test_an_advert_known_by_its_card_alone_is_not_opened_yet() -> None:
     merged = view(row(1), row(2, opened_at=None))
     assert {one["external_id"]: one["opened"] for one in merged["offers"]} == {"n1": True, "n2": False}
+
+
+def test_a_copy_says_whose_it_is_until_it_was_opened_itself() -> None:
+    merged = view(row(1), row(2, opened_at=None, copy_of=1), row(3, copy_of=1))
+    assert {one["external_id"]: one["copy_of"] for one in merged["offers"]} == {
+        "n1": None,
+        "n2": 1,
+        "n3": None,
+    }
 
 
 def test_offers_go_from_the_cheapest_on_with_what_they_ask_more() -> None:
