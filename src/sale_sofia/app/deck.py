@@ -10,9 +10,12 @@ from sale_sofia.advice.scoring.book import Ranked
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.scoring import Score, ranking
+from sale_sofia.advice.valuation.flats import asked_eur_sqm
+from sale_sofia.advice.valuation.model import Band
+from sale_sofia.advice.valuation.valuation import Verdict
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.facts import metro_words
-from sale_sofia.app.settings import CARDS_PER_PAGE
+from sale_sofia.app.settings import CARDS_PER_PAGE, CONDITIONS_ON_CARD, PHOTOS_ON_CARD
 from sale_sofia.app.snapshot import Snapshot
 from sale_sofia.app.visit import Visit
 from sale_sofia.app.words import counted, named, say
@@ -20,8 +23,6 @@ from sale_sofia.buyer.evaluations import statuses
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import PriceStep, previous_price, price_steps
 from sale_sofia.listings.text import plain
-
-PHOTOS_ON_CARD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ class Card:
     now: float
     note: Note | None = None
     ticked: bool = False
+    fair: tuple[Verdict, Band] | None = None
+    """Where its price lies, and what would be fair; None where that cannot be judged."""
 
     @property
     def id(self) -> int:
@@ -68,6 +71,16 @@ class Card:
             return None
         sign, colour = ("▼", "good") if price < before else ("▲", "bad")
         return Note(f"{sign} {shown.percent_change(before, price)}", colour)
+
+    @property
+    def badge(self) -> Note | None:
+        """How the price lies beside the fair one; nothing where nobody can tell."""
+        asked = asked_eur_sqm(self.flat)
+        if self.fair is None or asked is None:
+            return None
+        verdict, band = self.fair
+        colour = {"below": "good", "above": "bad"}.get(verdict, "")
+        return Note(say(f"card.fair.{verdict}", percent=shown.percent(abs(asked / band.middle - 1))), colour)
 
     @property
     def place(self) -> str:
@@ -118,17 +131,19 @@ class Card:
         return ", ".join(sorted({plain(advert.site) for advert in self.flat.adverts}))
 
     @property
-    def fails(self) -> list[str]:
-        """The conditions that it fails."""
+    def fails(self) -> str:
+        """The conditions that it fails; of many the first, and how many more."""
         return self._named(State.FAIL)
 
     @property
-    def unsure(self) -> list[str]:
+    def unsure(self) -> str:
         """The conditions of which nobody knows."""
         return self._named(State.UNKNOWN)
 
-    def _named(self, state: State) -> list[str]:
-        return [say(f"breaker.{name}") for name in self.score.named(state)] if self.score else []
+    def _named(self, state: State) -> str:
+        names = [say(f"breaker.{name}") for name in self.score.named(state)] if self.score else []
+        more = f" +{len(names) - CONDITIONS_ON_CARD}" if len(names) > CONDITIONS_ON_CARD else ""
+        return ", ".join(names[:CONDITIONS_ON_CARD]) + more
 
     def as_json(self) -> dict[str, Any]:
         """The card as data."""
@@ -139,6 +154,7 @@ class Card:
             "price_eur": flat.price_eur,
             "vat": flat.vat,
             "previous_price_eur": self.previous_eur,
+            "fair_price": {"verdict": self.fair[0], "eur_sqm": self.fair[1]._asdict()} if self.fair else None,
             "price_per_sqm_eur": flat.price_per_sqm_eur,
             "area_sqm": flat.area_sqm,
             "rooms": flat.rooms,
@@ -199,7 +215,7 @@ class Deck:
 
     def cards(self, flats: Sequence[Flat], notes: Mapping[int, Note] | None = None) -> list[Card]:
         """The cards of these flats."""
-        steps = read_steps(self.visit, flats)
+        steps, fair = read_steps(self.visit, flats), self.visit.site.verdicts(flats)
         ticked = set(self.visit.ticked)
         return [
             Card(
@@ -210,6 +226,7 @@ class Deck:
                 self.now,
                 (notes or {}).get(flat.property_id),
                 flat.property_id in ticked,
+                fair.get(flat.property_id),
             )
             for flat in flats
         ]

@@ -56,6 +56,10 @@ LOAN_PERCENTS: Final = (0.0, 15.0, 0.1)
 """Per cent of interest that can be tried: from, to, step."""
 LOAN_YEARS: Final = 25
 """Years of a usual mortgage."""
+PHOTOS_ON_CARD: Final = 5
+"""Photos of a flat that can be swiped through on its card."""
+CONDITIONS_ON_CARD: Final = 2
+"""Conditions that are named on a card of those that fail, or are not known; the rest is counted."""
 PHOTOS_SHOWN: Final = 30
 """Photos of a flat that are shown: portals allow so many."""
 COMPARED_PLACES: Final = 15

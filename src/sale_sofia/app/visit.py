@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,9 +16,9 @@ from starlette.requests import Request
 from sale_sofia.advice.market.market import Deal, Market, market_of
 from sale_sofia.advice.scoring.profile import Profile, load_profiles
 from sale_sofia.advice.valuation.flats import why_not_valued
-from sale_sofia.advice.valuation.model import Current, stored_model
+from sale_sofia.advice.valuation.model import Band, Current, stored_model
 from sale_sofia.advice.valuation.settings import MODEL_FILE
-from sale_sofia.advice.valuation.valuation import Valuation, value_flat
+from sale_sofia.advice.valuation.valuation import Valuation, Verdict, value_flat, verdicts
 from sale_sofia.app.settings import COMPARED_MOST
 from sale_sofia.app.snapshot import Keeper
 from sale_sofia.buyer.evaluations import By
@@ -88,11 +88,19 @@ class Site:
         """What the stored model says of the flat; None while there is no model, or it is too old."""
         if reason := why_not_valued(flat):
             return Valuation(flat, None, "unknown", reason)
+        current = self._young_model()
+        return value_flat(self.database, flat, current) if current else None
+
+    def verdicts(self, flats: Sequence[Flat]) -> Mapping[int, tuple[Verdict, Band]]:
+        """Where the prices of these flats lie, of those that can be judged; without a model of none."""
+        current = self._young_model()
+        return verdicts(flats, current) if current else {}
+
+    def _young_model(self) -> Current | None:
+        """The stored model, unless it is too old."""
         since = time.time() - self.settings.valuation_model_hours * SECONDS_PER_HOUR
         current = self._current_model()
-        if current is None or current.made_at < since:
-            return None
-        return value_flat(self.database, flat, current)
+        return current if current and current.made_at >= since else None
 
     def _current_model(self) -> Current | None:
         path = self.settings.data_dir / MODEL_FILE

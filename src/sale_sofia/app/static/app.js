@@ -112,6 +112,20 @@ for (const button of document.querySelectorAll("[data-copy]"))
     tell("✓");
   });
 
+for (const button of document.querySelectorAll("[data-share]")) {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const url = location.origin + location.pathname;
+    try {
+      if (navigator.share) { await navigator.share({ title: document.title, url }); return; }
+      await navigator.clipboard.writeText(url);
+      tell(button.dataset.said);
+    } catch (error) {
+      if (error.name !== "AbortError") tell(url);  // neither is allowed here: the address can be copied by hand
+    }
+  });
+}
+
 const gallery = document.querySelector(".gallery");
 if (gallery) gallery.addEventListener("click", (event) => {
   const link = event.target.closest("[data-photo]");
