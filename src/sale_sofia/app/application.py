@@ -1,7 +1,8 @@
 """The dashboard: pages as HTML at their addresses, the same as JSON with `.json`, behind its guards."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from hashlib import sha256
@@ -112,9 +113,18 @@ def application(settings: Settings, routes: list[BaseRoute]) -> Starlette:
         ],
         middleware=[Middleware(OwnPages), guard, Middleware(SameHeaders), Middleware(GZipMiddleware)],
         exception_handlers={404: _not_found},
+        lifespan=_until_the_end,
     )
     found.state.site = Site(settings)
     return found
+
+
+@asynccontextmanager
+async def _until_the_end(app: Starlette) -> AsyncIterator[None]:
+    """What was started from the pages ends with them."""
+    yield
+    if "errands" in vars(app.state.site):
+        await run_in_threadpool(app.state.site.errands.stop)
 
 
 class SameHeaders:

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final
 
 import uvicorn
@@ -84,6 +85,8 @@ def routes() -> list[BaseRoute]:
         sent("/alerts/test", alerts.try_channel),
         sent("/cross_site/answer", elsewhere.answer),
         sent("/health/page/{row:int}/reparse", health.reparse),
+        sent("/health/run", partial(health.begin, "run")),
+        sent("/health/probe", partial(health.begin, "probe")),
     ]
 
 

@@ -56,6 +56,8 @@ LOAN_PERCENTS: Final = (0.0, 15.0, 0.1)
 """Per cent of interest that can be tried: from, to, step."""
 LOAN_YEARS: Final = 25
 """Years of a usual mortgage."""
+ERRAND_STOP_SECONDS: Final = 5.0
+"""Time that a crawl which was started from a page has to put down where it is, when the server ends."""
 PHOTOS_ON_CARD: Final = 5
 """Photos of a flat that can be swiped through on its card."""
 CONDITIONS_ON_CARD: Final = 2

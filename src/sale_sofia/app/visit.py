@@ -19,6 +19,7 @@ from sale_sofia.advice.valuation.flats import why_not_valued
 from sale_sofia.advice.valuation.model import Band, Current, stored_model
 from sale_sofia.advice.valuation.settings import MODEL_FILE
 from sale_sofia.advice.valuation.valuation import Valuation, Verdict, value_flat, verdicts
+from sale_sofia.app.errands import Errands
 from sale_sofia.app.settings import COMPARED_MOST
 from sale_sofia.app.snapshot import Keeper
 from sale_sofia.buyer.evaluations import By
@@ -68,6 +69,11 @@ class Site:
     def keeper(self) -> Keeper:
         """All flats and their scores."""
         return Keeper(self.database, self.settings)
+
+    @cached_property
+    def errands(self) -> Errands:
+        """What was started from the pages."""
+        return Errands(self.settings)
 
     def market(self, deal: Deal) -> Market:
         """The market as it is now, worked out again when a flat changed, and each hour for its days."""

@@ -36,6 +36,7 @@ from sale_sofia.operations.settings import (
     DASHBOARD_HOST,
     DASHBOARD_PORT,
     DEMO_ADVERTS,
+    DEMO_BEGAN,
     DEMO_DAYS,
     DEMO_DAYS_APART,
     DEMO_DAYS_MISSED,
@@ -160,7 +161,7 @@ def demo(
     settings = _demo_settings(load_settings())
     log_to_file(settings, "demo")
     database = open_ready(settings)
-    passed = DemoDays.remembered(settings.data_dir / "began", days, time.time())
+    passed = DemoDays.remembered(settings.data_dir / DEMO_BEGAN, days, time.time())
     config = SimulatorConfig(
         properties=properties,
         seed=seed,

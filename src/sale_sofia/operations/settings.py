@@ -137,6 +137,8 @@ DASHBOARD_ENVIRONMENT: Final[Mapping[str, str]] = {
 }
 """What its libraries read when they are loaded. Left to themselves they take address space for what no page
 needs (64 MB for each thread, 1 GB for the first table); under a limit on it none is left for the flats."""
+DEMO_BEGAN: Final = "began"
+"""The file beside a demo's database that tells when its world began; no other DATA_DIR has one."""
 DEMO_REQUESTS_PER_MINUTE: Final = 3000.0
 """The simulated portals ask for no patience; slow enough to pull the plug."""
 DEMO_ADVERTS: Final = 600
