@@ -58,6 +58,8 @@ LOAN_YEARS: Final = 25
 """Years of a usual mortgage."""
 ERRAND_STOP_SECONDS: Final = 5.0
 """Time that a crawl which was started from a page has to put down where it is, when the server ends."""
+PAGES_KEPT_OFFLINE: Final = 60
+"""Pages that a browser keeps for when there is no network: those of a day of looking at flats."""
 PHOTOS_ON_CARD: Final = 5
 """Photos of a flat that can be swiped through on its card."""
 CONDITIONS_ON_CARD: Final = 2
