@@ -15,7 +15,7 @@ import sale_sofia
 from command_server import COMMAND
 from crawls import environment
 
-ADVERTS = 60
+ADVERTS = 72
 SEED = 54
 """A city in which pairs wait for review and flats are cheaper elsewhere, though it is small."""
 DAYS = 8

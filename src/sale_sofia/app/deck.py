@@ -128,7 +128,7 @@ class Card:
     @property
     def portals(self) -> str:
         """Where it is offered."""
-        return ", ".join(sorted({plain(advert.site) for advert in self.flat.adverts}))
+        return ", ".join(map(plain, self.flat.portals))
 
     @property
     def fails(self) -> str:
@@ -145,6 +145,12 @@ class Card:
         more = f" +{len(names) - CONDITIONS_ON_CARD}" if len(names) > CONDITIONS_ON_CARD else ""
         return ", ".join(names[:CONDITIONS_ON_CARD]) + more
 
+    def _fair_price(self) -> dict[str, Any] | None:
+        if self.fair is None:
+            return None
+        verdict, band = self.fair
+        return {"verdict": verdict, "eur_sqm": {name: round(one) for name, one in band._asdict().items()}}
+
     def as_json(self) -> dict[str, Any]:
         """The card as data."""
         flat, score = self.flat, self.score
@@ -154,7 +160,7 @@ class Card:
             "price_eur": flat.price_eur,
             "vat": flat.vat,
             "previous_price_eur": self.previous_eur,
-            "fair_price": {"verdict": self.fair[0], "eur_sqm": self.fair[1]._asdict()} if self.fair else None,
+            "fair_price": self._fair_price(),
             "price_per_sqm_eur": flat.price_per_sqm_eur,
             "area_sqm": flat.area_sqm,
             "rooms": flat.rooms,
@@ -174,7 +180,7 @@ class Card:
             "verdict": score.verdict.value if score else None,
             "fails": list(score.named(State.FAIL)) if score else [],
             "unknown": list(score.named(State.UNKNOWN)) if score else [],
-            "portals": sorted({advert.site for advert in flat.adverts}),
+            "portals": flat.portals,
             "url": f"/flat/{self.id}",
         }
 
