@@ -177,6 +177,7 @@ class Card:
             "status": self.status,
             "score": score.value if score else None,
             "known": score.known if score else None,
+            "points": score.points if score else None,
             "verdict": score.verdict.value if score else None,
             "fails": list(score.named(State.FAIL)) if score else [],
             "unknown": list(score.named(State.UNKNOWN)) if score else [],

@@ -24,6 +24,7 @@ SAME = (
 )  # fmt: skip
 """What cards and `search --json` call by one name."""
 Said = Mapping[str, Any]
+_SCORED = ("value", "known", "points", "verdict")
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_every_number_of_every_flat_is_what_the_commands_say(
             assert {name: data[name] for name in SAME} == {name: record[name] for name in SAME}
             assert data["days_on_market"] == pytest.approx(record["days"], abs=0.1)
             if record["offered"]:  # the command ranks no others
-                assert _score(data) == (score and (score["value"], score["known"], score["verdict"]))
+                assert _score(data) == (score and tuple(score[name] for name in _SCORED))
             assert _fair(data) == _judged(said["value"][number])
             for text in _texts_of_card(record, score):
                 assert text in card, (number, text)
@@ -91,7 +92,7 @@ def _cards(buyer: Browser) -> Iterator[tuple[int, tuple[str, Said]]]:
 
 
 def _score(data: Said) -> tuple[Any, ...] | None:
-    return None if data["score"] is None else (data["score"], data["known"], data["verdict"])
+    return None if data["score"] is None else (data["score"], *(data[name] for name in _SCORED[1:]))
 
 
 def _fair(data: Said) -> tuple[Any, ...] | None:
@@ -113,6 +114,7 @@ def _texts_of_card(record: Said, score: Said | None) -> Iterator[str]:
         yield spaced(shown.euro_per_sqm(record["eur_sqm"]))
     if score is not None:
         yield f"Оценка {shown.score(score['value'])} от 5"
+        yield f"→ {shown.score(score['points'])} точки)"  # the number that the order is by
 
 
 def _same_as_shown(buyer: Browser, number: int, own: Said, said: dict[str, dict[int, Said]]) -> None:
