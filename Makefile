@@ -21,7 +21,7 @@ help:  ## Show what each target does
 
 setup: .venv/ready  ## Make the environment in .venv (demo and test call it)
 
-demo: setup  ## See it work: two weeks of two simulated portals, then the dashboard on them
+demo: setup  ## See it work: three weeks of two simulated portals, then the dashboard on them
 	@$(BIN)/sale-sofia demo
 
 # One that fails is named, and has a second try alone, until ten whole runs in a row have shown that none wavers.

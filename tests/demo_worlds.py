@@ -15,8 +15,8 @@ import sale_sofia
 from command_server import COMMAND
 from crawls import environment
 
-ADVERTS = 48
-SEED = 4
+ADVERTS = 72
+SEED = 54
 """A city in which pairs wait for review and flats are cheaper elsewhere, though it is small."""
 DAYS = 8
 _PATIENCE = 600

@@ -1,9 +1,15 @@
 """Makes properties, sellers and descriptions that could be true."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
 from html import escape, unescape
 from random import Random
 
+from sale_sofia.flats.settings import BUILT_BETWEEN
+from sale_sofia.geography.gazetteer import metres_outside
+from sale_sofia.geography.metro import walk_from
+from sale_sofia.geography.shapes import Point
 from sale_sofia.listings.places import Neighbourhood, neighbourhoods
 from sale_sofia_simulator import names
 from sale_sofia_simulator.model import (
@@ -143,6 +149,93 @@ def _price(rng: Random, deal: str, area: int, *, land: bool) -> int:
     return max(1000, round(area * per_sqm / step) * step)
 
 
+# A lifelike city: flats in neighbourhoods that are known, at what is asked for there, and built when such
+# houses were. Their texts agree with that.
+
+_CITY = {
+    "lozenets": 3900, "iztok": 3700, "ivan-vazov": 3500, "izgrev": 3500, "oborishte": 3800,
+    "zona-b-5": 2900, "banishora": 2500, "geo-milev": 3000, "belite-brezi": 3100, "strelbishte": 3000,
+    "borovo": 2900, "krasno-selo": 2900, "manastirski-livadi": 2800, "krastova-vada": 3000,
+    "studentski-grad": 2700, "darvenitsa": 2500, "mladost-1": 2600, "mladost-3": 2500, "mladost-4": 2500,
+    "druzhba-1": 2200, "druzhba-2": 2200, "lyulin-5": 1900, "lyulin-8": 2000, "nadezhda-2": 2100,
+    "ovcha-kupel": 2200,
+}  # fmt: skip
+"""EUR for each m² by neighbourhood."""
+_SHARE_WRONG = 0.05
+"""Texts that are written of some other flat."""
+_SHARE_SETTLED = 0.75
+"""Of what is no flat, so much becomes one: the city is shown to people who look for flats."""
+_BUILT = {"panel": 0.86, "epk": 0.92, "pk": 0.94, "prefab": 0.85, "beam": 0.93}
+"""What a building makes of the price, beside brick."""
+_NEW_FROM = 2015
+_YEARLY_RENT = 0.05
+_FARTHEST_WALK = 20
+"""Minutes; of a longer walk no advert boasts."""
+_BEDROOMS_FROM = 3
+"""Rooms from which on a sentence counts bedrooms: nobody writes "1 bedrooms"."""
+_DRAWS = 40
+_SPREAD = 0.012
+"""Degrees around the middle of a neighbourhood within which it lies."""
+
+
+def settle_in_city(rng: Random, home: Property) -> Property:
+    """The same home in the city."""
+    if not home.kind.flat and chance(rng, _SHARE_SETTLED):
+        home = make_home(rng, home.number, flat=True)
+    hood = rng.choice(_city())
+    age = _age_of(rng, home)
+    home = replace(home, place=in_sofia(hood, home.place.street), position=_point(rng, hood), age=age)
+    return replace(home, price_eur=_asked(rng, home)) if home.kind.flat else home
+
+
+@cache
+def _city() -> tuple[Neighbourhood, ...]:
+    return tuple(hood for hood in neighbourhoods() if hood.slug in _CITY)
+
+
+def _point(rng: Random, hood: Neighbourhood) -> tuple[float, float]:
+    """Somewhere in the neighbourhood; its middle, should none be met."""
+    middle = Point(hood.lat or 0.0, hood.lon or 0.0)
+    for _ in range(_DRAWS):
+        drawn = (round(one + rng.uniform(-_SPREAD, _SPREAD), 5) for one in middle)
+        point = Point(*drawn)
+        if metres_outside(hood.id, point) == 0:
+            return point.lat, point.lon
+    return middle.lat, middle.lon
+
+
+def _age_of(rng: Random, home: Property) -> Age:
+    """As it is, unless no such house was built then."""
+    first, last = BUILT_BETWEEN.get(CONSTRUCTIONS.get(home.construction or "", ""), (0, 9999))
+    return home.age if first <= home.age.year <= last else Age("use", rng.randint(max(first, 1970), 1992))
+
+
+def _asked(rng: Random, home: Property) -> int:
+    """What is asked for it: by its place, its building and its floor, and a little by its seller."""
+    new = 1.1 if home.age.year >= _NEW_FROM else 1.0
+    floor = 0.94 if home.floor is not None and home.floor in {0, 1, home.floors_total} else 1.0
+    built = _BUILT.get(CONSTRUCTIONS.get(home.construction or "", ""), 1.0)
+    price = home.area_sqm * _CITY[home.place.slug] * new * floor * built * rng.gauss(1.0, 0.07)
+    step = 10 if home.deal == "rent" else rng.choice((100, 500, 1000))
+    return round((price * _YEARLY_RENT / 12 if home.deal == "rent" else price) / step) * step
+
+
+def _true_words(home: Property) -> dict[str, object]:
+    """What fills the gaps of its sentences; None where a sentence with this gap would not be true."""
+    rooms, unbuilt = home.kind.rooms, home.age.form == "will"
+    walk = walk_from(Point(*home.position)).least if home.position else None
+    per = round(home.price_eur / home.area_sqm / 10) * 10 if home.deal == "sale" else None
+    return {
+        "per": per and spaced(per),
+        "per2": None,  # one flat has one price
+        "n": rooms - 1 if rooms and rooms >= _BEDROOMS_FROM else None,
+        "floors": home.floors_total,
+        "walk": walk if walk is not None and 1 <= walk <= _FARTHEST_WALK else None,
+        "year": None if unbuilt or home.age.year >= _NEW_FROM else max(home.age.year + 10, 2010),
+        "year2": home.age.year if unbuilt else None,
+    }
+
+
 def make_seller(rng: Random, seed: int) -> Seller:
     """One of the world's firms, or a private person seen once."""
     kind = pick(rng, ("agency", "developer", "private"), (78, 10, 12))
@@ -166,15 +259,19 @@ def _phones(rng: Random) -> tuple[str, ...]:
     return tuple({names.mobile(rng): None for _ in range(2 if chance(rng, 0.1) else 1)})
 
 
-def describe(rng: Random, place: Place, area: int, age: Age) -> Prose:
-    """A description of a handful of sentences; a few adverts have a single one, some a long story."""
+def describe(rng: Random, home: Property) -> Prose:
+    """A description of a handful of sentences; a few adverts have a single one, some a long story.
+
+    Of a home whose position is known it says nothing untrue, but in a small share, as sellers do.
+    """
+    area, age = home.area_sqm, home.age
     sentences = [rng.choice(names.WORDS["openings"])]
     for pool in (names.WORDS[name] for name in ("rooms", "house", "money", "places")):
         sentences += rng.sample(pool, rng.randrange(len(pool)))
     sentences.append(rng.choice(names.WORDS["endings"]))
     per = rng.randrange(1500, 4200, 10)
     words = {
-        "hood": escape(place.neighbourhood),
+        "hood": escape(home.place.neighbourhood),
         "ref": rng.randrange(100_000, 999_999),
         "n": rng.randrange(1, 4),
         "small": rng.randrange(3, 14),
@@ -192,6 +289,11 @@ def describe(rng: Random, place: Place, area: int, age: Age) -> Prose:
         "walk": rng.randrange(3, 16),
         "bus": rng.randrange(60, 120),
     }
+    if home.position and not chance(rng, _SHARE_WRONG):
+        truth = _true_words(home)
+        untold = [f"{{{name}}}" for name, value in truth.items() if value is None]
+        sentences = [one for one in sentences if not any(gap in one for gap in untold)]
+        words |= truth
     html = sentences[0].format(**words)
     for sentence in sentences[1:]:
         html += rng.choice(("<br>", "<br><br>", " ", "<br />", "<br>  ")) + sentence.format(**words)

@@ -154,6 +154,8 @@ class Property:
     features: tuple[str, ...]
     price_eur: int
     vat: str | None
+    position: tuple[float, float] | None = None
+    """Where exactly it is; in a lifelike world, whose texts agree with it."""
 
 
 @dataclass(frozen=True, slots=True)

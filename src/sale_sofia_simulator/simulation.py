@@ -3,12 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from sale_sofia_simulator.answers import AS_REAL, OK, Answer, PortalOptions, Robots
 from sale_sofia_simulator.faults import LAYOUTS, Served, parse_faults
+from sale_sofia_simulator.homes import settle_in_city
 from sale_sofia_simulator.pieces import PageCache
 from sale_sofia_simulator.portal import Portal
 from sale_sofia_simulator.portals.bazar_bg.portal import BazarPortal
@@ -17,7 +19,7 @@ from sale_sofia_simulator.search_index import Stock
 from sale_sofia_simulator.truth import REAL
 from sale_sofia_simulator.twin_portals import TWIN_PORTALS
 from sale_sofia_simulator.twins import twin_adverts
-from sale_sofia_simulator.world import advance, with_rivals, world_on_day
+from sale_sofia_simulator.world import advance, as_made, moved, on_bazar, with_rivals, world_on_day
 
 # What a running simulator is told: the adverts, the ports, and what goes wrong.
 
@@ -76,6 +78,11 @@ class SimulatorConfig:
     """Changed layouts by their names, at most one for each site: pages as portals may serve them one day."""
     rivals: bool = False
     """Whether some flats are on bazar.bg at another price, or from another seller, than on imot.bg."""
+    lifelike: bool = False
+    """Whether it is a city to look at: known neighbourhoods, prices that follow them, texts that agree; with
+    rivals, and a bazar.bg that has two in five of the adverts."""
+    days_later: int = 0
+    """By how much all moments come later than those of a simulated world, whose clock began in April 2026."""
     etag: bool = False
     """Whether pages carry an ETag, and one that is named in a request is not sent again."""
     cache_megabytes: int = 256
@@ -136,7 +143,8 @@ class Simulation:
 
     def __init__(self, config: SimulatorConfig, addresses: Mapping[str, str]) -> None:
         self._config = config
-        self._world = world_on_day(config.originals, config.seed, config.day)
+        self._settle = settle_in_city if config.lifelike else as_made
+        self._world = world_on_day(config.originals, config.seed, config.day, self._settle)
         robots = Robots(config.robots_status, config.crawl_delay)
         room = config.cache_megabytes * _MEGABYTE // len(config.sites)
         self.portals = {
@@ -170,13 +178,15 @@ class Simulation:
         """Moves every portal to the next day; the truth file follows."""
         if self._config.copies:
             raise ValueError("a world of copies has no days after its first")
-        self._world = advance(self._world, self.day + 1, self._config.seed)
+        self._world = advance(self._world, self.day + 1, self._config.seed, self._settle)
         self._show()
 
     def _show(self) -> None:
         total = self._config.properties if self._config.copies else None
         for site, portal in self.portals.items():
-            portal.show(Stock(self._adverts(site), total), self._world.now)
+            later = timedelta(days=self._config.days_later)
+            adverts = [moved(one, later) for one in self._adverts(site)] if later else self._adverts(site)
+            portal.show(Stock(adverts, total), self._world.now + later)
             if self._config.copies:
                 portal.warm()
         if self._config.truth:
@@ -187,6 +197,8 @@ class Simulation:
             return twin_adverts(self._world, site)
         if site == "imot.bg":
             return self._world.imot
+        if self._config.lifelike:
+            return on_bazar(with_rivals(self._world), self._config.seed)
         return with_rivals(self._world) if self._config.rivals else self._world.bazar
 
     def _write_truths(self, path: Path) -> None:

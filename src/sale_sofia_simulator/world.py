@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from sale_sofia_simulator.homes import chance, describe, make_home, make_seller
 from sale_sofia_simulator.model import NOW, Away, BazarAdvert, ImotAdvert, Money, Property, World
@@ -16,6 +16,11 @@ Settle = Callable[[Random, Property], Property]
 _SHARE_WRITTEN_TWICE = 0.03
 
 
+def as_made(_rng: Random, home: Property) -> Property:
+    """Leaves it where it is."""
+    return home
+
+
 class Slot(NamedTuple):
     """What one number of the world holds: an advert on each portal, of one property or of two."""
 
@@ -23,7 +28,7 @@ class Slot(NamedTuple):
     bazar: BazarAdvert
 
 
-def make_world(properties: int, seed: int, settle: Settle = lambda _rng, home: home) -> World:
+def make_world(properties: int, seed: int, settle: Settle = as_made) -> World:
     """Exactly `properties` adverts on each portal; a smaller world of one seed begins a larger one."""
     slots = [_make_slot(Random(f"{seed}:{number}"), number, seed, settle) for number in range(properties)]
     return _world_of(slots, seed, made=properties)
@@ -94,6 +99,31 @@ def _rival(seed: int, imot: ImotAdvert, bazar: BazarAdvert) -> BazarAdvert:
     return replace(own, **kept, floor=None, money=money)
 
 
+_SHARE_ON_BAZAR: Final = 0.4
+
+
+def on_bazar(adverts: Sequence[BazarAdvert], seed: int) -> tuple[BazarAdvert, ...]:
+    """Those that a small bazar.bg has; an advert is there on all days or on none."""
+    return tuple(one for one in adverts if chance(Random(f"{seed}:{one.external_id}"), _SHARE_ON_BAZAR))
+
+
+_Dated = TypeVar("_Dated", ImotAdvert, BazarAdvert)
+
+
+def moved(advert: _Dated, by: timedelta) -> _Dated:
+    """The same advert so much later; the id of imot.bg, which tells when it was posted, moves along."""
+    posted, was = advert.posted + by, str(int(advert.posted.timestamp()))
+
+    def dated(text: str) -> str:
+        return text.replace(was, str(int(posted.timestamp())))
+
+    photos = tuple(map(dated, advert.photos))
+    found = replace(advert, posted=posted, updated=advert.updated + by, photos=photos)
+    if isinstance(found, ImotAdvert):
+        return replace(found, external_id=dated(found.external_id), url=dated(found.url))
+    return replace(found, imot_id=found.imot_id and dated(found.imot_id))
+
+
 # The days of a world: what comes, what goes and what changes between one evening and the next.
 
 SHARE_NEW = 0.015
@@ -110,15 +140,15 @@ DAYS_AWAY = 10
 _Change = Callable[[Random, Slot, datetime], Slot]
 
 
-def world_on_day(properties: int, seed: int, day: int) -> World:
+def world_on_day(properties: int, seed: int, day: int, settle: Settle = as_made) -> World:
     """The world of this seed `day` days after its first."""
-    world = make_world(properties, seed)
+    world = make_world(properties, seed, settle)
     for number in range(1, day + 1):
-        world = advance(world, number, seed)
+        world = advance(world, number, seed, settle)
     return world
 
 
-def advance(world: World, day: int, seed: int) -> World:
+def advance(world: World, day: int, seed: int, settle: Settle = as_made) -> World:
     """The world of the evening of `day` from the one before; what happens to an advert is its own fate.
 
     A slot goes or changes as a whole: an import on bazar.bg always follows its advert on imot.bg.
@@ -135,16 +165,16 @@ def advance(world: World, day: int, seed: int) -> World:
     slots += [Slot(gone.imot, gone.bazar) for gone in back]
     whole, part = divmod(len(world.imot) * SHARE_NEW, 1)
     coming = int(whole) + chance(Random(f"{seed}:{day}"), part)
-    slots += [_new(world.made + number, day, seed, now) for number in range(coming)]
+    slots += [_new(world.made + number, day, seed, now, settle) for number in range(coming)]
     away = [gone for gone in world.away if gone not in back and day - gone.since < DAYS_AWAY]
     away += [Away(old.imot, old.bazar, day) for old, slot in fates if slot is None]
     return _world_of(slots, world.seed, made=world.made + coming, day=day, away=away)
 
 
-def _new(number: int, day: int, seed: int, now: datetime) -> Slot:
+def _new(number: int, day: int, seed: int, now: datetime, settle: Settle) -> Slot:
     rng = Random(f"{seed}:{day}:new:{number}")
     posted = _moment(rng, now).replace(second=rng.randrange(60))
-    imot, bazar = _make_slot(rng, number, seed, lambda _rng, home: home, posted)
+    imot, bazar = _make_slot(rng, number, seed, settle, posted)
     return Slot(imot, replace(bazar, posted=posted, updated=posted.replace(second=0)))
 
 
@@ -208,7 +238,7 @@ def _reuse(rng: Random, slot: Slot, moment: datetime) -> Slot:
     if bazar.native or imot.home.floor is None or imot.home.floors_total is None:
         return slot
     home = _other_flat(rng, imot.home, imot.home.floor, imot.home.floors_total)
-    words = describe(rng, home.place, home.area_sqm, home.age)
+    words = describe(rng, home)
     imot = replace(
         imot, home=home, prose=words, trend="", money=replace(imot.money, amount_eur=home.price_eur)
     )
@@ -225,7 +255,7 @@ def _reuse(rng: Random, slot: Slot, moment: datetime) -> Slot:
 def _edit(rng: Random, slot: Slot, moment: datetime) -> Slot:
     """Another text, which no card shows; an advert of bazar.bg's own keeps its text."""
     imot, bazar = slot.imot, slot.bazar
-    words = describe(rng, imot.home.place, imot.home.area_sqm, imot.home.age)
+    words = describe(rng, imot.home)
     imot = replace(imot, prose=words)
     if bazar.native or not bazar.prose.html:
         return Slot(replace(imot, corrected=True, updated=moment), bazar)

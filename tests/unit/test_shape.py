@@ -35,7 +35,7 @@ LAYERS = (
     ("settings",),
 )
 """From the top down. `tables.py`, `settings.py` and `tasks.py` of all slices are a layer each."""
-ONLY = {"sale_sofia_simulator": {"listings", "settings"}}
+ONLY = {"sale_sofia_simulator": {"listings", "geography", "settings"}}
 LOWER_PARTS = {"crawl.resilience", "crawl.fetch", "operations.services"}
 """Parts of a slice that others below it need too."""
 MOST_MODULES = 20

@@ -1,7 +1,8 @@
 """The dashboard: pages as HTML at their addresses, the same as JSON with `.json`, behind its guards."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from hashlib import sha256
@@ -23,7 +24,7 @@ from xstatic.pkg import leaflet
 from sale_sofia.app import formatting, words
 from sale_sofia.app.entrance import Entrance
 from sale_sofia.app.guard import HEALTH, OwnHosts, OwnPages, PasswordGate
-from sale_sofia.app.settings import FORM_MOST_BYTES, SAID_SECONDS, YEAR_SECONDS
+from sale_sofia.app.settings import FORM_MOST_BYTES, PAGES_KEPT_OFFLINE, SAID_SECONDS, YEAR_SECONDS
 from sale_sofia.app.visit import LANGUAGE, PROFILE, SAID, VISITOR, NoProfile, Site, Values, Visit
 from sale_sofia.flats.store import UnknownProperty
 from sale_sofia.geography.imported import stamp, use
@@ -113,13 +114,23 @@ def application(settings: Settings, routes: list[BaseRoute]) -> Starlette:
             Route(HEALTH, lambda _: Response("ok")),
             Route("/static/{name}", partial(_file, _STATIC)),
             Route("/leaflet/{name}", partial(_file, _LEAFLET)),
+            Route("/worker.js", _worker),
             *routes,
         ],
         middleware=[Middleware(OwnPages), entrance, Middleware(SameHeaders), Middleware(GZipMiddleware)],
         exception_handlers={404: _not_found},
+        lifespan=_until_the_end,
     )
     found.state.site = site
     return found
+
+
+@asynccontextmanager
+async def _until_the_end(app: Starlette) -> AsyncIterator[None]:
+    """What was started from the pages ends with them."""
+    yield
+    if "errands" in vars(app.state.site):
+        await run_in_threadpool(app.state.site.errands.stop)
 
 
 class SameHeaders:
@@ -274,6 +285,7 @@ def render(visit: Visit, page: Page) -> str:
         "navigation": NAVIGATION,
         "here": visit.request.url.path,
         "version": version(),
+        "kept_offline": PAGES_KEPT_OFFLINE,
     }
     return environment().get_template(page.template).render(shared | page.values)
 
@@ -323,6 +335,12 @@ async def _file(folder: Path, request: Request) -> Response:
         return Response(status_code=404)
     keep = {"cache-control": f"public, max-age={YEAR_SECONDS}, immutable"}
     return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers=keep)
+
+
+async def _worker(_request: Request) -> Response:
+    """What keeps pages for who has no network: at the root, as it has a say only below where it stands."""
+    body, plain = (_STATIC / "worker.js").read_bytes(), {"cache-control": "no-cache"}
+    return Response(body, media_type="text/javascript", headers=plain)
 
 
 async def _not_found(request: Request, _error: Exception) -> Response:

@@ -12,9 +12,12 @@ from sale_sofia.advice.scoring.scoring import Score, Scorer, Seen, look, ranking
 from sale_sofia.advice.scoring.store import kept_yardsticks
 from sale_sofia.advice.scoring.yardsticks import Yardstick
 from sale_sofia.advice.tables import scores as stored_scores
+from sale_sofia.advice.valuation.flats import asked_eur_sqm
+from sale_sofia.advice.valuation.model import Band
+from sale_sofia.advice.valuation.valuation import Verdict
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.facts import metro_words
-from sale_sofia.app.settings import CARDS_PER_PAGE, RANKED_ONE_BY_ONE
+from sale_sofia.app.settings import CARDS_PER_PAGE, CONDITIONS_ON_CARD, PHOTOS_ON_CARD, RANKED_ONE_BY_ONE
 from sale_sofia.app.visit import Visit
 from sale_sofia.app.words import counted, named, say
 from sale_sofia.buyer.opinions import Opinion, opinions_on, statuses_for
@@ -24,8 +27,6 @@ from sale_sofia.flats.rows import PriceStep, previous_price, price_steps
 from sale_sofia.flats.store import portions
 from sale_sofia.flats.tables import flats as flat_rows
 from sale_sofia.listings.text import plain
-
-PHOTOS_ON_CARD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class Card:
     ticked: bool = False
     opinions: Sequence[Opinion] = ()
     """What the people of the household think of it."""
+    fair: tuple[Verdict, Band] | None = None
+    """Where its price lies, and what would be fair; None where that cannot be judged."""
 
     @property
     def id(self) -> int:
@@ -74,6 +77,16 @@ class Card:
             return None
         sign, colour = ("▼", "good") if price < before else ("▲", "bad")
         return Note(f"{sign} {shown.percent_change(before, price)}", colour)
+
+    @property
+    def badge(self) -> Note | None:
+        """How the price lies beside the fair one; nothing where nobody can tell."""
+        asked = asked_eur_sqm(self.flat)
+        if self.fair is None or asked is None:
+            return None
+        verdict, band = self.fair
+        colour = {"below": "good", "above": "bad"}.get(verdict, "")
+        return Note(say(f"card.fair.{verdict}", percent=shown.percent(abs(asked / band.middle - 1))), colour)
 
     @property
     def place(self) -> str:
@@ -121,20 +134,28 @@ class Card:
     @property
     def portals(self) -> str:
         """Where it is offered."""
-        return ", ".join(sorted({plain(advert.site) for advert in self.flat.adverts}))
+        return ", ".join(map(plain, self.flat.portals))
 
     @property
-    def fails(self) -> list[str]:
-        """The conditions that it fails."""
+    def fails(self) -> str:
+        """The conditions that it fails; of many the first, and how many more."""
         return self._named(State.FAIL)
 
     @property
-    def unsure(self) -> list[str]:
+    def unsure(self) -> str:
         """The conditions of which nobody knows."""
         return self._named(State.UNKNOWN)
 
-    def _named(self, state: State) -> list[str]:
-        return [say(f"breaker.{name}") for name in self.score.named(state)] if self.score else []
+    def _named(self, state: State) -> str:
+        names = [say(f"breaker.{name}") for name in self.score.named(state)] if self.score else []
+        more = f" +{len(names) - CONDITIONS_ON_CARD}" if len(names) > CONDITIONS_ON_CARD else ""
+        return ", ".join(names[:CONDITIONS_ON_CARD]) + more
+
+    def _fair_price(self) -> dict[str, Any] | None:
+        if self.fair is None:
+            return None
+        verdict, band = self.fair
+        return {"verdict": verdict, "eur_sqm": {name: round(one) for name, one in band._asdict().items()}}
 
     def as_json(self) -> dict[str, Any]:
         """The card as data."""
@@ -145,6 +166,7 @@ class Card:
             "price_eur": flat.price_eur,
             "vat": flat.vat,
             "previous_price_eur": self.previous_eur,
+            "fair_price": self._fair_price(),
             "price_per_sqm_eur": flat.price_per_sqm_eur,
             "area_sqm": flat.area_sqm,
             "rooms": flat.rooms,
@@ -164,10 +186,11 @@ class Card:
             ],
             "score": score.value if score else None,
             "known": score.known if score else None,
+            "points": score.points if score else None,
             "verdict": score.verdict.value if score else None,
             "fails": list(score.named(State.FAIL)) if score else [],
             "unknown": list(score.named(State.UNKNOWN)) if score else [],
-            "portals": sorted({advert.site for advert in flat.adverts}),
+            "portals": flat.portals,
             "url": f"/flat/{self.id}",
         }
 
@@ -250,6 +273,7 @@ class Deck:
     def cards(self, flats: Sequence[Flat], notes: Mapping[int, Note] | None = None) -> list[Card]:
         """The cards of these flats."""
         steps, scores = read_steps(self.visit, flats), self.scores(flats)
+        fair = self.visit.site.verdicts(flats)
         ticked = set(self.visit.ticked)
         ids = [flat.property_id for flat in flats]
         said: Mapping[int, Sequence[Opinion]] = {}
@@ -265,6 +289,7 @@ class Deck:
                 (notes or {}).get(flat.property_id),
                 flat.property_id in ticked,
                 said.get(flat.property_id, ()),
+                fair.get(flat.property_id),
             )
             for flat in flats
         ]

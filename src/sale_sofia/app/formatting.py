@@ -3,10 +3,10 @@
 import math
 import re
 from datetime import datetime
-from hashlib import sha256
 from typing import Final
 from urllib.parse import urlsplit
 
+from sale_sofia.app import drawing
 from sale_sofia.app.guard import is_own
 from sale_sofia.app.settings import LONGEST_CELL, LONGEST_TEXT
 from sale_sofia.app.words import counted, say
@@ -190,7 +190,7 @@ def photos(flat: Flat) -> list[str]:
     Its photos have addresses as the real portal would give them and nothing behind: nobody is asked for them.
     """
     if any(_is_simulated(advert.url) for advert in flat.adverts):
-        return [f"/drawing/{sha256(url.encode()).hexdigest()[:8]}.svg" for url in flat.photo_urls]
+        return [f"/drawing/{name}.svg" for name in drawing.names(list(flat.photo_urls))]
     return [good for url in flat.photo_urls if (good := address(url))]
 
 

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
+from functools import partial
 from typing import Final
 
 import uvicorn
@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute
 
 from sale_sofia.advice.scoring.profile import load_profiles
 from sale_sofia.app.application import application, asked, sent, shown
+from sale_sofia.app.drawing import drawn
 from sale_sofia.app.pages import (
     alerts,
     compare,
@@ -66,7 +67,7 @@ def routes() -> list[BaseRoute]:
         asked("/search.csv", search.export),
         asked(f"{_FLAT}/viewings.ics", flat.calendar),
         asked("/property", _property),
-        asked("/drawing/{seed}.svg", _drawing),
+        asked("/drawing/{name}.svg", _drawing),
         asked("/manifest.webmanifest", _manifest),
         sent("/today/seen", today.seen),
         sent("/today/later", today.later),
@@ -94,6 +95,8 @@ def routes() -> list[BaseRoute]:
         sent("/alerts/test", alerts.try_channel),
         sent("/cross_site/answer", elsewhere.answer),
         sent("/health/page/{row:int}/reparse", health.reparse),
+        sent("/health/run", partial(health.begin, "run")),
+        sent("/health/probe", partial(health.begin, "probe")),
     ]
 
 
@@ -116,30 +119,9 @@ def _manifest(_visit: Visit) -> Response:
     return JSONResponse({**said, **shape}, media_type="application/manifest+json")
 
 
-_WALLS: Final = ("#e8c9a0", "#d9b6a3", "#b9c7d6", "#cfd8c0", "#e3d3b8", "#c9b8d4")
-_SKIES: Final = ("#cfe3f5", "#f5e1cf", "#dfe7ee", "#e6dff2")
-
-
 def _drawing(visit: Visit) -> Response:
-    """A house that stands for a photo of a made-up flat, another for each."""
-    bits = sha256(visit.request.path_params["seed"].encode()).digest()
-    storeys, columns = 3 + bits[0] % 6, 3 + bits[1] % 4
-    wall, sky = _WALLS[bits[2] % len(_WALLS)], _SKIES[bits[3] % len(_SKIES)]
-    width, top = 40 * columns + 20, 250 - 28 * storeys
-    left = (400 - width) // 2
-    windows = "".join(
-        f'<rect x="{left + 18 + 40 * column}" y="{top + 8 + 28 * storey}" width="22" height="14" '
-        f'fill="{"#ffe9a8" if bits[(column + columns * storey) % 28 + 4] % 3 == 0 else "#5f7d99"}"/>'
-        for storey in range(storeys)
-        for column in range(columns)
-    )
-    body = (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 300">'
-        f'<rect width="400" height="300" fill="{sky}"/>'
-        f'<circle cx="{40 + bits[4]}" cy="50" r="20" fill="#fff6d8"/>'
-        f'<path d="M0 250h400v50H0z" fill="#a9bf98"/><rect x="{left}" y="{top}" width="{width}" '
-        f'height="{250 - top}" fill="{wall}"/>{windows}</svg>'
-    )
+    """What stands for a photo of a made-up flat."""
+    body = drawn(visit.request.path_params["name"])
     return Response(body, media_type="image/svg+xml", headers={"cache-control": "public, max-age=86400"})
 
 

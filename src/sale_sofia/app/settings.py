@@ -56,6 +56,14 @@ LOAN_PERCENTS: Final = (0.0, 15.0, 0.1)
 """Per cent of interest that can be tried: from, to, step."""
 LOAN_YEARS: Final = 25
 """Years of a usual mortgage."""
+ERRAND_STOP_SECONDS: Final = 5.0
+"""Time that a crawl which was started from a page has to put down where it is, when the server ends."""
+PAGES_KEPT_OFFLINE: Final = 60
+"""Pages that a browser keeps for when there is no network: those of a day of looking at flats."""
+PHOTOS_ON_CARD: Final = 5
+"""Photos of a flat that can be swiped through on its card."""
+CONDITIONS_ON_CARD: Final = 2
+"""Conditions that are named on a card of those that fail, or are not known; the rest is counted."""
 PHOTOS_SHOWN: Final = 30
 """Photos of a flat that are shown: portals allow so many."""
 COMPARED_PLACES: Final = 15

@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -18,9 +18,10 @@ from sale_sofia.advice.market.market import Deal, Market, read_market
 from sale_sofia.advice.scoring.profile import Profile, load_profiles
 from sale_sofia.advice.scoring.runs import ScoreRun, ScoringBusy
 from sale_sofia.advice.valuation.flats import why_not_valued
-from sale_sofia.advice.valuation.model import Current, stored_model
+from sale_sofia.advice.valuation.model import Band, Current, stored_model
 from sale_sofia.advice.valuation.settings import MODEL_FILE
-from sale_sofia.advice.valuation.valuation import Valuation, value_flat
+from sale_sofia.advice.valuation.valuation import Valuation, Verdict, value_flat, verdicts
+from sale_sofia.app.errands import Errands
 from sale_sofia.app.settings import COMPARED_MOST
 from sale_sofia.buyer.evaluations import By
 from sale_sofia.buyer.people import Person
@@ -84,6 +85,11 @@ class Site:
                 ScoreRun(self.settings, self.database, profiles).run()
                 self._seen = seen
 
+    @cached_property
+    def errands(self) -> Errands:
+        """What was started from the pages."""
+        return Errands(self.settings)
+
     def market(self, deal: Deal) -> Market:
         """The market as it is now, worked out again when an advert changed, and each hour for its days."""
         now = time.time()
@@ -99,11 +105,19 @@ class Site:
         """What the stored model says of the flat; None while there is no model, or it is too old."""
         if reason := why_not_valued(flat):
             return Valuation(flat, None, "unknown", reason)
+        current = self._young_model()
+        return value_flat(self.database, flat, current) if current else None
+
+    def verdicts(self, flats: Sequence[Flat]) -> Mapping[int, tuple[Verdict, Band]]:
+        """Where the prices of these flats lie, of those that can be judged; without a model of none."""
+        current = self._young_model()
+        return verdicts(flats, current) if current else {}
+
+    def _young_model(self) -> Current | None:
+        """The stored model, unless it is too old."""
         since = time.time() - self.settings.valuation_model_hours * SECONDS_PER_HOUR
         current = self._current_model()
-        if current is None or current.made_at < since:
-            return None
-        return value_flat(self.database, flat, current)
+        return current if current and current.made_at >= since else None
 
     def _current_model(self) -> Current | None:
         path = self.settings.data_dir / MODEL_FILE

@@ -1,4 +1,4 @@
-"""`sale-sofia demo`: two portals that exist only here, crawled for two weeks, and shown."""
+"""`sale-sofia demo`: two portals that exist only here, crawled for three weeks, and shown."""
 
 import asyncio
 import json
@@ -9,8 +9,9 @@ import sys
 import time
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Self
@@ -19,6 +20,8 @@ import typer
 from pydantic import SecretStr
 from sqlalchemy import Connection, select
 
+from sale_sofia.advice.valuation.flats import TooFewFlats
+from sale_sofia.advice.valuation.valuation import current_model
 from sale_sofia.cli.console import log, out, tell
 from sale_sofia.cli.crawl import run_jobs
 from sale_sofia.cli.progress import conclude
@@ -27,13 +30,18 @@ from sale_sofia.crawl.frontier.planning import JobPlan, plan_job
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.jobs import JobState
 from sale_sofia.installation import open_ready
+from sale_sofia.listings.dates import SOFIA
 from sale_sofia.operations.services.dashboard import DashboardServer, checked_host, free_port, start_dashboard
 from sale_sofia.operations.services.signals import Interrupted, StopSignals
 from sale_sofia.operations.settings import (
     DASHBOARD_HOST,
     DASHBOARD_PORT,
+    DEMO_ADVERTS,
+    DEMO_BEGAN,
     DEMO_DAYS,
+    DEMO_DAYS_APART,
     DEMO_DAYS_MISSED,
+    DEMO_LAST_DAYS,
     DEMO_REQUESTS_PER_MINUTE,
     DEMO_SEED,
 )
@@ -41,6 +49,7 @@ from sale_sofia.settings.model import DATABASE_FILE, Settings, environment_of, l
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.logs import log_to_file
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.model import NOW
 from sale_sofia_simulator.running import RunningSimulator, start_in_process
 from sale_sofia_simulator.simulation import SITES, SimulatorConfig
 
@@ -67,10 +76,19 @@ class DemoDays:
         began = float(json.loads(file.read_text("ascii")))
         return cls(began, int((now - began) // DAY_SECONDS))
 
-    def to_crawl(self, database: Database, sites: list[str]) -> range:
-        """The days that no crawl has seen yet; today always, also when it was seen."""
+    def to_crawl(self, database: Database, sites: list[str]) -> list[int]:
+        """Of the days that no crawl has seen yet the first, the last ones, and some of those between.
+
+        Today is always among them, also when it was seen.
+        """
         done = database.run_read(partial(self._last_done, sites=sites))
-        return range(max(done + 1, self.today - DEMO_DAYS_MISSED, 0), self.today + 1)
+        first = max(done + 1, self.today - DEMO_DAYS_MISSED, 0)
+        ago = {self.today - day: day for day in range(first, self.today + 1)}
+        return [
+            day
+            for left, day in ago.items()
+            if day == first or left < DEMO_LAST_DAYS or not left % DEMO_DAYS_APART
+        ]
 
     def _last_done(self, connection: Connection, sites: list[str]) -> int:
         """The last day before today on which all portals were read to their end; -1 for none."""
@@ -151,8 +169,8 @@ _GO_ON = "stopped; go on with: sale-sofia demo"
 
 def demo(
     properties: Annotated[
-        int, typer.Option(min=1, max=10_000, help="How many adverts each portal has.")
-    ] = 300,
+        int, typer.Option(min=1, max=10_000, help="How many adverts the larger portal has.")
+    ] = DEMO_ADVERTS,
     seed: Annotated[int, typer.Option(help="Another seed, another city.")] = DEMO_SEED,
     days: Annotated[
         int, typer.Option(min=0, max=60, help="How many days have passed when it is first shown.")
@@ -162,9 +180,17 @@ def demo(
     settings = _demo_settings(load_settings())
     log_to_file(settings, "demo")
     database = open_ready(settings)
-    passed = DemoDays.remembered(settings.data_dir / "began", days, time.time())
-    config = SimulatorConfig(properties=properties, seed=seed, port=_port(settings.data_dir), rivals=True)
+    passed = DemoDays.remembered(settings.data_dir / DEMO_BEGAN, days, time.time())
+    config = SimulatorConfig(
+        properties=properties,
+        seed=seed,
+        port=_port(settings.data_dir),
+        lifelike=True,
+        days_later=(datetime.fromtimestamp(passed.began, SOFIA).date() - NOW.date()).days,
+    )
     _crawl_days(settings, database, config, passed)
+    with suppress(TooFewFlats):  # a small demo shows no fair prices, and says why
+        current_model(database, settings)
     if _has_terminal():
         serve_dashboard(settings)
         return
@@ -179,9 +205,12 @@ def _crawl_days(settings: Settings, database: Database, config: SimulatorConfig,
     with start_in_process(config) as simulator:
         addresses = ", ".join(f"{site} at {address}" for site, address in simulator.urls.items())
         tell(f"simulated portals: {addresses}")
-        for _ in range(to_crawl[0]):
-            simulator.advance()
-        for day in to_crawl[:-1]:
+        shown = 0
+        for day in to_crawl:
+            for _ in range(day - shown):
+                shown = simulator.advance()
+            if day == passed.today:
+                break
             # The same time of that day as it was when the demo began.
             behind = time.time() - (passed.began + day * DAY_SECONDS)
             reports, stopped = _crawl_day(settings, database, simulator, behind)
@@ -189,7 +218,6 @@ def _crawl_days(settings: Settings, database: Database, config: SimulatorConfig,
                 conclude(database, reports, stopped=stopped, as_json=False, advice=_GO_ON)
             counts = "; ".join(f"{one.site} {one.new} new, {one.changed} changed" for one in reports)
             log.print(f"day {day} of {passed.today}: {counts}", highlight=False)
-            simulator.advance()
         reports, stopped = _crawl_day(settings, database, simulator)
     conclude(database, reports, stopped=stopped, as_json=False, advice=_GO_ON)
 

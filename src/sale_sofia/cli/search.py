@@ -19,7 +19,6 @@ from sale_sofia.advice.search.run import search as find
 from sale_sofia.buyer.searches import forget_search, list_searches, save_search
 from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse, tell
 from sale_sofia.cli.progress import merge_flats, moment, number
-from sale_sofia.flats.flat import Flat
 from sale_sofia.geography.imported import use
 from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.installation import open_ready
@@ -130,13 +129,9 @@ def _flats_table(title: str, found: Sequence[Judged], around: Around) -> Table:
             f"{flat.days_on_market(around.now):.0f} ({_SAID_BY[flat.since.source]})",
             *score,
             status if flat.offered else f"{status}, gone",
-            ", ".join(one.unknown or _portals(flat)),
+            ", ".join(one.unknown or flat.portals),
         )
     return table
-
-
-def _portals(flat: Flat) -> list[str]:
-    return sorted({advert.site for advert in flat.adverts if advert.offered or not flat.offered})
 
 
 def _record(one: Judged, around: Around) -> dict[str, Any]:
@@ -157,7 +152,7 @@ def _record(one: Judged, around: Around) -> dict[str, Any]:
         "status": around.statuses.get(flat.property_id, "new"),
         "score": None if scored is None else scored._asdict(),
         "adverts": len(flat.adverts),
-        "portals": _portals(flat),
+        "portals": flat.portals,
         "contradictions": [found._asdict() for found in flat.contradictions],
         "corrected": sorted(flat.corrected),
         "unknown": list(one.unknown),

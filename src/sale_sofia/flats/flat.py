@@ -223,6 +223,11 @@ class Flat:
         return Exactness.NEIGHBOURHOOD if self.neighbourhood else Exactness.UNKNOWN
 
     @property
+    def portals(self) -> list[str]:
+        """Where it is offered; of one that is gone, where it was."""
+        return sorted({advert.site for advert in self.adverts if advert.offered or not self.offered})
+
+    @property
     def metro_walk(self) -> MetroWalk | None:
         """Minutes on foot to the nearest metro, and from where that is known."""
         told = told_minutes(self.metro_minutes, self.metro_distance_m)

@@ -137,6 +137,8 @@ DASHBOARD_ENVIRONMENT: Final[Mapping[str, str]] = {
 }
 """What its libraries read when they are loaded. Left to themselves they take address space for what no page
 needs (64 MB for each thread, 1 GB for the first table); under a limit on it none is left for the flats."""
+DEMO_BEGAN: Final = "began"
+"""The file beside a demo's database that tells when its world began; no other DATA_DIR has one."""
 DEMO_REQUESTS_PER_MINUTE: Final = 3000.0
 """The simulated portals ask for no patience; slow enough to pull the plug."""
 LEAST_BUDGET_EUR: Final = 1_000
@@ -144,11 +146,17 @@ LEAST_BUDGET_EUR: Final = 1_000
 MOST_BUDGET_EUR: Final = 100_000_000
 LONGEST_METRO_MINUTES: Final = 120
 """As much as a profile takes."""
-DEMO_DAYS: Final = 14
+DEMO_ADVERTS: Final = 600
+"""Adverts on the larger of the demo's portals: over 600 flats, enough for a fair price of most."""
+DEMO_DAYS: Final = 21
 """Days of the demo's world that have passed when it is first shown: enough for prices to move."""
+DEMO_DAYS_APART: Final = 7
+"""Of the demo's days before the last ones only so manieth are crawled, so that it is soon up."""
+DEMO_LAST_DAYS: Final = 3
+"""So many days up to today are all crawled: what came and went lately is what one looks at."""
 DEMO_SEED: Final = 20
 """The demo's city: after these days flats of the shipped profile have come, gone and changed their prices."""
-DEMO_DAYS_MISSED: Final = 14
+DEMO_DAYS_MISSED: Final = 21
 """Days at most that a demo of long ago is crawled for; those before passed unseen."""
 DASHBOARD_LOGIN_SECONDS: Final = 12 * 3600.0
 """How long a login holds: a day of looking; the browser forgets it when it is closed."""

@@ -1,5 +1,8 @@
 """Health: what to do comes first, its numbers are those of the database, what portals sent stays inert."""
 
+import json
+import os
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -10,6 +13,7 @@ from sqlalchemy import insert, select, update
 
 from app_runs import put_adverts, store
 from command_lines import fault
+from sale_sofia.app import errands
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.pages import health
 from sale_sofia.crawl.fetch.archive import PageArchive
@@ -233,3 +237,69 @@ def _table(html: str, section: str, *, last: bool = False) -> list[list[str]]:
     tables = LexborHTMLParser(html).css(f'section[aria-labelledby="{section}"] table')
     rows = tables[-1 if last else 0].css("tbody tr")
     return [[cell.text().strip() for cell in row.css("th, td")] for row in rows]
+
+
+def test_a_portal_is_crawled_and_probed_from_the_page_once_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commands are stood in for: they wait until they are let go, and answer as the real ones do."""
+    put_adverts(tmp_path, KNOWN)
+    go = tmp_path / "go"
+    probed = {"probes": [{"verdict": "reads in part", "reasons": ["no phones", HOSTILE]}]}
+    wait = "import os,sys,time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)\n"
+    asked: list[tuple[str, str]] = []
+
+    def command(kind: errands.Kind, site: str) -> list[str]:
+        asked.append((kind, site))
+        end = f"print({json.dumps(json.dumps(probed))})" if kind == "probe" else "sys.exit('portal is busy')"
+        return [sys.executable, "-c", f"{wait}{end}", str(go)]
+
+    monkeypatch.setattr(errands.Errands.__init__, "__defaults__", (command,))
+    with browser(tmp_path) as operator:
+        back = {"site": "imot.bg", "back": "/health"}
+        assert "Започна: Събери сега, imot.bg." in operator.fill("/health/run", **back)
+        assert "Вече тече: Събери сега, imot.bg." in operator.fill("/health/run", **back)
+        assert "imot.bg · Провери: тече от " in operator.fill("/health/probe", **back)
+        assert "Няма такъв портал." in operator.fill("/health/run", site="nowhere.bg", back="/health")
+        stranger = operator.post("/health/run", data=back, headers={"origin": "http://evil.example"})
+        assert stranger.status_code == 403
+        assert asked == [("run", "imot.bg"), ("probe", "imot.bg")]
+        go.touch()
+        ended = time.monotonic() + 60
+        while any(one["ended_at"] is None for one in operator.data("/health.json")["errands"]):
+            assert time.monotonic() < ended, "the errands did not end"
+            time.sleep(0.02)
+        told, html = operator.text("/health"), operator.html("/health")
+        assert "imot.bg · Провери: ! чете се отчасти no phones; <script>" in told
+        assert "imot.bg · Събери сега: ✗ не успя portal is busy" in told
+        assert harm(html) == []
+        assert "Започна: Събери сега, imot.bg." in operator.fill("/health/run", **back)
+    assert asked[2:] == [("run", "imot.bg")]
+
+
+def test_what_was_started_from_the_page_ends_with_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_adverts(tmp_path, KNOWN)
+    pid = tmp_path / "pid"
+    script = f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"
+    sleeping = [sys.executable, "-c", script]
+    monkeypatch.setattr(errands.Errands.__init__, "__defaults__", (lambda _kind, _site: sleeping,))
+    with browser(tmp_path) as operator:
+        operator.fill("/health/probe", site="imot.bg", back="/health")
+        while not (pid.exists() and pid.read_text()):
+            time.sleep(0.01)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
+def test_the_commands_of_the_buttons_are_there() -> None:
+    for words in errands.WORDS.values():
+        assert fault(f"sale-sofia {' '.join(words)} imot.bg --json") is None
+
+
+def test_the_demo_asks_no_real_portal(demo_copy: Path) -> None:
+    with browser(demo_copy) as operator:
+        told = operator.fill("/health/run", site="imot.bg", back="/health")
+        assert "Това е демото: порталите му са измислени" in told
+        assert operator.data("/health.json")["errands"] == []

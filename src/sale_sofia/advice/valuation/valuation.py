@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -168,14 +168,32 @@ def value_flat(database: Database, flat: Flat, current: Current) -> Valuation:
     ((fair, weights),) = current.model.values(folds_of([flat.property_id]), matrix([flat]))
     heaviest = np.argsort(-weights, kind="stable")[:COMPARABLES_SHOWN]
     shares = {int(current.model.ids[place]): float(weights[place]) for place in heaviest if weights[place]}
-    near = current.report["by_neighbourhood"].get(flat.neighbourhood, 0)
-    verdict, explanation = judge(flat, fair)
-    if near < JUDGED_FLATS:  # intervals may hold far fewer flats there
-        verdict = "unknown"
-        explanation = f"flats known of its neighbourhood: {near}, needed to judge: {JUDGED_FLATS}"
+    verdict, explanation = _judged_there(flat, fair, current)
     comparables = compare(flat, _flats(database, list(shares)), shares)
     rests_on = int(np.count_nonzero(weights))
     return Valuation(flat, fair, verdict, explanation, tuple(comparables), rests_on, current)
+
+
+def _judged_there(flat: Flat, fair: Band, current: Current) -> tuple[Verdict, str]:
+    """As `judge`, but nothing where few flats are known: intervals may hold far fewer flats there."""
+    near = current.report["by_neighbourhood"].get(flat.neighbourhood, 0)
+    if near < JUDGED_FLATS:
+        return "unknown", f"flats known of its neighbourhood: {near}, needed to judge: {JUDGED_FLATS}"
+    return judge(flat, fair)
+
+
+def verdicts(flats: Sequence[Flat], current: Current) -> dict[int, tuple[Verdict, Band]]:
+    """Of the flats that can be judged, by property: where the price lies, as `value_flat` says of each."""
+    valued = [flat for flat in flats if not why_not_valued(flat)]
+    if not valued:
+        return {}
+    ids = [flat.property_id for flat in valued]
+    bands = (fair for fair, _ in current.model.values(folds_of(ids), matrix(valued)))
+    judged = {
+        flat.property_id: (_judged_there(flat, fair, current)[0], fair)
+        for flat, fair in zip(valued, bands, strict=True)
+    }
+    return {number: found for number, found in judged.items() if found[0] != "unknown"}
 
 
 def current_model(database: Database, settings: Settings, *, refit: bool = False) -> Current:

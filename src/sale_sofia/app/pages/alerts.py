@@ -185,11 +185,12 @@ Open = tuple[RuleKind, Written, str, str]
 
 
 def _opened(visit: Visit, rules: Mapping[str, tuple[RuleKind, Written]]) -> Open | None:
-    """As the address asks: a rule by its name, or a new one."""
+    """As the address asks: a rule by its name, or a new one, of a saved search where one is named."""
     if (found := rules.get(visit.asked("rule") or "")) is not None:
         return (*found, stamp_of(found[1]), "")
     kind = _kind(visit.asked("new"))
-    return None if kind is None else (kind, {}, "", "")
+    search = visit.asked("search")
+    return None if kind is None else (kind, {"name": search, "search": search} if search else {}, "", "")
 
 
 def _form(visit: Visit, file: AlertsFile, opened: Open) -> Values:

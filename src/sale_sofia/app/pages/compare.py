@@ -122,7 +122,7 @@ def lines(deck: Deck, scores: Mapping[int, Score]) -> tuple[Line, ...]:
         Line("loan.monthly", lambda flat: _monthly(flat, deck.profile)),
         Line("property.score", lambda flat: _points(scores, flat)[0], lambda flat: _points(scores, flat)[1]),
         Line("compare.days", lambda flat: shown.days(flat.days_on_market(deck.now))),
-        Line("compare.portals", lambda flat: ", ".join(sorted({advert.site for advert in flat.adverts}))),
+        Line("compare.portals", lambda flat: ", ".join(flat.portals)),
     )
     return (*measured, *(_fact_line(name) for name in FACTS), *map(_place_line, deck.profile.places))
 

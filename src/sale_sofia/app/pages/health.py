@@ -11,10 +11,12 @@ from starlette.responses import PlainTextResponse, Response
 from sale_sofia.app import charts
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
+from sale_sofia.app.errands import Errand, Kind
 from sale_sofia.app.settings import LONGEST_MESSAGE
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import named, say, told
 from sale_sofia.crawl.fetch.archive import ArchiveDamaged
+from sale_sofia.crawl.probe import Reading
 from sale_sofia.crawl.reparse import reparse_pages
 from sale_sofia.crawl.runners.progress import LiveState, proxy_rows, read_live_state
 from sale_sofia.crawl.tables import spoken
@@ -25,7 +27,7 @@ from sale_sofia.installation import open_archive
 from sale_sofia.listings.page import PageError, decode
 from sale_sofia.listings.text import plain
 from sale_sofia.operations.portals import FILLED, PortalRow, Run, read_portals, read_runs
-from sale_sofia.operations.settings import FLOWER_HOST
+from sale_sofia.operations.settings import DEMO_BEGAN, FLOWER_HOST
 from sale_sofia.proxies.model import DomainStats
 from sale_sofia.telemetry.incidents import Incident, IncidentKind, newest_incidents, open_incidents
 from sale_sofia.telemetry.settings import (
@@ -119,6 +121,8 @@ def page(visit: Visit) -> Page:
     settings = visit.site.settings
     values: Values = {
         "tasks": list(tasks(seen)),
+        "errands": [_errand(one) for one in visit.site.errands.newest()],
+        "sites": AVAILABLE_SITES,
         "used": used,
         "never": [_task(row) for row in seen.portals if row not in used],
         "portals": [_portal(row, visit.now) for row in used],
@@ -137,7 +141,7 @@ def page(visit: Visit) -> Page:
         "flower": f"http://{FLOWER_HOST}:{settings.flower_port}",
         "proxies": [_proxy(row) for row in proxy_rows(settings)],
     }
-    return Page("health.html", say("page.health"), values, lambda: _data(seen, live))
+    return Page("health.html", say("page.health"), values, lambda: _data(visit, seen, live))
 
 
 def _read(connection: Connection, visit: Visit) -> Seen:
@@ -200,6 +204,45 @@ def _text(visit: Visit, record: PageRecord) -> str | None:
     except PageError:  # what cannot be read as text is why it is here
         text = body.decode("utf-8", errors="replace")
     return text[:ARCHIVED_TEXT_MAX]
+
+
+# What can be started from here.
+
+
+def begin(kind: Kind, visit: Visit) -> Done:
+    """Crawl or probe a portal now, unless that is being done."""
+    site, settings = visit.form.get("site", ""), visit.site.settings
+    if site not in AVAILABLE_SITES:
+        return Done(say("web.errand.unknown"), wrong=True)
+    if (settings.data_dir / DEMO_BEGAN).exists():
+        # Its adverts are made up; real ones beside them would be taken for what they are not.
+        return Done(say("web.errand.demo"), wrong=True)
+    if not visit.site.errands.start(kind, site):
+        return Done(say("web.errand.runs", what=say(f"web.errand.{kind}"), site=site), wrong=True)
+    return Done(say("web.errand.begun", what=say(f"web.errand.{kind}"), site=site))
+
+
+def _errand(one: Errand) -> Values:
+    """What came of it so far, in words."""
+    probed = (one.data or {}).get("probes") if one.kind == "probe" else None
+    if one.ended_at is None:
+        state, colour, said = say("web.errand.since", at=shown.moment(one.began_at)), "", ""
+    elif probed:
+        verdict = probed[0]["verdict"]
+        colour = "good" if verdict == Reading.WELL else "bad"
+        state, said = say(f"web.probe.{Reading(verdict).name.lower()}"), "; ".join(probed[0]["reasons"])
+    else:
+        well = one.code == 0
+        state, colour = say("web.errand.done" if well else "web.errand.failed"), "good" if well else "bad"
+        said = "" if well else one.said
+    return {
+        "site": one.site,
+        "what": say(f"web.errand.{one.kind}"),
+        "state": state,
+        "colour": colour,
+        "said": plain(said, LONGEST_MESSAGE),
+        "running": one.ended_at is None,
+    }
 
 
 # What to do.
@@ -367,8 +410,13 @@ def _proxy(row: DomainStats) -> Row:
     }
 
 
-def _data(seen: Seen, live: LiveState) -> dict[str, Any]:
+def _data(visit: Visit, seen: Seen, live: LiveState) -> dict[str, Any]:
     return {
+        "errands": [
+            {"kind": one.kind, "site": one.site, "began_at": one.began_at, "ended_at": one.ended_at}
+            | {"exit_code": one.code, "result": one.data, "said": one.said}
+            for one in visit.site.errands.newest()
+        ],
         "tasks": [{"site": one.site, "why": one.why, "command": one.command} for one in tasks(seen)],
         "portals": [
             {

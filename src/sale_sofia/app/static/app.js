@@ -2,6 +2,10 @@
 // Every page works without it: forms are sent and answered by a page.
 "use strict";
 
+// Over TLS, or on this machine, the pages seen last stay readable without the network.
+if (window.isSecureContext && "serviceWorker" in navigator)
+  navigator.serviceWorker.register(document.body.dataset.worker).catch(() => {});  // the pages work without it
+
 const snack = document.getElementById("snack");
 let told = null;
 
@@ -128,6 +132,20 @@ for (const button of document.querySelectorAll("[data-copy]"))
     await navigator.clipboard.writeText(button.previousElementSibling.textContent);
     tell("✓");
   });
+
+for (const button of document.querySelectorAll("[data-share]")) {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const url = location.origin + location.pathname;
+    try {
+      if (navigator.share) { await navigator.share({ title: document.title, url }); return; }
+      await navigator.clipboard.writeText(url);
+      tell(button.dataset.said);
+    } catch (error) {
+      if (error.name !== "AbortError") tell(url);  // neither is allowed here: the address can be copied by hand
+    }
+  });
+}
 
 const gallery = document.querySelector(".gallery");
 if (gallery) gallery.addEventListener("click", (event) => {

@@ -12,6 +12,10 @@ from sale_sofia_simulator.text import slug
 from sale_sofia_simulator.twins import position_near
 
 _MOST_PHOTOS = 16
+_SHARE_POSITION = 0.31
+"""So many say where they are, or at least about where."""
+_SHARE_EXACT = 0.8
+"""The same of a home that is somewhere exactly."""
 
 
 def import_to_bazar(rng: Random, number: int, source: ImotAdvert) -> BazarAdvert:
@@ -50,7 +54,7 @@ def write_on_bazar(rng: Random, number: int, home: Property, seller: Seller) -> 
     deal = "под наем" if home.deal == "rent" else "за продажба"
     tail = rng.choice((f" - {home.price_eur} евро", "", " от собственик", ", без посредник"))
     money = _money(rng, home, asks=chance(rng, 0.05), cents=chance(rng, 0.2))
-    words = describe(rng, home.place, home.area_sqm, home.age)
+    words = describe(rng, home)
     posted = NOW - timedelta(days=rng.randint(2, 90))
     photos = []
     for _ in range(min(photo_count(rng), _MOST_PHOTOS)):
@@ -108,10 +112,16 @@ def _bazar(  # noqa: PLR0913
         imot_id=imot_id,
         vat=vat if money.shown else None,
         floor=None if home.floor is None or home.floor < 1 or chance(rng, 0.04) else home.floor,
-        position=position_near(rng, home.place, share=0.31, spread=0.006, digits=11),
+        position=_position(rng, home),
         seller_name=seller_name,
         lag_minutes=rng.randint(0, 4),
     )
+
+
+def _position(rng: Random, home: Property) -> tuple[float, float] | None:
+    if home.position:
+        return home.position if chance(rng, _SHARE_EXACT) else None
+    return position_near(rng, home.place, share=_SHARE_POSITION, spread=0.006, digits=11)
 
 
 def _money(rng: Random, home: Property, *, asks: bool, cents: bool = False) -> Money:

@@ -40,7 +40,7 @@ def make_imot(
         title=f"{DEAL_WORDS[home.deal]} {home.kind.label}",
         home=home,
         money=Money(layout, home.price_eur),
-        prose=describe(rng, home.place, home.area_sqm, home.age),
+        prose=describe(rng, home),
         seller=seller,
         posted=posted,
         updated=later(rng, posted) if corrected else posted.replace(second=0),
