@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from sale_sofia.flats.journeys import travel_to
 from sale_sofia.flats.rows import read_flats
-from sale_sofia.flats.walks import walk_around
+from sale_sofia.flats.walks import travel_to, walk_around
 from sale_sofia.geography.gazetteer import areas
 from sale_sofia.geography.shapes import Point, Shape
 from sale_sofia.geography.travel import CENTRE, Place, network

@@ -14,8 +14,7 @@ from pydantic import BeforeValidator
 
 from sale_sofia.advice.scoring.settings import ACTS, FINISHED_YEARS, OLD_CONSTRUCTIONS
 from sale_sofia.flats.age import EarlierOffer
-from sale_sofia.flats.journeys import Travel, travel_to
-from sale_sofia.flats.walks import MetroWalk, metro_walk, told_minutes
+from sale_sofia.flats.walks import MetroWalk, Travel, metro_walk, told_minutes, travel_to
 from sale_sofia.geography.shapes import Point
 from sale_sofia.geography.travel import CENTRE, Place
 from sale_sofia.history.market_events import Since, days_on_market

@@ -135,6 +135,8 @@ def test_adverts_that_are_there(db: Database) -> None:
     }
     assert families == {
         "sale_sofia_listings": {("imot.bg",): 2},
+        "sale_sofia_photos": {},
+        "sale_sofia_photo_requests": {},
         "sale_sofia_listing_newest_timestamp_seconds": {("imot.bg",): 200.0},
         "sale_sofia_listing_seen_timestamp_seconds": {("imot.bg",): 200.0},
         "sale_sofia_archive_bytes": {(): 12},

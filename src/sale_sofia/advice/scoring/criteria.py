@@ -9,9 +9,8 @@ from sale_sofia.advice.scoring.judging import Criterion, Part, YesNo, known, unk
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.yardsticks import Prices, Rents
 from sale_sofia.advice.settings import PARTS_REMEMBERED
-from sale_sofia.flats.journeys import travel_to
 from sale_sofia.flats.prices import Band
-from sale_sofia.flats.walks import MetroWalk
+from sale_sofia.flats.walks import MetroWalk, travel_to
 from sale_sofia.geography.shapes import Point
 
 Words = tuple[str, ...]

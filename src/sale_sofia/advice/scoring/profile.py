@@ -23,7 +23,7 @@ from pydantic_core import ErrorDetails
 
 from sale_sofia.advice.scoring.settings import PLACES_MOST, WEIGHTS
 from sale_sofia.advice.settings import COMMISSION_PERCENT, RENOVATION_EUR_SQM
-from sale_sofia.flats.journeys import find_place
+from sale_sofia.flats.walks import find_place
 from sale_sofia.geography.settings import ARRIVE_BETWEEN, ARRIVE_BY
 from sale_sofia.geography.travel import Place as TravelPlace
 from sale_sofia.listings.model import Orientation, PropertyType

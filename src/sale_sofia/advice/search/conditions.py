@@ -18,11 +18,11 @@ from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.opinions import statuses_for
 from sale_sofia.buyer.people import Person
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.journeys import find_place
 from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import adverts_of, price_steps
 from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE
 from sale_sofia.flats.store import portions, with_current
+from sale_sofia.flats.walks import find_place
 from sale_sofia.geography.imported import until_changed
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
 from sale_sofia.geography.travel import Place

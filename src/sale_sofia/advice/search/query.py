@@ -19,8 +19,8 @@ from pydantic_core import ErrorDetails
 
 from sale_sofia.buyer.evaluations import UNWANTED, Status
 from sale_sofia.flats.flat import Code
-from sale_sofia.flats.journeys import find_place
 from sale_sofia.flats.settings import MANY_ROOMS
+from sale_sofia.flats.walks import find_place
 from sale_sofia.geography.settings import NEAR_MOST_METRES
 from sale_sofia.geography.zones import outline_text, point_text, read_outline, read_point
 from sale_sofia.listings.model import (
