@@ -181,6 +181,6 @@ def test_many_processes_that_put_it_aside_all_the_time_lose_none_of_the_newest(t
     for name, newest in last.items():
         of_name = sorted(int(one.split(":")[1]) for one in kept if one.startswith(f"{name}:"))
         assert of_name == list(range(of_name[0], newest + 1)), f"seed {SEED}"
-    # Whoever finds others writing leaves it to the next line, so it grows meanwhile; one alone makes it small.
+    # Whoever finds others writing leaves it to the next line, and it grows; one alone makes it small again.
     fill(path, PROCESSES, "alone", 20_000)
     assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 3 * 20_000
