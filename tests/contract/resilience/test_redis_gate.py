@@ -359,9 +359,11 @@ def test_a_penalty_of_one_worker_stops_the_sleeper_of_another(redis_url: str) ->
     assert 20.0 < refused.retry_after_seconds < 30.0
 
 
-def test_a_request_costs_two_round_trips_and_one_more_after_a_wait(redis_url: str) -> None:
+def test_a_request_costs_two_round_trips_and_one_more_after_a_wait(own_redis_url: str) -> None:
+    """On a server of its own: it counts what all clients send."""
+
     async def story() -> list[int]:
-        gate = made(redis_url, per_minute=120.0, limit=5)
+        gate = made(own_redis_url, per_minute=120.0, limit=5)
         async with closing(gate):
             await gate.report(await admitted(gate), Outcome.neutral())
             async with gate.request(IMOT, 10.0):
