@@ -72,6 +72,11 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Party]:
         yield made
 
 
+def adverts_of(crawl: Party) -> list[str]:
+    """Where imot.bg's adverts are, whatever other tests have stored."""
+    return [one["url"] for one in truth(crawl.simulator).values() if one["site"] == "imot.bg"]
+
+
 def keys_of(crawl: Party, job_id: str) -> dict[str, str]:
     with connect(crawl.redis.url) as client:
         return {key.value: str(client.get(key.of(job_id))) for key in ScrapingKeys}
@@ -140,7 +145,7 @@ def test_a_dispatch_makes_the_job_that_it_names_once(crawl: Party) -> None:
 
 
 def test_a_chunk_adds_its_addresses_and_its_results_end_the_job(crawl: Party) -> None:
-    adverts = [one["url"] for one in crawl.stored() if one["site"] == "imot.bg"]
+    adverts = adverts_of(crawl)
     adverts, another = adverts[:3], adverts[3]
     plan = JobPlan(get_scraper("imot.bg"), (adverts[0],), limit=None, fresh=True)
     job_id = plan_for_workers(crawl.settings, crawl.database, plan)
@@ -169,7 +174,7 @@ def test_a_chunk_adds_its_addresses_and_its_results_end_the_job(crawl: Party) ->
 
 
 def test_batches_are_counted_as_they_were_made_and_not_from_the_number_of_addresses(crawl: Party) -> None:
-    adverts = [one["url"] for one in crawl.stored() if one["site"] == "imot.bg"][: CHUNK + 3]
+    adverts = adverts_of(crawl)[: CHUNK + 3]
     plan = JobPlan(get_scraper("imot.bg"), (adverts[0],), limit=None, fresh=True)
     job_id = plan_for_workers(crawl.settings, crawl.database, plan)
     counted = []
@@ -192,7 +197,7 @@ def test_a_portal_that_feeds_two_lanes_gets_them(crawl: Party) -> None:
 
 
 def test_of_two_crawls_of_a_portal_the_other_is_refused(crawl: Party) -> None:
-    advert = next(one["url"] for one in crawl.stored() if one["site"] == "imot.bg")
+    advert = adverts_of(crawl)[0]
     busy = partial(plan_for_workers, crawl.settings, crawl.database)
     job_id = busy(JobPlan(get_scraper("imot.bg"), (advert,), limit=None, fresh=True))
     now, lease = time.time(), crawl.settings.lease_seconds

@@ -158,7 +158,8 @@ def count_states(connection: Connection, job_id: str, targets: Sequence[Target])
     ours = select(frontier.c.state, func.count()).where(
         frontier.c.job_id == job_id, frontier.c.url_key.in_(keys)
     )
-    return dict(connection.execute(ours.group_by(frontier.c.state)).tuples().all())
+    counted = connection.execute(ours.group_by(frontier.c.state))
+    return {row.state: row[1] for row in counted}
 
 
 def drop_searches(connection: Connection, job_id: str, search_ids: Sequence[int]) -> None:
