@@ -49,7 +49,7 @@ class Person:
     has_password: bool
     made_at: float
     entered_at: float | None
-    """When they first came in; from then on nobody but they and an operator makes them a link."""
+    """When they first came in; None: not yet."""
 
     @property
     def is_operator(self) -> bool:

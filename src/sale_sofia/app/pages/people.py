@@ -89,9 +89,9 @@ _DEVICES: Final = (
 
 
 def _may_link(visit: Visit, one: Person) -> bool:
-    """Nobody can come in as another who has come in by themselves; an operator lets them in again."""
+    """A link lets whoever has it in as that person: one makes it for oneself, or operates."""
     own = visit.person is not None and visit.person.id == one.id
-    return own or one.entered_at is None or visit.may_operate
+    return own or visit.may_operate
 
 
 def add(visit: Visit) -> Done | Response:
