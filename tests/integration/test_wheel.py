@@ -150,3 +150,10 @@ def test_the_machine_is_found_ready_and_the_portals_known(place: Path) -> None:
         "alo.bg", "bazar.bg", "homes.bg", "imot.bg", "imoti.com", "imoti.net", "luximmo.bg", "olx.bg",
         "suprimmo.bg",
     }  # fmt: skip
+
+
+def test_parquet_is_an_extra_that_is_named_where_it_is_missing(place: Path) -> None:
+    told = run(place, "export", "adverts.parquet")
+    assert (told.returncode, told.stdout) == (2, "")
+    assert "need the package pyarrow; install `sale-sofia[parquet]`.\n" in told.stderr
+    assert not (place / "work" / "adverts.parquet").exists()

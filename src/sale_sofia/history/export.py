@@ -13,7 +13,7 @@ from sale_sofia.history.market_events import REUSED
 from sale_sofia.history.tables import WAS_ASKED, listings, price_points
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.text import without_controls
-from sale_sofia.settings.files import whole_or_not_at_all
+from sale_sofia.settings.files import load_arrow, whole_or_not_at_all
 from sale_sofia.settings.model import TIME_ZONE
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.settings import EXPORTED_AT_ONCE
@@ -148,9 +148,7 @@ def _write_jsonl(path: Path, _columns: _Columns, batches: _Batches) -> int:
 
 def _write_parquet(path: Path, columns: _Columns, batches: _Batches) -> int:
     """A type for every column, moments as moments, each batch a row group."""
-    import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
-    from pyarrow import parquet  # noqa: PLC0415
-
+    pa = load_arrow()
     types = {JSON: pa.list_(pa.string()), Boolean: pa.bool_(), Float: pa.float64(), Integer: pa.int64()}
 
     def column_type(name: str) -> Any:  # noqa: ANN401 - Arrow has no types
@@ -161,7 +159,7 @@ def _write_parquet(path: Path, columns: _Columns, batches: _Batches) -> int:
 
     schema = pa.schema([(name, column_type(name)) for name in columns])
     count = 0
-    with parquet.ParquetWriter(path, schema) as writer:
+    with pa.parquet.ParquetWriter(path, schema) as writer:
         for batch in batches:
             rows = [
                 row | {name: moment(row[name]) for name in MOMENT_FIELDS if row.get(name) is not None}

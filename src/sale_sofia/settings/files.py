@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
+from types import ModuleType
 from typing import Any, Final
 
 import yaml
@@ -216,3 +217,17 @@ def keep_others_out() -> None:
 def write_own(path: Path, text: str) -> None:
     """Replace the file; a reader sees the old one or the new one, and is its owner."""
     write_whole(path, text)
+
+
+def load_arrow() -> ModuleType:
+    """Arrow with its Parquet files, which is large and slow to import: an extra, and only for who needs it.
+
+    Raises:
+        ValueError: it is not installed.
+    """
+    try:
+        import pyarrow.parquet  # type: ignore[import-untyped]  # noqa: PLC0415
+    except ModuleNotFoundError:
+        raise ValueError("Parquet files need the package pyarrow; install `sale-sofia[parquet]`.") from None
+    arrow: ModuleType = pyarrow
+    return arrow

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter, hashed_phone
@@ -20,7 +18,7 @@ from sale_sofia.flats.matching.matcher import Matcher
 from sale_sofia.flats.settings import ROWS_AT_ONCE
 from sale_sofia.listings.places import SOFIA, find_neighbourhood
 from sale_sofia.listings.text import squeeze
-from sale_sofia.settings.files import whole_or_not_at_all
+from sale_sofia.settings.files import load_arrow, whole_or_not_at_all
 from sale_sofia.settings.model import Settings
 
 COLUMNS: Final = (
@@ -28,7 +26,6 @@ COLUMNS: Final = (
     "phone_hash", "agency_hash", "snippet",
 )  # fmt: skip
 _NUMBERS: Final = frozenset({"price", "area", "floor", "total_floors"})
-_TYPES: Final = pa.schema([(name, pa.float64() if name in _NUMBERS else pa.string()) for name in COLUMNS])
 _ROOMS: Final = {
     "едностаен": 1, "двустаен": 2, "тристаен": 3, "четиристаен": 4, "многостаен": 5, "мезонет": None,
 }  # fmt: skip
@@ -43,12 +40,19 @@ class AdvertsFileError(ValueError):
 
 
 def read_adverts(path: Path) -> Iterator[dict[str, Any]]:
-    """The adverts of the file, with the names of a listing's fields. The construction year is never read."""
+    """The adverts of the file, with the names of a listing's fields. The construction year is never read.
+
+    Raises:
+        AdvertsFileError: there is no such file, or it holds something else.
+        ValueError: the package that reads such files is not installed.
+    """
+    arrow = load_arrow()
+    types = [(name, arrow.float64() if name in _NUMBERS else arrow.string()) for name in COLUMNS]
     try:
-        table = pq.read_table(path, columns=list(COLUMNS)).cast(_TYPES)
+        table = arrow.parquet.read_table(path, columns=list(COLUMNS)).cast(arrow.schema(types))
     except FileNotFoundError:
         raise AdvertsFileError(f"{path}: there is no such file") from None
-    except (pa.ArrowException, ValueError, OSError) as error:
+    except (arrow.ArrowException, ValueError, OSError) as error:
         first_line = str(error).partition("\n")[0]
         raise AdvertsFileError(
             f"{path}: not a Parquet table with the columns {', '.join(COLUMNS)} ({first_line})"
