@@ -20,7 +20,7 @@ from sale_sofia.telemetry.incidents import IncidentKind
 from valued_flats import write_table
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "docs" / "bg" / "buyers.md", *(ROOT / "docs").glob("*.md")])
 OPERATIONS = ROOT / "docs" / "operations.md"
 NOT_RUN_HERE = {
     "make": "sets up the checkout and runs these very tests; the demo is run by test_wheel.py",

@@ -54,6 +54,15 @@ def test_the_index_has_every_page_and_every_decision() -> None:
     ] == []
 
 
+def test_every_package_that_is_installed_has_its_licence_named() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    asked = [*project["dependencies"], *extras["browser"], *extras["parquet"]]
+    told = re.findall(r"^\| ([\w-]+) \| [^|]*\w", (DOCS / "licences.md").read_text("utf-8"), re.MULTILINE)
+    assert told[0] == "package"
+    assert told[1:] == sorted(re.split(r"[^\w-]", one)[0] for one in asked)
+
+
 def linked(text: str) -> set[str]:
     return {path for path, _ in LINK.findall(text)}
 
