@@ -159,6 +159,7 @@ class Cue(BaseModel):
     only: frozenset[str] = frozenset()
     until: frozenset[str] = frozenset()
     unless: frozenset[str] = frozenset()
+    subject: bool = False
     back: Literal["end", "clause", "before", "only", "all", "sentence"] = "end"
 
 
@@ -202,6 +203,8 @@ def _find_cues(tokens: Sequence[Token], first: int, end: int) -> Iterator[Found]
         for cue, behind, _ in index.matches(tokens, place):
             following = tokens[behind : behind + 2]
             if cue.unless and (tagged(following, cue.unless) or _is_urging(following)):
+                continue
+            if cue.subject and tagged(tokens[max(0, place - 1) : place], {"preposition"}):
                 continue
             if cue.says == "possible" and _is_the_offer(tokens[behind : behind + OFFER_WINDOW]):
                 continue
@@ -310,6 +313,7 @@ _POINTING: Final = frozenset(
     {"floor", "metro_near", "deal", "heating", "storage", "construction", "elevator"}
 )
 """Fields whose words also say which of several things is meant."""
+_ADDING: Final = frozenset({"-", "(", ":"})
 _SHARED: Final = frozenset({"общ", "обща", "общо", "общи"})
 _PRONOUNS: Final = frozenset({"го", "я", "ги"})
 _OFFERING: Final = frozenset({"offering"})
@@ -495,6 +499,12 @@ def _look_back(tokens: Sequence[Token], first: int, end: int) -> None:
         _give((one for one in tokens[before:first] if one.owner in _OURS), "building")
     elif tagged(opening[:1], {"not"}) and tagged(opening[1:2], _PRONOUNS):
         _give((one for one in tokens[before:first] if one.owner in _OURS), "unknown")
+    elif (
+        tokens[first - 1].text in _ADDING and not tagged(opening, _facts()) and not _is_whole(tokens, before)
+    ):
+        mood = max((token.mood for token in opening), key=_STRENGTH.__getitem__, default="stated")
+        if mood in _LIMITING:  # "газ - възможност", "климатик (по желание)"
+            _raise_mood(tokens[before:first], mood)
     elif tokens[first].text == "но" and not tagged(opening, _facts()):
         if opening and opening[-1].owner == "other":  # "има Акт 16, но за друг вход"
             _give(
@@ -503,6 +513,11 @@ def _look_back(tokens: Sequence[Token], first: int, end: int) -> None:
         mood = max((token.mood for token in opening), key=_STRENGTH.__getitem__, default="stated")
         if mood in _LIMITING:  # "ремонтиран е, но преди 20 години"
             _raise_mood(tokens[before:first], mood)
+
+
+def _is_whole(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a clause names the flat: what may be done with that says nothing of what it has."""
+    return tagged(same_clause(tokens, place), _subjects()["flat"] | _subjects()["building"])
 
 
 def _has_the_flat(tokens: Sequence[Token], first: int, end: int) -> bool:

@@ -7,12 +7,14 @@ from sale_sofia.descriptions.clauses import same_clause
 from sale_sofia.descriptions.patterns import after, before, tagged
 from sale_sofia.descriptions.readers import is_of_a_twin
 from sale_sofia.descriptions.rulebook import Candidate
+from sale_sofia.descriptions.settings import OFFER_WORDS
 from sale_sofia.descriptions.words import Token, group
 
 _OF_A_BUILDING: Final = frozenset({"total_floors", "construction", "year", "year_range"})
 _METRO: Final = frozenset({"metro_near", "metro_minutes", "metro_distance_m"})
 _OFFERED_TERMS: Final = frozenset({"parking_type", "parking_status"})
 """Of these an "или" offers both."""
+_MADE: Final = frozenset({"convert", "made", "merged"})
 _ARTICLES: Final = ("ът", "ят", "та", "то", "те")
 
 
@@ -48,8 +50,11 @@ def _is_led_to(one: Candidate, tokens: Sequence[Token]) -> bool:
     if "roomed_plural" in tokens[one.first].tags:
         return False
     back = [token for token in before(tokens, one.first, 2) if not token.text.endswith("ен")]
-    is_the_offer = tagged(back[:1], {"за"}) and tagged(same_clause(tokens, one.first), group("offering"))
-    return tagged(back[:1], group("to_another_flat")) and not is_the_offer
+    is_the_offer = tagged(back[:1], {"за"}) and tagged(
+        before(tokens, one.first, OFFER_WORDS), group("offering")
+    )
+    is_made = tagged(back[:1], {"в", "във"}) and tagged(same_clause(tokens, one.first), _MADE)
+    return tagged(back[:1], group("to_another_flat")) and not is_the_offer and not is_made
 
 
 def _is_one_of_two_flats(one: Candidate, tokens: Sequence[Token]) -> bool:
@@ -79,5 +84,9 @@ def _is_idle(one: Candidate, tokens: Sequence[Token]) -> bool:
         return True
     if tagged(back[:1], {"на"}) and not tagged(back[1:2], group("of_the_metro")):
         return True
+    clause = same_clause(tokens, places[-1])
+    is_place = clause[0].text == "до" and "metro" not in clause[-1].tags
+    if is_place and tagged(tokens[places[-1] + 1 : places[-1] + 2], {"има", "имат"}):
+        return True  # "до метрото има автобус"
     verbs = (token for token in same_clause(tokens, places[-1]) if "verb" in token.tags)
     return any(token.text not in group("stating") for token in verbs)

@@ -1,7 +1,7 @@
 """What patterns cannot find: whose an area is, how many rooms, winds, acts, and parking with its terms."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Final, Literal
 
@@ -17,6 +17,7 @@ from sale_sofia.descriptions.settings import (
     COUNT_WINDOW,
     DECIMALS,
     EXPOSURE_WINDOW,
+    MEASURE_WINDOW,
     OWNER_WINDOW,
     PARKING_WINDOW,
     QUOTE_CHARACTERS,
@@ -61,7 +62,10 @@ def _is_measure(tokens: Sequence[Token], place: int) -> bool:
     if "sqm" in tokens[place + 1].tags:
         return True
     # "Застроена площ 78.55": the unit was forgotten, the word says it.
-    if "whole" in tokens[place].tags:
+    following = tokens[place + 1 : place + 3]
+    if "whole" in tokens[place].tags and not (
+        tagged(following[:1], {".", ","}) and not tagged(following[1:], {"end", "num"})
+    ):  # a portal cuts "площ от 130 кв.м" to "площ от 13 .."
         return False
     words = [token for token in before(tokens, place, 2) if token.text not in {"от", "-", ":", "е"}]
     return tagged(words[:1], _AREA_WORDS)
@@ -282,7 +286,10 @@ def _counted(tokens: Sequence[Token], first: int, place: int, end: int, *, many:
     count = token.value if isinstance(token.value, int) else 0
     if not many:
         is_ordinal = "ordinal" in token.tags
-        return Mention(count if is_ordinal else 1, first, end, is_ordinal)
+        is_written_so = is_ordinal or (
+            first == place - 1 and 1 < count <= COUNT_MOST
+        )  # "2 балк.", "2 спалня"
+        return Mention(count if is_written_so else 1, first, end, is_ordinal)
     # With one, two and three bedrooms: several flats are spoken of.
     back = before(tokens, first, 2)
     if back and back[0].text in {",", "и", "или"} and "count" in back[-1].tags:
@@ -309,7 +316,7 @@ def _bedrooms(tokens: Sequence[Token], places: Places) -> Iterator[Mention]:
 
 def _said_behind(tokens: Sequence[Token], place: int) -> Mention | None:
     """How many there are where a sentence says just that: "спалните са две"."""
-    ahead = after(tokens, place + 1, 2)
+    ahead = [token for token in after(tokens, place + 1, 3) if "only" not in token.tags]
     if len(ahead) < 2 or ahead[0].text not in {"е", "са"} or "count" not in ahead[1].tags:  # noqa: PLR2004
         return None
     count = ahead[1].value
@@ -469,7 +476,7 @@ def _is_noun_of_flat(wind: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether "юг" alone is the flat's: it stands by itself, or a room looks to it."""
     previous = next(iter(before(tokens, wind.first, 1)), None)
     following = next(iter(after(tokens, wind.after, 1)), None)
-    if previous is None or previous.text == ",":
+    if previous is None or previous.text in {",", "-"}:
         apart = following is None or following.text == ","
         return apart and (previous is None or len(wind.value) > 1)
     if previous.text in {"на", "към"} and (following is None or following.text != "от"):
@@ -496,7 +503,10 @@ def settle_acts(candidates: Sequence[Candidate], tokens: Sequence[Token]) -> Ite
     for act in candidates:
         if is_of_a_twin(act, tokens) or _is_one_of_two(act, tokens):
             continue
-        if act.value not in {"act14", "act15", "act16"}:
+        is_event = tokens[act.first].text.startswith("въвежда")  # and not "въведена"
+        if act.value == "commissioned" and is_event and _is_awaited(act, tokens):
+            others.append(replace(act, value="planned"))
+        elif act.value not in {"act14", "act15", "act16"}:
             others.append(act)
         elif _is_instalment(act, tokens):
             continue
@@ -635,6 +645,7 @@ def _parking_end(tokens: Sequence[Token], place: int) -> int:
         or tagged(before(tokens, place, 2), {"count", "whole"})
         or _has_a_price(tokens, place)
         or _is_only_excluded(tokens, place)
+        or tagged(after(tokens, place + 1, MEASURE_WINDOW), {"sqm"})
     ):
         return place + 1
     return 0

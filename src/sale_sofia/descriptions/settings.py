@@ -11,6 +11,12 @@ STEM_LETTERS: Final = 4
 """Letters of the shortest stem: a shorter one begins too many other words."""
 ENDING_LETTERS: Final = 6
 """Letters that may follow a stem: the longest ending of an adjective with its article, and one more."""
+CUT_SHORT_LETTERS: Final = 3
+"""Letters of the shortest beginning that stands for a word: "осн." for "основен"."""
+ROOT_LETTERS: Final = 2
+"""Letters behind such a beginning in which all words agree that it may stand for."""
+LATIN_SHARE: Final = 0.9
+"""Share of its letters from which on a text is written in Latin ones; names of agencies and streets stay below."""
 WORDS_REMEMBERED: Final = 50_000
 """Words whose meaning is kept in memory: more than all adverts of a city use."""
 RULE_WINDOW: Final = 3
@@ -21,6 +27,8 @@ LED_IN_TOKENS: Final = 5
 """Tokens of the longest clause that only tells how the next one is said: "по желание на купувача -"."""
 OFFER_WINDOW: Final = 9
 """Tokens behind "възможност" in which the flat stands that one may buy."""
+OFFER_WORDS: Final = 3
+"""Tokens before a flat in which its price or its offer leads to it: "цена за тристаен"."""
 ARTICLE_LETTERS: Final = 5
 """Letters of the shortest noun with an article; a shorter word that ends so is a pronoun."""
 STRANGER_LETTERS: Final = 3
@@ -39,6 +47,8 @@ OWNER_WINDOW: Final = 9
 """Tokens before a number of square metres in which its owner stands."""
 EXPOSURE_WINDOW: Final = 8
 """Tokens between "изложение" and its winds."""
+MEASURE_WINDOW: Final = 4
+"""Tokens between a garage and its square metres: "гаражът е около 18 кв.м"."""
 PARKING_WINDOW: Final = 8
 """Tokens around a parking place in which its terms stand."""
 SENTENCE_WINDOW: Final = 14

@@ -21,10 +21,12 @@ from sale_sofia.descriptions.settings import (
     YEAR_FIRST,
     YEAR_LAST,
 )
+from sale_sofia.descriptions.spelling import complete, is_latin, spell
 from sale_sofia.listings.text import LOOKALIKES, fold_lookalikes
 from sale_sofia.settings.files import read_yaml
 
 _WIDTHLESS = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
+_LATIN_OR_NOT = re.compile("(?P<latin>[a-z]+)|[^a-z]+")
 _SIGNS = str.maketrans(
     dict.fromkeys("„“”‟«»‹›'‘’‚‛`´′″", '"') | dict.fromkeys("‐‑‒–—―−", "-") | {"²": "2", "\u00a0": " "}
 )
@@ -53,7 +55,26 @@ def prepare(text: str) -> Prepared:
     plain = folded.lower()
     if len(plain) != len(folded):  # a letter whose small form is of another length stays as it is
         plain = "".join(small if len(small := sign.lower()) == 1 else sign for sign in folded)
+    if is_latin(plain):
+        plain, places = _in_cyrillic(plain)
+        starts = [starts[place] for place in places] if starts else places
     return Prepared(text, plain, starts)
+
+
+def _in_cyrillic(plain: str) -> tuple[str, list[int]]:
+    """A text in Latin letters as it would be in Cyrillic ones, and where each of its characters was."""
+    parts: list[str] = []
+    starts: list[int] = []
+    for found in _LATIN_OR_NOT.finditer(plain):
+        part, start = found[0], found.start()
+        written = spell(part, _is_known) if found["latin"] else part
+        parts.append(written)
+        starts.extend(min(start + place, found.end() - 1) for place in range(len(written)))
+    return "".join(parts), [*starts, len(plain)]
+
+
+def _is_known(word: str) -> bool:
+    return "plain" not in meaning(word)[0] or word in _cue_words()
 
 
 def _compose(text: str) -> tuple[str, list[int]]:
@@ -185,6 +206,8 @@ def tokenize(prepared: Prepared) -> list[Token]:
         if kind == "word":
             for word, first in _parts(text, start, prepared):
                 tags, value = meaning(word) if len(text) <= WORD_LETTERS else (_NO_WORD, None)
+                if "plain" in tags and prepared.plain.startswith(".", end):
+                    tags, value = _cut_short(word) or (tags, value)
                 token = Token(word, tags, value, first, first + len(word), sentence)
                 token.is_capital = prepared.quote(first, first + 1).isupper()
                 tokens.append(token)
@@ -199,7 +222,26 @@ def tokenize(prepared: Prepared) -> list[Token]:
             tokens.append(Token(text, frozenset({kind, text}), None, start, end, sentence))
             if kind == "end" and any(sign in text for sign in _PARAGRAPH):
                 sentence += 1
+    if tokens and "end" not in tokens[-1].tags:  # a text without a full stop ends all the same
+        end = len(prepared.plain)
+        tokens.append(Token(".", frozenset({"end", "."}), None, end, end, sentence))
     return tokens
+
+
+@lru_cache(maxsize=WORDS_REMEMBERED)
+def _cut_short(word: str) -> Meaning | None:
+    """What the known word stands for of which this is the beginning: "асанс.", "възм."."""
+    forms = _forms()
+    whole = complete(word, {form: tags for form, (tags, _) in forms.items()})
+    if (
+        whole is None
+        or word in _cue_words()
+        or word in _abbreviations()
+        or simplemma.is_known(word, lang="bg")
+    ):
+        return None
+    tags, value = forms[whole]
+    return tags | {"word", "cut", whole.rstrip("*")}, value
 
 
 def _is_abbreviated(tokens: list[Token], stop: str, start: int, prepared: Prepared) -> bool:
@@ -207,6 +249,8 @@ def _is_abbreviated(tokens: list[Token], stop: str, start: int, prepared: Prepar
     if stop != "." or not tokens or tokens[-1].end != start:
         return False
     last = tokens[-1]
+    if "cut" in last.tags:
+        return True
     # After a unit, and after "и др.", it may end the sentence too: a capital follows.
     if not last.tags.isdisjoint(_UNITS) or last.text == "др":
         written = prepared.quote(start + 1, min(start + 3, len(prepared.plain))).strip()
