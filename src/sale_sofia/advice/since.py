@@ -27,17 +27,21 @@ class News:
     new_eur: float | None = None
 
 
-def news_since(connection: Connection, since: float) -> list[News]:
+def news_since(
+    connection: Connection, since: float, among: Select[tuple[int]] | None = None
+) -> list[News]:
     """The one thing to tell of each flat of which something became known since then, the newest first.
 
-    A new flat is only new, whatever happened to it since; one that is gone is only gone.
+    A new flat is only new, whatever happened to it since; one that is gone is only gone. Of what is new or has
+    another price only flats that `among` names are told: thousands are crawled in a week that nobody wants.
     """
     new = select(flats.c.property_id, flats.c.new_at).where(flats.c.new_at >= since, flats.c.offered)
+    new = new if among is None else new.where(flats.c.property_id.in_(among))
     told: dict[int, News] = {}
     for news in (
         *_gone_and_back(connection, since),
         *(News("new", *row) for row in connection.execute(new)),
-        *_priced(connection, since),
+        *_priced(connection, since, among),
     ):
         told.setdefault(news.property_id, news)
     return sorted(told.values(), key=lambda news: (-news.at, news.property_id))
@@ -55,11 +59,14 @@ class _Advert(NamedTuple):
 _THERE: Final = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
 
 
-def _adverts(connection: Connection, chosen: Select[tuple[int]]) -> list[_Advert]:
-    """Those that a statement names, as far as they are of flats."""
+def _adverts(
+    connection: Connection, chosen: Select[tuple[int]], among: Select[tuple[int]] | None = None
+) -> list[_Advert]:
+    """Those that a statement names, as far as they are of flats, or of these flats."""
     table, current = with_current(listings.c.id)
     columns = select(listings.c.id, current, _THERE, flats.c.offered)
     joined = columns.select_from(table.join(flats, flats.c.property_id == current))
+    joined = joined if among is None else joined.where(current.in_(among))
     return [_Advert._make(row) for row in connection.execute(joined.where(listings.c.id.in_(chosen)))]
 
 
@@ -91,16 +98,15 @@ def _gone_and_back(connection: Connection, since: float) -> Iterator[News]:
             yield News("back", advert.property_id, at)
 
 
-def _priced(connection: Connection, since: float) -> Iterator[News]:
+def _priced(connection: Connection, since: float, among: Select[tuple[int]] | None) -> Iterator[News]:
     """The greatest change of an advert still there, from its price before the first change since then."""
     moved = select(price_points.c.listing_id).where(
         price_points.c.kind == "price", price_points.c.seen_at >= since
     )
-    all_steps = price_steps(connection, moved)
+    adverts = [advert for advert in _adverts(connection, moved, among) if advert.offered]
+    all_steps = price_steps(connection, [advert.listing_id for advert in adverts])
     greatest: dict[int, tuple[float, News]] = {}
-    for advert in _adverts(connection, moved):
-        if not advert.offered:
-            continue
+    for advert in adverts:
         steps = all_steps[advert.listing_id]
         first = next(
             number for number, step in enumerate(steps) if step.kind == "price" and step.seen_at >= since

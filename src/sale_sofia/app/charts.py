@@ -14,11 +14,11 @@ from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import environment
 from sale_sofia.listings.dates import SOFIA
 
-WIDTH: Final = 640
-HEIGHT: Final = 240
-_EDGES: Final = (74, 16, 12, 30)
+WIDTH: Final = 520
+HEIGHT: Final = 230
+_EDGES: Final = (88, 16, 12, 34)
 """Pixels left, right, above and below what is drawn."""
-_LABEL: Final = 190
+_LABEL: Final = 184
 """Pixels for the names of bars."""
 _ROW: Final = 26
 _TICKS: Final = 4

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from sale_sofia.advice.scoring.judging import VERDICTS, State
 from sale_sofia.advice.scoring.profile import Profile
@@ -26,6 +26,7 @@ from sale_sofia.flats.projection import load_flats
 from sale_sofia.flats.rows import PriceStep, previous_price, price_steps
 from sale_sofia.flats.store import portions
 from sale_sofia.flats.tables import flats as flat_rows
+from sale_sofia.listings.parsers import offer
 from sale_sofia.listings.text import plain
 
 
@@ -60,9 +61,20 @@ class Card:
         return self.flat.property_id
 
     @property
+    def own_title(self) -> str | None:
+        """The advert's own title, unless it says no more than "Продава 2-СТАЕН, гр. София, Лозенец"."""
+        title = self.flat.title
+        return plain(title) if title and not offer("title", (title.partition(",")[0],)) else None
+
+    @property
     def title(self) -> str:
-        """The advert's own title."""
-        return plain(self.flat.title or say("card.no_title", id=self.id))
+        """The advert's own title, or what kind of home it is and where."""
+        flat = self.flat
+        kind = named("rooms", min(flat.rooms, 5)) if flat.rooms is not None else None
+        if kind is None and flat.property_type is not None:
+            kind = named("property_type", flat.property_type)
+        made = ", ".join(part for part in (kind, plain(flat.neighbourhood or "")) if part)
+        return self.own_title or made[:1].upper() + made[1:] or say("card.no_title", id=self.id)
 
     @property
     def photos(self) -> list[str]:
@@ -95,7 +107,7 @@ class Card:
 
     @property
     def metro(self) -> str | None:
-        """The walk to the metro, where it is known; beside one that was worked out what adverts say."""
+        """The walk to the metro, where it is known."""
         found = metro_words(self.flat)
         if found == shown.UNKNOWN:
             return None
@@ -127,9 +139,13 @@ class Card:
 
     @property
     def days(self) -> str:
-        """How long it is on the market, and by what that is known."""
-        days = shown.days(self.flat.days_on_market(self.now))
-        return f"{say('card.on_market', days=days)} ({say(f'since.{self.flat.since.source}')})"
+        """How long it is on the market."""
+        return say("card.on_market", days=shown.days(self.flat.days_on_market(self.now)))
+
+    @property
+    def since(self) -> str:
+        """By what that is known."""
+        return say(f"since.{self.flat.since.source}")
 
     @property
     def portals(self) -> str:
@@ -226,6 +242,13 @@ class Deck:
     def status(self, property_id: int) -> str:
         """What the buyer said of the flat."""
         return self.statuses.get(property_id, "new")
+
+    @property
+    def may_fit(self) -> Select[tuple[int]]:
+        """The flats on offer that the profile's conditions do not rule out."""
+        own = stored_scores.c
+        fitting = own.verdict.in_([State.PASS, State.UNKNOWN])
+        return select(own.property_id).where(own.profile == self.visit.profile_name, fitting)
 
     def flats(self, property_ids: Collection[int]) -> list[Flat]:
         """Those of these properties that there are, in this order."""

@@ -98,12 +98,11 @@ def own_places(flat: Flat, profile: Profile) -> list[Fact]:
 
 
 def metro_words(flat: Flat) -> str:
-    """The walk to the metro, and beside one that was worked out what adverts say."""
-    walk, told = flat.metro_walk, shown.distance(flat.metro_distance_m, flat.metro_minutes)
+    """The walk to the metro: worked out, or else what adverts say."""
+    walk = flat.metro_walk
     if walk is None or walk.source == "advert":
-        return told
-    beside = "" if told == shown.UNKNOWN else f" ({say('walk.told', told=told)})"
-    return f"{shown.walk(walk.least, walk.most)}{beside}"
+        return shown.distance(flat.metro_distance_m, flat.metro_minutes)
+    return shown.walk(walk.least, walk.most)
 
 
 def _source(value: str, told: Mapping[str, Any] | None) -> str:

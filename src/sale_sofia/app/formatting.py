@@ -92,9 +92,10 @@ def distance(metres: float | None, minutes: float | None = None) -> str:
 
 
 def walk(least: float, most: float) -> str:
-    """`7 min`, or `6–14 min` where it is a range."""
-    minutes = number(least) if least == most else f"{number(least)}–{number(most)}"
-    return f"{minutes}{SPACE}{say('unit.minutes')}"
+    """`7 min`, `6–14 min` where it is a range, `up to 14 min` where nobody knows how near it may be."""
+    minutes = number(most) if least in (0, most) else f"{number(least)}–{number(most)}"
+    told = f"{minutes}{SPACE}{say('unit.minutes')}"
+    return say("unit.up_to", value=told) if least == 0 < most else told
 
 
 def day(at: float | None) -> str:

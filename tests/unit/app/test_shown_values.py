@@ -9,6 +9,7 @@ from typing import Any
 import sale_sofia
 from sale_sofia.advice.scoring.profile import BREAKERS
 from sale_sofia.app import formatting as shown
+from sale_sofia.app.deck import Card
 from sale_sofia.app.facts import contradiction, fact, metro_words, own_places
 from sale_sofia.app.words import named, say
 from sale_sofia.buyer.corrections import CORRECTABLE
@@ -157,22 +158,40 @@ def test_a_contradiction_is_told_with_both_values(one: Contradiction, told: str)
     [
         ({}, "?"),
         ({"metro_minutes": 5}, "5 мин"),
-        ({"neighbourhood": "Хладилника"}, "0–11 мин"),
+        ({"neighbourhood": "Хладилника"}, "до 11 мин"),
         ({"neighbourhood": "Хладилника", "metro_distance_m": 400}, "400 m"),
         ({"lat": 42.6737, "lon": 23.3252}, "8 мин"),
         (
             {"lat": 42.6737, "lon": 23.3252, "metro_minutes": 5},
-            "8 мин (обявата: 5 мин)",
+            "8 мин",
         ),
     ],
 )
-def test_the_walk_to_the_metro_is_told_with_the_adverts_words_beside(
+def test_the_walk_to_the_metro_is_told_as_worked_out_or_as_adverts_say(
     fields: dict[str, Any], told: str
 ) -> None:
     flat = empty_flat(city="София", **fields)
     assert metro_words(flat).replace("\N{NO-BREAK SPACE}", " ") == told
     walk = flat.metro_walk
     assert fact("metro_walk", walk) == (shown.walk(walk.least, walk.most) if walk else "?")
+
+
+@each_row(
+    ("fields", "title", "own"),
+    [
+        ({"title": "Тристаен с гледка", "rooms": 3}, "Тристаен с гледка", "Тристаен с гледка"),
+        ({"title": "Продава 3-СТАЕН", "rooms": 3, "neighbourhood": "Лозенец"}, "Тристаен, Лозенец", None),
+        ({"title": "Продава 2-СТАЕН, гр. София, Изток", "rooms": 2}, "Двустаен", None),
+        ({"title": "Продава МЕЗОНЕТ", "property_type": "maisonette"}, "Мезонет", None),
+        ({"title": "Продава се апартамент", "rooms": 2}, "Продава се апартамент", "Продава се апартамент"),
+        ({}, "Имот 1", None),
+    ],
+)
+def test_a_title_that_says_no_more_than_the_facts_gives_way_to_kind_and_place(
+    fields: dict[str, Any], title: str, own: str | None
+) -> None:
+    card = Card(empty_flat(**fields), None, "new", None, 0.0)
+    assert (card.title, card.own_title) == (title, own)
 
 
 def test_minutes_to_places_of_the_buyers_own_are_told_with_their_source() -> None:

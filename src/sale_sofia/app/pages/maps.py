@@ -254,6 +254,7 @@ def _place(name: str, flats: Sequence[Spot], asked: Asked) -> Values:
         "n": len(flats),
         "placed": sum(flat.is_placed for flat in flats),
         "median": None if median is None else shown.euro_per_sqm(median),
+        "eur_sqm": None if median is None else round(median),
         "search": _search(name, asked),
         "chosen": name in asked.query.neighbourhood,
     }

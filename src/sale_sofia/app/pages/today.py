@@ -60,7 +60,6 @@ def page(visit: Visit) -> Page:
         "chosen": chosen,
         "cards": deck.cards(deck.flats([one.property_id for one in shown_news]), notes),
         "pages": pages,
-        "failing": len(wanted) - len(good),
     }
     return Page("today.html", title, values, lambda: _data(deck, queue, good))
 
@@ -89,7 +88,7 @@ def _read(deck: Deck, who: str) -> tuple[Look, list[News], Mapping[int, float]]:
 
     def read(connection: Connection) -> tuple[list[News], Mapping[int, float]]:
         since = look.since - (0.0 if look.seen_through else VISIT_OVERLAP_SECONDS)
-        return news_since(connection, since), all_put_off(connection, who)
+        return news_since(connection, since, deck.may_fit), all_put_off(connection, who)
 
     return look, *database.run_read(read)
 

@@ -6,7 +6,7 @@ const place = document.getElementById("map"), form = document.querySelector("for
 place.hidden = false;
 for (const id of ["map-legend", "map-tools"]) document.getElementById(id)?.removeAttribute("hidden");
 const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-const ink = dark ? { main: "#59677a", street: "#39434f", tram: "#39434f", ring: "#6f7e90", border: "#56616d", picked: "#7db3f5", park: "#24402c" } : { main: "#c3ccd4", street: "#dde3e8", tram: "#dde3e8", ring: "#aab4be", border: "#aab4be", picked: "#1d5fb4", park: "#cfe6cf" };
+const ink = dark ? { main: "#59677a", street: "#39434f", tram: "#39434f", ring: "#6f7e90", border: "#56616d", picked: "#7db3f5", park: "#24402c" } : { main: "#aebac6", street: "#d3dae1", tram: "#d3dae1", ring: "#8f9ca9", border: "#7f8d9b", picked: "#1d5fb4", park: "#cfe6cf" };
 let params = new URLSearchParams(location.search);
 const view = () => (params.get("at") ?? "42.695,23.325,12").split(",").map(Number);
 const map = L.map(place, { preferCanvas: true, minZoom: 10, maxZoom: 18, zoomSnap: 0.5 }).setView(view().slice(0, 2), view()[2]);
@@ -122,16 +122,21 @@ function tellAsked(found) {
 function drawPlaces(found) {
   places.clearLayers();
   const counted = new Map(found.places.map((one) => [one.name, one]));
+  // The dearer per m² among those shown, the deeper its colour; what it is stands in its label.
+  const ranked = found.places.filter((one) => one.eur_sqm).sort((one, other) => one.eur_sqm - other.eur_sqm);
+  const shares = new Map(ranked.map((one, at) => [one.name, at / Math.max(1, ranked.length - 1)]));
   for (const name of held.neighbourhood) if (!counted.has(name)) counted.set(name, { name, n: 0, placed: 0, chosen: true });
   for (const one of counted.values()) {
     const known = borders.get(one.name);
     if (!known) continue;
-    const unplaced = one.n - one.placed, colour = one.chosen ? ink.picked : ink.border;
+    const unplaced = one.n - one.placed, colour = one.chosen ? ink.picked : ink.border, dear = shares.get(one.name);
     // Flats without a point of their own are somewhere in their neighbourhood: its dashed border stands for them.
-    if (known.rings.length) L.polygon(known.rings.map((ring) => [ring]), { color: colour, weight: one.chosen ? 3 : 1.5, dashArray: unplaced ? "6 5" : null, fillOpacity: found.near ? 0 : one.chosen ? 0.25 : 0.12, interactive: false }).addTo(places);
+    if (known.rings.length) L.polygon(known.rings.map((ring) => [ring]), { color: colour, weight: one.chosen ? 3 : 1.5, dashArray: unplaced ? "6 5" : null, fillColor: dear === undefined ? colour : `hsl(25 85% ${Math.round(82 - 42 * dear)}%)`, fillOpacity: found.near ? 0 : 0.45, interactive: false }).addTo(places);
     const words = document.createElement("button");
     words.type = "button";
-    words.textContent = found.near ? `${one.name}: ${unplaced} ${place.dataset.unplaced}` : [one.name, one.median, `(${one.n})`].filter(Boolean).join(" ");
+    const name = document.createElement("b");
+    name.textContent = one.name;
+    words.append(name, found.near ? `${unplaced} ${place.dataset.unplaced}` : [one.median, `(${one.n})`].filter(Boolean).join(" "));
     words.setAttribute("aria-pressed", String(one.chosen));
     words.addEventListener("click", (event) => { event.stopPropagation(); pick("neighbourhood", one.name); });
     if (!found.near || unplaced) L.marker(known.at, { keyboard: false, icon: L.divIcon({ className: "map-place", html: words, iconSize: null }) }).addTo(places);
