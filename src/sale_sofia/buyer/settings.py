@@ -8,6 +8,8 @@ from sale_sofia.settings.types import whole
 
 LONGEST_NOTE: Final = 10_000
 """Characters of a note: several pages; more is a file pasted by mistake."""
+SENT_AGAIN_SECONDS: Final = 600.0
+"""Within this the same words by the same person are one note: the first sending got no answer."""
 LONGEST_LINE: Final = 1_000
 """Characters of a reason, an address, a plus or a minus."""
 LONGEST_WHO: Final = 80
