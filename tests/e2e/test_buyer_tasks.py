@@ -24,7 +24,7 @@ from sale_sofia.settings.model import Settings
 MOST_TAPS = 6
 TAPS = {
     1: (1, 1), 2: (4, 3), 3: (3, 3), 4: (5, 5), 5: (5, 5), 6: (5, 5), 7: (6, 6), 8: (3, 2), 9: (5, 4),
-    10: (3, 3), 11: (3, 2),
+    10: (5, 5), 11: (3, 2),
 }  # fmt: skip
 """Taps of each task on a phone and at a desk at most; the zoom of the map depends on the flats."""
 BEYOND_THE_BAR = ("market", "cross_site", "criteria", "alerts", "health")
@@ -208,11 +208,20 @@ def _adverts(data: Path, number: int) -> int:
         return int(connection.scalar(of_it) or 0)
 
 
-def test_10_a_flat_is_shared(buyer: Buyer) -> None:
+def test_10_a_flat_is_shared_with_who_has_no_login(buyer: Buyer, browser: Browser) -> None:
     buyer.open_card(1)
-    buyer.tap(buyer.page.locator("[data-share]"))
+    buyer.tap(buyer.page.locator('.bar a[href="#share"]'))
+    buyer.tap(buyer.page.get_by_role("button", name="Направи връзка"))
+    buyer.tap(buyer.page.locator("[data-share]").first)
     expect(buyer.page.locator("#snack")).to_contain_text("Адресът е копиран.")
-    assert buyer.page.evaluate("() => navigator.clipboard.readText()") == buyer.page.url
+    link = buyer.page.evaluate("() => navigator.clipboard.readText()")
+    title = buyer.page.get_by_role("heading", level=1).inner_text()
+    with person(browser, **TELEPHONE) as other, tab(other, buyer.window.url) as bank:
+        bank.page.goto(link)
+        bank.settle()
+        assert (bank.title(), bank.page.locator("a[href^='/'], form").count()) == (title, 0)
+        assert bank.page.locator("img").first.evaluate("(one) => one.naturalWidth > 0")
+        assert (bank.faults(), bank.errors, bank.outside) == ([], [], [])
 
 
 def test_11_the_operator_sees_what_to_do_and_probes_a_portal(buyer: Buyer) -> None:

@@ -159,3 +159,19 @@ def test_wrong_input_is_one_sentence(say: Command, arguments: tuple[str, ...], s
     told = say(*arguments)
     assert (told.code, told.out) == (2, "")
     assert sentence in told.err
+
+
+def test_a_flat_is_shared_by_a_link_that_is_listed_and_taken_back(say: Command) -> None:
+    made = say("share", "add", "3", "--days", "2", "--address", "https://home.example/", "--json").json()
+    assert (made["days"], made["link"].startswith("https://home.example/shared/")) == (2, True)
+    (link,) = say("share", "list", "--json").json()["links"]
+    assert (link["property_id"], round(link["ends_at"] - link["made_at"])) == (3, 2 * 86_400)
+    assert made["link"].rpartition("/")[2] not in say("share", "list").out
+    assert say("share", "revoke", str(link["id"])).code == 0
+    assert say("share", "list", "--json").json() == {"links": []}
+    again = say("share", "revoke", str(link["id"]))
+    assert again.code == 2
+    assert f"there is no link {link['id']}; `sale-sofia share list` lists them" in again.err
+    assert say("share", "add", "3", "--days", "0").err.endswith("a link lasts from 1 to 365 days")
+    assert "no property 99" in say("share", "add", "99").err
+    assert say("share", "add", "3", "--json").json()["days"] == 14

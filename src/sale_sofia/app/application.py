@@ -199,7 +199,7 @@ def _respond(work: Work, visit: Visit) -> Response:
         except NoProfile as error:
             found = Page("message.html", words.say("page.criteria"), {"errors": error.mistakes}, status=500)
         except MemoryError:
-            log.warning("too little memory for the page %s", visit.request.url.path)
+            log.warning("too little memory for the page /%s", visit.request.url.path.split("/")[1])
             found = Page(
                 "message.html", words.say("app.title"), {"errors": [words.say("app.memory")]}, status=503
             )

@@ -32,11 +32,12 @@ from sale_sofia.buyer.people import (
     link_of,
     person_of,
 )
-from sale_sofia.buyer.settings import SESSION_SECONDS, SIGN_IN_PATH
+from sale_sofia.buyer.settings import SESSION_SECONDS, SHARED_PATH, SIGN_IN_PATH
 from sale_sofia.installation import open_database
 
 SESSION: Final = "sale_sofia_session"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{20,100}")
+_SHARED: Final = re.compile(rf"{SHARED_PATH}{_TOKEN.pattern}")
 
 
 class _Found(NamedTuple):
@@ -67,6 +68,10 @@ class Entrance:
         """Pass it on, or ask who it is."""
         if scope["type"] != "http" or scope["path"] == HEALTH:
             await self._otherwise(scope, receive, send)
+            return
+        if _SHARED.fullmatch(scope["path"]) and open_database(self._site.settings).exists():
+            # For who is not of the household; the page asks for nobody's name, and shows one flat or nothing.
+            await self._app(scope, receive, send)
             return
         found = await run_in_threadpool(self._look, HTTPConnection(scope).cookies.get(SESSION, ""))
         if not found.there_are_people:

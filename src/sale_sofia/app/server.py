@@ -29,10 +29,12 @@ from sale_sofia.app.pages import (
     mine,
     people,
     search,
+    shared,
     today,
 )
 from sale_sofia.app.visit import Site, Visit
 from sale_sofia.app.words import say
+from sale_sofia.buyer.settings import SHARED_PATH
 from sale_sofia.installation import open_database
 from sale_sofia.settings.model import load_settings
 from sale_sofia.settings.programs import end_at_once
@@ -63,6 +65,7 @@ def routes() -> list[BaseRoute]:
         *shown("/cross_site", elsewhere.page),
         *shown("/health", health.page),
         *shown("/people", people.page),
+        asked(f"{SHARED_PATH}{{token}}", shared.page),
         asked("/health/page/{row:int}", health.archived),
         asked("/search.csv", search.export),
         asked(f"{_FLAT}/viewings.ics", flat.calendar),
@@ -82,6 +85,8 @@ def routes() -> list[BaseRoute]:
         sent(f"{_FLAT}/correct", flat.put_right),
         sent(f"{_FLAT}/split", flat.part),
         sent(f"{_FLAT}/value", flat.value),
+        sent(f"{_FLAT}/share", shared.make),
+        sent("/shared_links/end", shared.end),
         sent("/people/add", people.add),
         sent("/people/link", people.link),
         sent("/people/remove", people.remove),

@@ -66,5 +66,7 @@ CONDITIONS_ON_CARD: Final = 2
 """Conditions that are named on a card of those that fail, or are not known; the rest is counted."""
 PHOTOS_SHOWN: Final = 30
 """Photos of a flat that are shown: portals allow so many."""
+PHOTOS_SHARED: Final = 12
+"""Photos of a flat that is shown to others: enough to know it by; the portal has the rest."""
 COMPARED_PLACES: Final = 15
 """Neighbourhoods whose prices are drawn beside each other: what fits a screen; the table has all."""

@@ -12,9 +12,16 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, get_args
 from unicodedata import category
 
-from sqlalchemy import Connection, Row, Select, insert, select
+from sqlalchemy import Connection, Row, Select, and_, insert, select
 
-from sale_sofia.buyer.settings import LARGEST_ID, LONGEST_LINE, LONGEST_NOTE, LONGEST_WHO, MOST_RENOVATION_EUR
+from sale_sofia.buyer.settings import (
+    LARGEST_ID,
+    LONGEST_LINE,
+    LONGEST_NOTE,
+    LONGEST_WHO,
+    MOST_RENOVATION_EUR,
+    SENT_AGAIN_SECONDS,
+)
 from sale_sofia.buyer.tables import evaluation_changes, property_notes
 from sale_sofia.flats.store import UnknownProperty, with_current
 from sale_sofia.history.revisions import touch
@@ -306,16 +313,19 @@ class Note:
 
 
 def add_note(connection: Connection, property_id: int, text: str, by: By) -> None:
-    """Add a note.
+    """Add a note; one that is sent again word for word, as no answer came, is there once.
 
     Raises:
         UnknownProperty: there is no such property.
         WrongEvaluation: the text is empty, too long or cannot be printed.
     """
     cleaned = clean_text(text, "the note", LONGEST_NOTE)
-    found = current_property(connection, property_id)
-    values = {"property_id": found, "text": cleaned, "written_by": by.who, "written_at": by.at}
-    connection.execute(insert(property_notes).values(**values))
+    found = hold(connection, property_id)
+    values = {"property_id": found, "text": cleaned, "written_by": by.who}
+    same = and_(*(property_notes.c[name] == value for name, value in values.items()))
+    lately = property_notes.c.written_at > by.at - SENT_AGAIN_SECONDS
+    if connection.scalar(select(property_notes.c.id).where(same, lately).limit(1)) is None:
+        connection.execute(insert(property_notes).values(**values, written_at=by.at))
 
 
 def notes_of(connection: Connection, property_id: int) -> list[Note]:

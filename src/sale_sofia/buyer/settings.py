@@ -2,8 +2,14 @@
 
 from typing import Final
 
+from pydantic import BaseModel
+
+from sale_sofia.settings.types import whole
+
 LONGEST_NOTE: Final = 10_000
 """Characters of a note: several pages; more is a file pasted by mistake."""
+SENT_AGAIN_SECONDS: Final = 600.0
+"""Within this the same words by the same person are one note: the first sending got no answer."""
 LONGEST_LINE: Final = 1_000
 """Characters of a reason, an address, a plus or a minus."""
 LONGEST_WHO: Final = 80
@@ -46,3 +52,19 @@ SCRYPT_COST: Final = 2**14
 """Work of hashing a password: 16 MB and some 50 ms, as RFC 7914 gives for signing in."""
 SIGN_IN_PATH: Final = "/enter/"
 """Where a sign-in link leads, before its token."""
+SHARED_PATH: Final = "/shared/"
+"""Where a link to one flat leads, before its token."""
+SHARED_DAYS: Final = (1, 7, 14, 30, 90)
+"""Days that a link to a flat may last, to choose from on the page; what the setting says besides."""
+MOST_SHARED_DAYS: Final = 365
+"""Days: after a year the flat is another's."""
+MOST_SHARED: Final = 300
+"""Links to flats that last at once: some for each flat of a long search."""
+
+
+class SharingSettings(BaseModel):
+    """Settings of what is shown to people who are not of the household."""
+
+    share_link_days: int = whole(
+        14, 1, MOST_SHARED_DAYS, "days", "How long a link to one flat lasts, unless another time is chosen."
+    )

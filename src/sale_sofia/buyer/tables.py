@@ -132,6 +132,20 @@ sign_ins = Table(
     Index(None, "person_id"),
 )
 
+# What shows one flat to who is not of the household, until it ends or is taken back. Only a digest is here.
+shared_links = Table(
+    "shared_links",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("digest", String(64), nullable=False),
+    Column("property_id", ForeignKey("listings.id"), nullable=False),
+    Column("made_by", String(80), nullable=False),
+    Column("made_at", Float, nullable=False),
+    Column("ends_at", Float, nullable=False),
+    UniqueConstraint("digest"),
+    Index(None, "property_id"),
+)
+
 # Looked through at every page for what has changed since the last one.
 Index("ix_listings_last_seen_at", listings.c.last_seen_at)
 Index("ix_description_reads_read_at", description_reads.c.read_at)

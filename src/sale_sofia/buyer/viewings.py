@@ -109,6 +109,8 @@ class Viewing:
 def add_viewing(connection: Connection, property_id: int, fields: Mapping[str, object], by: By) -> int:
     """Plan a viewing; its number. `starts_at` must be among the fields.
 
+    One that is planned again for the same moment, as no answer came, is there once, as it was planned first.
+
     Raises:
         UnknownProperty: there is no such property.
         WrongEvaluation: a field or value that is not allowed; nothing is stored.
@@ -117,6 +119,9 @@ def add_viewing(connection: Connection, property_id: int, fields: Mapping[str, o
     if "starts_at" not in given:
         raise WrongEvaluation("a viewing needs its starts_at")
     found = hold(connection, property_id)
+    for one in all_viewings(connection, found):
+        if (one.state, one.starts_at) == ("planned", given["starts_at"]):
+            return one.id
     row = {"positives": [], "negatives": [], **given, "property_id": found, "uid": token_hex(16)}
     stamps = {"revision": 0, "made_at": by.at, "changed_at": by.at}
     number = connection.execute(insert(viewings).values(**row, **stamps)).inserted_primary_key
@@ -126,7 +131,7 @@ def add_viewing(connection: Connection, property_id: int, fields: Mapping[str, o
 
 
 def change_viewing(connection: Connection, viewing_id: int, fields: Mapping[str, object], by: By) -> bool:
-    """Write these fields; whether any was another before. Positives and negatives are added to those there.
+    """Write these fields; whether any was another before. New positives and negatives join those there.
 
     Raises:
         UnknownViewing: there is no such viewing.
@@ -138,7 +143,7 @@ def change_viewing(connection: Connection, viewing_id: int, fields: Mapping[str,
     ).mappings().first()  # fmt: skip
     if row is None:
         raise UnknownViewing(f"no viewing {viewing_id}; `sale-sofia viewing list` shows them")
-    added = {name: [*row[name], *given[name]] for name in LISTS if name in given}
+    added = {name: list(dict.fromkeys([*row[name], *given[name]])) for name in LISTS if name in given}
     new = {name: value for name, value in (given | added).items() if value != row[name]}
     if not new:
         return False

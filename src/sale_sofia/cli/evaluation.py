@@ -1,4 +1,4 @@
-"""Commands about what you think of a property: status, decision, notes, viewings; and about who you are."""
+"""Commands about what you think of a property: status, decision, notes, viewings, links; and who you are."""
 
 import getpass
 import sys
@@ -12,12 +12,12 @@ from typing import Annotated, Any, TypeVar
 import typer
 from sqlalchemy import Connection
 
-from sale_sofia.buyer import evaluations, people, viewings
+from sale_sofia.buyer import evaluations, people, sharing, viewings
 from sale_sofia.buyer.calendar import viewing_events, write_calendar
 from sale_sofia.buyer.evaluations import DECISIONS, STATUSES, By, Evaluation
 from sale_sofia.buyer.opinions import welcome
 from sale_sofia.buyer.people import ROLES, Person
-from sale_sofia.buyer.settings import SIGN_IN_PATH, VIEWING_MINUTES
+from sale_sofia.buyer.settings import SHARED_PATH, SIGN_IN_PATH, VIEWING_MINUTES
 from sale_sofia.buyer.viewings import ALLOWED, Viewing, viewing_moment, viewings_of
 from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, refuse
 from sale_sofia.cli.progress import moment, number
@@ -452,3 +452,57 @@ def remove_person(name: Name) -> None:
     """Remove a person: they can no longer come in; what they wrote stays, with their name."""
     _write(lambda connection: people.remove_person(connection, people.person_named(connection, name)))
     log.print(f"{name} can no longer come in", highlight=False)
+
+
+# Links that show one flat to people who are not of the household.
+
+share_app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Show one flat to people who are not of the household, by a secret link: without your notes and "
+    "decisions, and without phones of private sellers.",
+)
+
+
+@share_app.command(name="add")
+def add_share(
+    property_id: PropertyId,
+    days: Annotated[int | None, typer.Option(help="How long it lasts; else as SHARE_LINK_DAYS says.")] = None,
+    address: Address = DASHBOARD_ADDRESS,
+    as_json: AsJson = False,
+) -> None:
+    """Print a link to a flat; it is not shown again."""
+    lasts = load_settings().share_link_days if days is None else days
+    token = _write(partial(sharing.share, property_id=property_id, days=lasts, by=me()))
+    where = f"{address.rstrip('/')}{SHARED_PATH}{token}"
+    if as_json:
+        print_json({"property": property_id, "days": lasts, "link": where})
+        return
+    out.print(where, highlight=False, soft_wrap=True)
+    log.print(f"shows property {property_id} for {lasts} days to whoever has it", highlight=False)
+
+
+@share_app.command(name="list")
+def list_shares(as_json: AsJson = False) -> None:
+    """List the links that last: to which flat, by whom, until when."""
+    found = _read(partial(sharing.links_to, now=time.time()))
+    if as_json:
+        print_json({"links": [asdict(one) for one in found]})
+        return
+    if found:
+        table = plain_table("Shared flats", ("link", "property", "made by", "made"), (), "until")
+        for one in found:
+            cells = (str(one.id), str(one.property_id), one.made_by, moment(one.made_at))
+            table.add_row(*cells, moment(one.ends_at))
+        out.print(table)
+    log.print(f"{len(found)} links", highlight=False)
+
+
+@share_app.command(name="revoke")
+def revoke_share(link: Annotated[int, typer.Argument(help="Its number, as `share list` shows it.")]) -> None:
+    """Take a link back: it shows nothing from now on."""
+    refuse(
+        not _write(partial(sharing.take_back, link_id=link)),
+        f"there is no link {link}; `sale-sofia share list` lists them",
+    )
+    log.print(f"link {link} shows nothing any more", highlight=False)

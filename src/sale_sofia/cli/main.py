@@ -51,6 +51,7 @@ CONTENTS: Final[Contents] = {
         "renovation": ("evaluation:renovation", "Note what you reckon renovation costs."),
         "viewing": ("evaluation:app", "Plan viewings, and note how they were."),
         "evaluation": ("evaluation:evaluation", "Show all that you said of a property."),
+        "share": ("evaluation:share_app", "Show one flat to others by a link."),
         "people": ("evaluation:people_app", "Who of the household uses the pages."),
     },
     "Watch the crawls": {

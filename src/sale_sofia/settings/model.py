@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from sale_sofia.advice.settings import InsightSettings
 from sale_sofia.alerts.settings import AlertSettings
+from sale_sofia.buyer.settings import SharingSettings
 from sale_sofia.descriptions.settings import DescriptionSettings
 from sale_sofia.flats.photos.settings import PhotoSettings
 from sale_sofia.flats.settings import PropertySettings
@@ -64,6 +65,7 @@ class Settings(
     DashboardSettings,
     BackupSettings,
     AlertSettings,
+    SharingSettings,
     InsightSettings,
     ProxySettings,
     BrowserSettings,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import Connection, select
@@ -46,6 +47,8 @@ from sale_sofia.buyer.evaluations import (
     notes_of,
 )
 from sale_sofia.buyer.opinions import say_status, statuses_for
+from sale_sofia.buyer.settings import SHARED_DAYS
+from sale_sofia.buyer.sharing import SharedLink, links_to
 from sale_sofia.buyer.viewings import (
     STATES,
     UnknownViewing,
@@ -145,6 +148,8 @@ def page(visit: Visit) -> Page:
     (card,) = deck.cards([data.flat])
     phones = [phone for row in data.adverts.values() for phone in row["phones"]]
     facts = [*facts_of(data.flat, data.view["fields"]), *own_places(data.flat, deck.profile)]
+    usual = visit.site.settings.share_link_days
+    links = partial(links_to, property_id=data.flat.property_id, now=visit.now)
     values: Values = {
         "card": card,
         "photos": shown.photos(data.flat)[:PHOTOS_SHOWN],
@@ -162,6 +167,10 @@ def page(visit: Visit) -> Page:
         "notes": list(reversed(data.notes)),
         "viewings": data.viewings,
         "viewing_states": STATES,
+        "share_days": sorted({*SHARED_DAYS, usual}),
+        "share_usual": usual,
+        "shared": [shared_line(one) for one in visit.database.run_read(links)],
+        "link": None,
         "tomorrow": f"{datetime.fromtimestamp(visit.now, SOFIA) + timedelta(days=1):%d.%m.%Y}",
     }
     values |= (
@@ -169,6 +178,12 @@ def page(visit: Visit) -> Page:
     )
     values |= _score(card.score, deck.profile) if card.score else {}
     return Page("flat.html", card.title, values, lambda: _data(deck, data))
+
+
+def shared_line(one: SharedLink) -> Values:
+    """A link that shows a flat to others, as it is listed: by whom and when, and until when."""
+    days = {"made": shown.moment(one.made_at), "until": shown.day(one.ends_at)}
+    return {"id": one.id, "text": say("share.link", who=one.made_by, **days), "flat": "", "name": ""}
 
 
 def _number(visit: Visit) -> int:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
 from sale_sofia.app.entrance import SESSION, admitted
+from sale_sofia.app.pages.flat import shared_line
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import say, told
 from sale_sofia.buyer.evaluations import WrongEvaluation
@@ -29,6 +30,7 @@ from sale_sofia.buyer.people import (
     sign_out,
 )
 from sale_sofia.buyer.settings import SIGN_IN_PATH
+from sale_sofia.buyer.sharing import SharedLink, links_to
 from sale_sofia.settings.words import LANGUAGES
 
 
@@ -39,16 +41,17 @@ class NotAllowed(WrongEvaluation):
 def page(visit: Visit) -> Page:
     """The page."""
 
-    def read(connection: Connection) -> tuple[list[Person], list[SignIn]]:
+    def read(connection: Connection) -> tuple[list[Person], list[SignIn], list[SharedLink]]:
         own = sign_ins_of(connection, visit.person, now=visit.now) if visit.person else []
-        return all_people(connection), own
+        return all_people(connection), own, links_to(connection, now=visit.now)
 
-    found, own = visit.database.run_read(read)
+    found, own, links = visit.database.run_read(read)
     values: Values = {
         "people": [_shown(visit, one) for one in found],
         "devices": [_device(visit, one) for one in own],
         "roles": ROLES,
         "languages": LANGUAGES,
+        "shared": [_shared(one) for one in links],
         "link": None,
     }
     names = [{"name": one.name, "role": one.role, "language": one.language} for one in found]
@@ -64,6 +67,11 @@ def _shown(visit: Visit, one: Person) -> Values:
         "may_link": _may_link(visit, one),
         "has_password": one.has_password,
     }
+
+
+def _shared(one: SharedLink) -> Values:
+    name = say("card.no_title", id=one.property_id)
+    return shared_line(one) | {"flat": f"/flat/{one.property_id}#share", "name": name}
 
 
 def _device(visit: Visit, one: SignIn) -> Values:

@@ -1,0 +1,190 @@
+"""One flat for who is not of the household: what portals say of it, and nothing that the household does.
+
+No note, opinion, status, score, place or sum of the buyer's own is read here; of private sellers neither
+name nor phone is shown, also where their advert has it in its text. No way leads from here into the pages.
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from sqlalchemy import Connection
+from starlette.responses import HTMLResponse, Response
+
+from sale_sofia.app import formatting as shown
+from sale_sofia.app.application import Done, Page, environment
+from sale_sofia.app.deck import Card
+from sale_sofia.app.drawing import drawn
+from sale_sofia.app.facts import facts_of
+from sale_sofia.app.pages import flat as flat_page
+from sale_sofia.app.settings import PHOTOS_SHARED
+from sale_sofia.app.visit import Values, Visit
+from sale_sofia.app.words import named, say, told
+from sale_sofia.buyer.evaluations import WrongEvaluation
+from sale_sofia.buyer.settings import LARGEST_ID, SHARED_PATH
+from sale_sofia.buyer.sharing import SharedLink, share, shared_by, take_back
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.rows import read_flats
+from sale_sofia.flats.store import listing_rows
+from sale_sofia.flats.views import merged_view
+from sale_sofia.listings.text import address, plain
+from sale_sofia.settings.words import LANGUAGES
+
+Row = Mapping[Any, Any]
+_DRAWING: Final = re.compile(r"/drawing/(\w+)\.svg")
+_NUMBERS: Final = re.compile(r"\+?\d(?:\W{0,3}\d){6,}")
+"""Seven digits or more with hardly anything between them: a phone, or at worst a date that is lost too."""
+_SELLERS_NAMED: Final = frozenset({"agency", "developer"})
+"""Who sells for a living; who sells one flat, or does not say, is not shown to others."""
+
+
+def page(visit: Visit) -> Response:
+    """The flat of a link; a link that is over, taken back or made up is refused, all in the same words."""
+
+    def read(connection: Connection) -> tuple[SharedLink, PublicFlat] | None:
+        link = shared_by(connection, visit.request.path_params["token"], now=visit.now)
+        return (link, read_public(connection, link.property_id)) if link else None
+
+    found = visit.database.run_read(read)
+    if found is None:
+        return _answer(visit, {"flat": None, "title": say("share.over")}, 410)
+    link, public = found
+    return _answer(visit, public_values(public, visit.now) | {"until": shown.day(link.ends_at)}, 200)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicFlat:
+    """A flat and its adverts: what portals tell, with the buyer's corrections of it."""
+
+    flat: Flat
+    adverts: Mapping[int, Row]
+    """The stored adverts by id."""
+    offers: Sequence[Row]
+
+
+def read_public(connection: Connection, property_id: int) -> PublicFlat:
+    """The property of this id, without anything that was said of it."""
+    (flat,) = read_flats(connection, [property_id])
+    rows = listing_rows(connection, [advert.listing_id for advert in flat.adverts])
+    return PublicFlat(flat, {row["id"]: row for row in rows}, merged_view(flat, rows)["offers"])
+
+
+def _answer(visit: Visit, values: Values, status: int) -> Response:
+    shared = {"language": visit.language, "style": style()}
+    text = environment().get_template("shared.html").render(shared | values)
+    return HTMLResponse(text, status, _headers())
+
+
+@cache
+def style() -> str:
+    """The looks, inside the page: other files are behind the door."""
+    return (Path(__file__).parents[1] / "static" / "shared.css").read_text("utf-8").strip()
+
+
+@cache
+def _headers() -> dict[str, str]:
+    looks = b64encode(sha256(style().encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{looks}'; img-src data: https: http:; "
+        "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+    )
+    return {
+        "cache-control": "no-store",
+        "content-security-policy": policy,
+        "referrer-policy": "no-referrer",  # the address is the secret
+        "x-robots-tag": "noindex, nofollow, noarchive",
+        "x-content-type-options": "nosniff",
+    }
+
+
+def public_values(data: PublicFlat, now: float) -> Values:
+    """What anybody may know of the flat, in words."""
+    card = Card(data.flat, None, "new", None, now)
+    hidden = {phone for row in data.adverts.values() if not _is_named(row) for phone in row["phones"]}
+    return {
+        "flat": data.flat,
+        "title": _without_numbers(card.title),
+        "photos": [_inside(one) for one in shown.photos(data.flat)[:PHOTOS_SHARED]],
+        "price": shown.euro(data.flat.price_eur),
+        "vat": say("card.vat") if data.flat.vat == "excluded" else "",
+        "line": [*card.facts, card.place],
+        "metro": card.metro,
+        "days": card.days,
+        "facts": [one for one in facts_of(data.flat, {}) if one.known],
+        "offers": [_offer(data, row, hidden) for row in data.offers],
+        "texts": list(_texts(data)),
+        "day": shown.day(now),
+    }
+
+
+def _is_named(row: Row) -> bool:
+    return row["seller_kind"] in _SELLERS_NAMED
+
+
+def _inside(photo: str) -> str:
+    """The address of a photo at its portal; a drawing of ours as it is, as its address is behind the door."""
+    if found := _DRAWING.fullmatch(photo):
+        return f"data:image/svg+xml;base64,{b64encode(drawn(found[1]).encode()).decode()}"
+    return photo
+
+
+def _offer(data: PublicFlat, offer: Row, hidden: set[str]) -> Values:
+    row = data.adverts[offer["listing_id"]]
+    kind = named("seller_kind", row["seller_kind"]) if row["seller_kind"] else ""
+    is_named = _is_named(row)
+    name = plain(row["seller_name"]) if is_named and row["seller_name"] else ""
+    return {
+        "site": plain(row["site"]),
+        "url": address(row["url"]),
+        "price": shown.euro(offer["price_eur"]),
+        "seller": f"{kind} {name}".strip(),
+        "phones": [plain(one) for one in row["phones"] if is_named and one not in hidden],
+        "gone": not offer["offered"],
+    }
+
+
+def _texts(data: PublicFlat) -> Iterator[list[str]]:
+    """Each description once; portals copy from each other."""
+    seen: set[str] = set()
+    for row in data.adverts.values():
+        text = shown.paragraphs(row["description"] or "")
+        text = text if _is_named(row) else _without_numbers(text)
+        if text and text not in seen:
+            seen.add(text)
+            yield text.splitlines()
+
+
+def _without_numbers(text: str) -> str:
+    return _NUMBERS.sub(shown.CUT, text)
+
+
+# What the household does with links.
+
+
+def make(visit: Visit) -> Done | Page:
+    """A new link to the flat; it is shown now and never again."""
+    number, asked = int(visit.request.path_params["number"]), visit.form.get("days", "")
+    days = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < len("10000") else 0
+    try:
+        token = visit.database.run_write(partial(share, property_id=number, days=days, by=visit.by))
+    except WrongEvaluation as error:
+        return Done(told(error), wrong=True)
+    base = str(visit.request.base_url).rstrip("/")
+    more = "" if visit.language == LANGUAGES[0] else f"?{urlencode({'lang': visit.language})}"
+    found = flat_page.page(visit)
+    found.values["link"] = f"{base}{SHARED_PATH}{token}{more}"
+    return found
+
+
+def end(visit: Visit) -> Done:
+    """Take a link back: anybody of the household may."""
+    which = visit.form.get("link", "")
+    number = int(which) if which.isascii() and which.isdigit() and len(which) < len(str(LARGEST_ID)) else 0
+    visit.database.run_write(partial(take_back, link_id=number))
+    return Done(say("share.ended"))

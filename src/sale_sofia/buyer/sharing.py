@@ -1,0 +1,77 @@
+"""Links that show one flat to people who are not of the household: random, for some days, taken back at will.
+
+A link shows the flat that its advert belongs to now, and opens nothing else. Only its digest is stored: who
+reads the database cannot look, and nobody is shown a link again after it was made.
+"""
+
+from dataclasses import dataclass
+from secrets import token_urlsafe
+
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
+
+from sale_sofia.buyer.evaluations import By, WrongEvaluation, current_property
+from sale_sofia.buyer.people import digest_of
+from sale_sofia.buyer.settings import MOST_SHARED, MOST_SHARED_DAYS
+from sale_sofia.buyer.tables import shared_links
+from sale_sofia.flats.store import with_current
+from sale_sofia.settings.words import Said
+
+_DAY_SECONDS = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLink:
+    """A link that lasts; moments in seconds since 1970."""
+
+    id: int
+    property_id: int
+    """The id that the flat has now."""
+    made_by: str
+    made_at: float
+    ends_at: float
+
+
+def share(connection: Connection, property_id: int, days: int, by: By) -> str:
+    """The token of a new link to this flat, which lasts so many days; what is over makes room.
+
+    Raises:
+        UnknownProperty: there is no such property.
+        WrongEvaluation: too many days, or too many links.
+    """
+    if not 1 <= days <= MOST_SHARED_DAYS:
+        raise WrongEvaluation(Said("share.days", most=MOST_SHARED_DAYS))
+    found = current_property(connection, property_id)
+    connection.execute(delete(shared_links).where(shared_links.c.ends_at <= by.at))
+    if (connection.scalar(select(func.count()).select_from(shared_links)) or 0) >= MOST_SHARED:
+        raise WrongEvaluation(Said("share.many", most=MOST_SHARED))
+    token = token_urlsafe(32)
+    values = {"property_id": found, "made_by": by.who, "made_at": by.at}
+    ends = by.at + days * _DAY_SECONDS
+    connection.execute(insert(shared_links).values(digest=digest_of(token), ends_at=ends, **values))
+    return token
+
+
+def shared_by(connection: Connection, token: str, *, now: float) -> SharedLink | None:
+    """What this token shows; None for a link that is over, taken back or none of ours."""
+    return next(iter(_links(connection, shared_links.c.digest == digest_of(token), now)), None)
+
+
+def links_to(connection: Connection, property_id: int | None = None, *, now: float) -> list[SharedLink]:
+    """The links to this flat, or to all, that last; the newest first."""
+    if property_id is None:
+        return _links(connection, shared_links.c.id > 0, now)
+    _, current = with_current(shared_links.c.property_id)
+    return _links(connection, current == current_property(connection, property_id), now)
+
+
+def take_back(connection: Connection, link_id: int) -> bool:
+    """The link shows nothing from now on; whether there was one."""
+    return bool(connection.execute(delete(shared_links).where(shared_links.c.id == link_id)).rowcount)
+
+
+def _links(connection: Connection, which: ColumnElement[bool], now: float) -> list[SharedLink]:
+    table, current = with_current(shared_links.c.property_id)
+    own = shared_links.c
+    chosen = select(own.id, current, own.made_by, own.made_at, own.ends_at).select_from(table)
+    chosen = chosen.where(which, own.ends_at > now).order_by(own.made_at.desc(), own.id.desc())
+    return [SharedLink(*row) for row in connection.execute(chosen)]

@@ -1,0 +1,131 @@
+"""The dashboard's server killed at every point between click and answer.
+
+Two people click one after the other. What each state of the folder holds is read by SQL alone: every click
+that was answered is kept, and who repeats the one without an answer has what would be there without the kill.
+"""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from app_runs import put_adverts
+from crash_points import Enumeration
+from web_pages import Browser, browser
+
+ADVERT = {"deal": "sale", "property_type": "apartment", "title": "Тристаен", "price_eur": 100_000.0}
+NOON = "15.06.2031"
+Snapshot = Mapping[str, Any]
+Click = tuple[str, str, dict[str, str], Callable[[Snapshot], bool]]
+CLICKS: tuple[Click, ...] = (
+    ("Ана", "status", {"status": "shortlist"}, lambda now: now["opinions"][1, "Ана"] == ("liked", None)),
+    (
+        "Борис",
+        "status",
+        {"status": "rejected", "reason": "noise"},
+        lambda now: now["opinions"][1, "Борис"] == ("rejected", "noise"),
+    ),
+    ("Ана", "note", {"text": "light kitchen"}, lambda now: ("Ана", "light kitchen") in now["notes"]),
+    ("Борис", "note", {"text": "light kitchen"}, lambda now: ("Борис", "light kitchen") in now["notes"]),
+    ("Борис", "status", {"status": "shortlist"}, lambda now: now["opinions"][1, "Борис"] == ("liked", None)),
+    ("Ана", "viewing", {"day": NOON, "hour": "12:00", "agent": "Иван"}, lambda now: len(now["viewings"]) > 0),
+    (
+        "Борис",
+        "viewing/1",
+        {"state": "done", "positive": "sun", "negative": "lift"},
+        lambda now: now["viewings"] == [("done", ["sun"], ["lift"])],
+    ),
+    (
+        "Ана",
+        "decision",
+        {"status": "offer", "was_status": "viewing"},
+        lambda now: now["said"]["status"] == "offer",
+    ),
+    ("Борис", "decision", {"renovation": "9000"}, lambda now: now["said"]["renovation_eur"] == 9000),
+    ("Ана", "correct", {"fact": "floor", "value": "4"}, lambda now: now["corrections"] == {"floor": 4}),
+    ("Борис", "share", {"days": "7"}, lambda now: now["shared"] > 0),
+)
+
+
+def snapshot(data: Path) -> Snapshot:
+    """What is kept, by SQL alone."""
+    with closing(sqlite3.connect(data / "sale_sofia.db")) as db:
+        said = db.execute(
+            "SELECT property_id, name, opinion, reason FROM opinions"
+            " JOIN people ON people.id = person_id ORDER BY opinions.id"
+        )
+        viewings = db.execute("SELECT state, positives, negatives FROM viewings ORDER BY id").fetchall()
+        changes = db.execute("SELECT field, new FROM evaluation_changes WHERE viewing_id IS NULL ORDER BY id")
+        corrections = db.execute("SELECT fact, value FROM corrections ORDER BY id")
+        return {
+            "opinions": {(flat, name): (opinion, reason) for flat, name, opinion, reason in said},
+            "notes": db.execute("SELECT written_by, text FROM property_notes ORDER BY id").fetchall(),
+            "viewings": [(state, json.loads(good), json.loads(bad)) for state, good, bad in viewings],
+            "said": {field: json.loads(str(new)) if new is not None else None for field, new in changes},
+            "corrections": {fact: json.loads(str(value)) for fact, value in corrections},
+            "shared": db.execute("SELECT count(*) FROM shared_links").fetchone()[0],
+        }
+
+
+def click(opened: Browser, sessions: Mapping[str, str], one: Click) -> None:
+    who, path, fields, _ = one
+    headers = {
+        "origin": str(opened.base_url).rstrip("/"),
+        "accept": "application/json",
+        "cookie": f"sale_sofia_session={sessions[who]}",
+    }
+    address = f"{opened.base_url}/flat/1/{path}"
+    answer = httpx.post(address, data=fields, headers=headers, timeout=60, trust_env=False)
+    assert answer.status_code == 200, answer.text
+
+
+def household(data: Path) -> dict[str, str]:
+    """Two people, each with the cookie of a session."""
+    put_adverts(data, ADVERT)
+    sessions = {}
+    with browser(data) as ana:
+        ana.fill("/people/add", name="Ана", language="en")
+        ana.fill("/people/add", name="Борис", language="en", role="buyer")
+        sessions["Ана"] = str(ana.cookies["sale_sofia_session"])
+        origin = {"origin": str(ana.base_url).rstrip("/")}
+        shown = ana.post("/people/link", data={"name": "Борис"}, headers=origin).text
+        link = shown.partition('value="http://')[2].partition('"')[0]
+        entered = httpx.post(f"http://{link}", headers=origin, timeout=60, trust_env=False)
+        sessions["Борис"] = entered.cookies["sale_sofia_session"]
+    return sessions
+
+
+def test_an_answered_click_is_kept_and_another_may_be_repeated(tmp_path: Path) -> None:
+    data, place = tmp_path / "data", tmp_path / "place"
+    data.mkdir()
+    sessions = household(data)
+    answered: list[Snapshot] = []
+    points = Enumeration(data, tmp_path / "states", lambda: len(answered))
+
+    def work() -> None:
+        with browser(data) as opened:
+            for one in CLICKS:
+                click(opened, sessions, one)
+                answered.append(snapshot(data))
+
+    points.run(work)
+    assert [one[:3] for one, after in zip(CLICKS, answered, strict=True) if not one[3](after)] == []
+    assert points.total >= 100, "less is shown than was"
+    assert len(points.states) > len(CLICKS), "a state before each commit, and one after the last"
+    for state in points.recovered(place):
+        found = snapshot(place)
+        lost = [one[:3] for one in CLICKS[: state.last][-1:] if not one[3](found)]
+        assert lost == [], state
+        if state.first == len(CLICKS):
+            continue
+        with browser(place) as opened:
+            click(opened, sessions, CLICKS[state.first])
+        again, once = snapshot(place), answered[state.first]
+        assert {**again, "shared": 0} == {**once, "shared": 0}, state
+        assert again["shared"] - once["shared"] in {0, 1}, "beside it one that nobody was told of"
+    shutil.rmtree(tmp_path / "states")
