@@ -75,6 +75,7 @@ def routes() -> list[BaseRoute]:
         sent("/search/forget", search.forget),
         sent("/compare/tick", compare.tick),
         sent(f"{_FLAT}/status", flat.status),
+        sent(f"{_FLAT}/stars", flat.rate),
         sent(f"{_FLAT}/decision", flat.decide),
         sent(f"{_FLAT}/note", flat.note),
         sent(f"{_FLAT}/viewing", flat.plan),

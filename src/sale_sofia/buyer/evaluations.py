@@ -153,7 +153,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change, of a property or of one of its viewings."""
+    """One change: of a property, of what a person thinks of it, or of one of its viewings."""
 
     property_id: int
     """The id of then."""
@@ -287,7 +287,7 @@ def _summed(rows: Iterable[Row[Any]]) -> dict[int, Evaluation]:
     """By property, the last word on each field."""
     found: dict[int, dict[str, Any]] = defaultdict(dict)
     for row in rows:
-        if row.viewing_id is None:
+        if row.viewing_id is None and row.field in FIELDS:  # what persons think is in the history alone
             last = {row.field: row.new, "changed_by": row.changed_by, "changed_at": row.changed_at}
             found[row.current_id] |= last
     return {current: Evaluation(current, **fields) for current, fields in found.items()}

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from sale_sofia.buyer import evaluations, people, viewings
 from sale_sofia.buyer.calendar import viewing_events, write_calendar
 from sale_sofia.buyer.evaluations import DECISIONS, STATUSES, By, Evaluation
-from sale_sofia.buyer.opinions import welcome
+from sale_sofia.buyer.opinions import dismiss, welcome
 from sale_sofia.buyer.people import ROLES, Person
 from sale_sofia.buyer.settings import SIGN_IN_PATH, VIEWING_MINUTES
 from sale_sofia.buyer.viewings import ALLOWED, Viewing, viewing_moment, viewings_of
@@ -450,5 +450,5 @@ def sign_person_out(name: Name) -> None:
 @people_app.command(name="remove")
 def remove_person(name: Name) -> None:
     """Remove a person: they can no longer come in; what they wrote stays, with their name."""
-    _write(lambda connection: people.remove_person(connection, people.person_named(connection, name)))
+    _write(lambda connection: dismiss(connection, people.person_named(connection, name), me()))
     log.print(f"{name} can no longer come in", highlight=False)

@@ -110,7 +110,36 @@ def test_the_card_shows_both_opinions_and_each_sees_their_own_list(first: Browse
         (card,) = first.data("/search.json?unknown=ok")["flats"]
         assert [one["opinion"] for one in card["opinions"]] == ["liked", "rejected"]
         boris.fill("/flat/1/status", status="new")
-        assert "Борис" not in first.text("/flat/1")
+        told = first.text("/flat/1")
+        assert "Борис ✗ noise" not in told
+        assert "Борис · opinion: ✗ → –" in told, "the history keeps who said what"
+
+
+def test_stars_and_filters_are_of_who_is_signed_in(first: Browser) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    first.fill("/people/add", name="Борис", language="en", role="buyer")
+
+    def found(who: Browser, condition: str) -> int:
+        return len(who.data(f"/search.json?unknown=ok&{condition}=true")["flats"])
+
+    with another(first) as boris:
+        use(boris, link_for(first, "Борис"))
+        first.fill("/flat/1/status", status="shortlist")
+        assert [found(one, "waits_for_you") for one in (first, boris)] == [0, 1]
+        assert [found(one, "all_like") for one in (first, boris)] == [0, 0]
+        boris.fill("/flat/1/stars", stars="5")
+        boris.fill("/flat/1/status", status="shortlist")
+        assert [found(one, "waits_for_you") for one in (first, boris)] == [0, 0]
+        assert [found(one, "all_like") for one in (first, boris)] == [1, 1]
+        first.fill("/flat/1/stars", stars="2", back="/flat/1")
+        assert "Ана ★ 2/5 · Борис ★ 5/5" in first.text("/flat/1")
+        assert "stars go from 1 to 5" in first.fill("/flat/1/stars", stars="9", back="/flat/1")
+        boris.fill("/flat/1/stars", stars="")
+        (card,) = first.data("/search.json?unknown=ok")["flats"]
+        assert [one["stars"] for one in card["opinions"]] == [2, None]
+        boris.fill("/flat/1/note", text="light kitchen")
+        assert "Борис · " in first.text("/flat/1").partition("Notes")[2]
+        assert [one["by"] for one in first.data("/flat/1.json")["notes"]] == ["Борис"]
 
 
 def test_a_flat_goes_its_way_by_taps_and_the_other_is_asked(first: Browser, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """One flat: what it is, what it costs, whether it fits, and what the buyer decides, notes and plans."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -35,6 +35,7 @@ from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
 from sale_sofia.buyer.corrections import CORRECTABLE, correct
 from sale_sofia.buyer.evaluations import (
     STATUSES,
+    Change,
     Evaluation,
     Note,
     WrongEvaluation,
@@ -42,10 +43,11 @@ from sale_sofia.buyer.evaluations import (
     current_property,
     evaluate,
     evaluation_of,
+    history_of,
     mark,
     notes_of,
 )
-from sale_sofia.buyer.opinions import say_status, statuses_for
+from sale_sofia.buyer.opinions import say_stars, say_status, statuses_for
 from sale_sofia.buyer.viewings import (
     STATES,
     UnknownViewing,
@@ -106,6 +108,8 @@ class PropertyData:
     evaluation: Evaluation
     notes: Sequence[Note]
     viewings: Sequence[Viewing]
+    history: Sequence[Change]
+    """What was said of it, and by whom."""
 
 
 def read_property(connection: Connection, property_id: int) -> PropertyData:
@@ -129,6 +133,7 @@ def read_property(connection: Connection, property_id: int) -> PropertyData:
         evaluation=evaluation_of(connection, found),
         notes=notes_of(connection, found),
         viewings=viewings_of(connection, found),
+        history=history_of(connection, found),
     )
 
 
@@ -159,6 +164,8 @@ def page(visit: Visit) -> Page:
         "sources": list(_sources(data)),
         "evaluation": replace(data.evaluation, status=card.status),
         "statuses": STATUSES,
+        "history": [_change(one) for one in reversed(data.history)],
+        "my_stars": next((one.stars for one in card.opinions if one.person == visit.by.who), None),
         "notes": list(reversed(data.notes)),
         "viewings": data.viewings,
         "viewing_states": STATES,
@@ -213,6 +220,19 @@ def _mark(connection: Connection, visit: Visit, status: str, reason: str | None)
 def _own_status(connection: Connection, visit: Visit, number: int) -> str:
     found = current_property(connection, number)
     return statuses_for(connection, visit.person).get(found, "new")
+
+
+def rate(visit: Visit) -> Done:
+    """How many stars who is signed in gives it; an empty field takes them back."""
+    given, number, person = visit.form.get("stars", ""), _number(visit), visit.person
+    if person is None:
+        return Done(say("people.nobody"), wrong=True)
+    stars = int(given) if given.isascii() and given.isdigit() and len(given) == 1 else 0 if given else None
+    return _write(
+        visit,
+        lambda connection: say_stars(connection, number, stars, person, now=visit.now),
+        say("diary.kept"),
+    )
 
 
 def decide(visit: Visit) -> Done:
@@ -331,6 +351,27 @@ def _texts(data: PropertyData) -> Iterator[Values]:
         if row["description"]:
             name = say("facts.words", advert=_advert_name(row))
             yield {"name": name, "lines": shown.paragraphs(row["description"]).splitlines()}
+
+
+_CHANGED: Final[Mapping[str, Callable[[Any], str]]] = {
+    "status": lambda value: named("status", value),
+    "opinion": lambda value: {"liked": "★", "rejected": "✗"}[value],
+    "state": lambda value: say(f"viewing.state.{value}"),
+    "starts_at": shown.moment,
+    "renovation_eur": shown.euro,
+    "positives": ", ".join,
+    "negatives": ", ".join,
+}
+"""How values of the history are written; of all other fields as they are."""
+
+
+def _change(one: Change) -> str:
+    """Who changed what, in words."""
+    write = _CHANGED.get(one.field, str)
+    old, new = (plain(write(value), LONGEST_CELL) if value else "–" for value in (one.old, one.new))
+    viewing = f"{say('status.viewing')}: " if one.viewing_id else ""
+    what = f"{viewing}{say(f'diary.field.{one.field}')}"
+    return f"{shown.moment(one.changed_at)} · {one.changed_by} · {what}: {old} → {new}"
 
 
 def _sources(data: PropertyData) -> Iterator[Values]:
@@ -593,6 +634,7 @@ def _data(deck: Deck, data: PropertyData) -> Values:
             str(number): [{"at": one.seen_at, "price_eur": one.price_eur} for one in steps]
             for number, steps in data.steps.items()
         },
-        "notes": [{"at": one.written_at, "text": one.text} for one in data.notes],
+        "notes": [{"at": one.written_at, "by": one.written_by, "text": one.text} for one in data.notes],
+        "history": [asdict(one) for one in data.history],
         "viewings": [{"starts_at": one.starts_at, "state": one.state} for one in data.viewings],
     }

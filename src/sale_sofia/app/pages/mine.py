@@ -48,7 +48,7 @@ class Entry:
     @property
     def waits(self) -> bool:
         """Whether others like it, and who looks has not said anything yet."""
-        return bool(self.card.opinions) and self.card.status == "new"
+        return any(one.opinion == "liked" for one in self.card.opinions) and self.card.status == "new"
 
     def as_json(self) -> dict[str, Any]:
         """The entry as data."""
