@@ -33,7 +33,7 @@ PropertyId = Annotated[
     int, typer.Argument(metavar="PROPERTY", help="The id of a property, as `sale-sofia search` shows it.")
 ]
 Reason = Annotated[str | None, typer.Option(help="Why.")]
-_REST = ("decision", "reason", "renovation_eur")
+_REST = ("decision", "reason", "renovation_eur", "decide_by")
 
 
 def _read(work: Callable[[Connection], T]) -> T:
@@ -116,12 +116,16 @@ def _mark(property_id: int, status: str, reason: str | None, *, as_json: bool) -
 
 def decide(
     property_id: PropertyId,
-    decision: Annotated[str, typer.Argument(help=f"One of {', '.join(DECISIONS)}.")],
+    decision: Annotated[
+        str | None, typer.Argument(help=f"One of {', '.join(DECISIONS)}; none with --by alone.")
+    ] = None,
     reason: Reason = None,
+    by: Annotated[str | None, typer.Option(help="Decide by this day, like 2026-11-25.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Note your decision on a property, whatever its status is."""
-    _evaluate(property_id, _given(decision=decision, reason=reason), as_json=as_json)
+    """Note your decision on a property, whatever its status is, or the day by which you want to decide."""
+    refuse(decision is None and by is None, f"say {', '.join(DECISIONS)}, or --by a day")
+    _evaluate(property_id, _given(decision=decision, reason=reason, decide_by=by), as_json=as_json)
 
 
 def renovation(

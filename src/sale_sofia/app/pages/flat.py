@@ -34,12 +34,14 @@ from sale_sofia.app.words import language, named, say, told
 from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
 from sale_sofia.buyer.corrections import CORRECTABLE, correct
 from sale_sofia.buyer.evaluations import (
+    BOARD,
     STATUSES,
     Change,
     Evaluation,
     Note,
     WrongEvaluation,
     add_note,
+    checked_word,
     current_property,
     evaluate,
     evaluation_of,
@@ -222,6 +224,23 @@ def _own_status(connection: Connection, visit: Visit, number: int) -> str:
     return statuses_for(connection, visit.person).get(found, "new")
 
 
+def step(visit: Visit) -> Done:
+    """How far all of them have come with it: a step of the board, forward or back, whoever likes it."""
+    wanted, number = visit.form.get("step", ""), _number(visit)
+
+    def write(connection: Connection) -> str:
+        before = evaluation_of(connection, number).status
+        mark(connection, number, checked_word(wanted, BOARD, f"no step {wanted!r}"), visit.by)
+        return before
+
+    try:
+        before = visit.database.run_write(write)
+    except WrongEvaluation as error:
+        return Done(told(error), wrong=True)
+    undo = {"action": f"/flat/{number}/step", "step": before} if before in BOARD else None
+    return Done(say("web.now", status=named("status", wanted)), undo=undo)
+
+
 def rate(visit: Visit) -> Done:
     """How many stars who is signed in gives it; an empty field takes them back."""
     given, number, person = visit.form.get("stars", ""), _number(visit), visit.person
@@ -250,6 +269,16 @@ def decide(visit: Visit) -> Done:
             evaluate(connection, number, "renovation_eur", _euros(renovation), by)
 
     return _write(visit, write, say("diary.kept"))
+
+
+def decide_by(visit: Visit) -> Done:
+    """The day by which to decide; an empty one takes it back."""
+    number, given = _number(visit), visit.form.get("decide_by", "").strip() or None
+    return _write(
+        visit,
+        lambda connection: evaluate(connection, number, "decide_by", given, visit.by),
+        say("diary.kept"),
+    )
 
 
 def note(visit: Visit) -> Done:
