@@ -198,7 +198,14 @@ class Card:
             "offered": flat.offered,
             "status": self.status,
             "opinions": [
-                {"person": one.person, "opinion": one.opinion, "reason": one.reason} for one in self.opinions
+                {
+                    "person": one.person,
+                    "opinion": one.opinion,
+                    "reason": one.reason,
+                    "stars": one.stars,
+                    "said_at": one.said_at,
+                }
+                for one in self.opinions
             ],
             "score": score.value if score else None,
             "known": score.known if score else None,

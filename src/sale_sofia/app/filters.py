@@ -98,6 +98,8 @@ GROUPS: Final[Mapping[str, tuple[Filter, ...]]] = {
         Filter("days_max", "number"),
         Filter("new_since", "date"),
         Filter("status", "many", _of(Status), "status"),
+        Filter("all_like", "switch"),
+        Filter("waits_for_you", "switch"),
         Filter("word", "words"),
         Filter("not_word", "words"),
         Filter("gone", "switch"),

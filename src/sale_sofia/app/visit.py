@@ -25,6 +25,7 @@ from sale_sofia.app.errands import Errands
 from sale_sofia.app.settings import COMPARED_MOST
 from sale_sofia.buyer.evaluations import By
 from sale_sofia.buyer.people import Person
+from sale_sofia.buyer.visitors import visitor_of
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.projection import FlatsBusy
 from sale_sofia.flats.rows import no_collecting
@@ -168,7 +169,7 @@ class Visit:
         A browser without a cookie gets a new name.
         """
         if self.person:
-            return f"person {self.person.id}"
+            return visitor_of(self.person.id)
         given = self.request.cookies.get(VISITOR, "")
         return given if _TOKEN.fullmatch(given) else token_hex(16)
 

@@ -9,13 +9,16 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from typing import Any, Final, Literal, get_args
 from unicodedata import category
 
 from sqlalchemy import Connection, Row, Select, and_, insert, select
 
 from sale_sofia.buyer.settings import (
+    FIRST_VIEWING_YEAR,
     LARGEST_ID,
+    LAST_VIEWING_YEAR,
     LONGEST_LINE,
     LONGEST_NOTE,
     LONGEST_WHO,
@@ -100,11 +103,23 @@ def checked_word(value: object, allowed: Sequence[str], problem: str) -> str:
     return str(value)
 
 
+def _day(value: object) -> str:
+    """A day like 2026-11-25, as it is stored."""
+    try:
+        day = date.fromisoformat(str(value).strip())
+    except ValueError:
+        day = date.min
+    if not FIRST_VIEWING_YEAR <= day.year <= LAST_VIEWING_YEAR:
+        raise WrongEvaluation(Said("wrong_text.day", text=str(value)))
+    return day.isoformat()
+
+
 _CHECKS: Final[Mapping[str, Callable[[object], Value]]] = {
     "status": lambda value: checked_word(value, STATUSES, f"no status {value!r}"),
     "decision": lambda value: checked_word(value, DECISIONS, f"no decision {value!r}"),
     "reason": lambda value: clean_text(value, "reason"),
     "renovation_eur": _euros,
+    "decide_by": _day,
 }
 FIELDS: Final = tuple(_CHECKS)
 """All that can be written; notes and viewings have doors of their own."""
@@ -156,11 +171,13 @@ class Evaluation:
     changed_by: str | None = None
     changed_at: float | None = None
     """The last change of any of these, in seconds since 1970; None while nothing was said."""
+    decide_by: str | None = None
+    """The day by which they want to decide, like 2026-11-25."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change, of a property or of one of its viewings."""
+    """One change: of a property, of what a person thinks of it, or of one of its viewings."""
 
     property_id: int
     """The id of then."""
@@ -207,8 +224,8 @@ def mark(
 ) -> bool:
     """Give a property a status, and the reason; whether anything was another before.
 
-    Rejecting decides "no". A reason and a decision stay until others are given, but not across rejecting,
-    hiding or taking that back: then they would stand for the opposite. Raises as `evaluate` does.
+    Rejecting decides "no". A reason, a decision and its day stay until others are given, but not across
+    rejecting, hiding or taking that back: then they would stand for the opposite. Raises as `evaluate` does.
     """
     new, because = checked("status", status), checked("reason", reason)
     now = _held(connection, property_id, "status", expected)
@@ -221,6 +238,8 @@ def mark(
     }
     if all(getattr(now, field) == value for field, value in opinion.items()):
         return False
+    if turned and now.decide_by is not None:
+        opinion["decide_by"] = None
     # All three are written, also those that stay: joined with an older opinion, this one is still whole.
     write_changes(connection, (now.property_id, None), asdict(now), opinion, by)
     return True
@@ -294,7 +313,7 @@ def _summed(rows: Iterable[Row[Any]]) -> dict[int, Evaluation]:
     """By property, the last word on each field."""
     found: dict[int, dict[str, Any]] = defaultdict(dict)
     for row in rows:
-        if row.viewing_id is None:
+        if row.viewing_id is None and row.field in FIELDS:  # what persons think is in the history alone
             last = {row.field: row.new, "changed_by": row.changed_by, "changed_at": row.changed_at}
             found[row.current_id] |= last
     return {current: Evaluation(current, **fields) for current, fields in found.items()}

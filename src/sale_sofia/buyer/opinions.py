@@ -7,15 +7,28 @@ there were people has said all that was said until then.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from sqlalchemy import Connection, Row, Select, insert, select
+from sqlalchemy import Connection, Row, Select, delete, insert, select
 
-from sale_sofia.buyer.evaluations import By, checked, evaluation_of, evaluations, hold, mark, statuses
-from sale_sofia.buyer.people import Person, add_person, all_people
+from sale_sofia.buyer.evaluations import (
+    By,
+    WrongEvaluation,
+    clean_text,
+    evaluation_of,
+    evaluations,
+    hold,
+    mark,
+    statuses,
+    write_changes,
+)
+from sale_sofia.buyer.people import Person, add_person, all_people, remove_person
+from sale_sofia.buyer.settings import MOST_STARS
 from sale_sofia.buyer.tables import opinions, people
+from sale_sofia.buyer.visitors import forget_visitor, visitor_of
 from sale_sofia.flats.store import with_current
+from sale_sofia.settings.words import Said
 
 Liking = Literal["liked", "rejected"]
 AS_STATUS: Final[Mapping[str | None, str]] = {"liked": "shortlist", "rejected": "rejected", None: "new"}
@@ -28,9 +41,11 @@ class Opinion:
     """What one person thinks; the moment in seconds since 1970."""
 
     person: str
-    opinion: Liking
-    reason: str | None
-    said_at: float
+    opinion: Liking | None = None
+    reason: str | None = None
+    stars: int | None = None
+    """From one to five: how good they find it, liked or not."""
+    said_at: float = 0.0
 
 
 def say_status(
@@ -42,21 +57,59 @@ def say_status(
         UnknownProperty: there is no such property.
         WrongEvaluation: no such status.
     """
-    because, by = checked("reason", reason), By(person.name, now)
+    because = None if reason is None else clean_text(reason, "reason")
     if status not in BY_STATUS:
-        mark(connection, property_id, status, by, reason)
+        mark(connection, property_id, status, By(person.name, now), reason)
         return
     found = hold(connection, property_id)
-    values = {"property_id": found, "person_id": person.id, "opinion": BY_STATUS[status]}
-    connection.execute(insert(opinions).values(**values, reason=because, said_at=now))
+    before = _own(connection, found, person)
+    _write(connection, found, person, before, replace(before, opinion=BY_STATUS[status], reason=because), now)
     household = _household(connection, found)
     if household != evaluation_of(connection, found).status:
-        mark(connection, found, household, by, reason)
+        mark(connection, found, household, By(person.name, now), reason)
+
+
+def say_stars(
+    connection: Connection, property_id: int, stars: int | None, person: Person, *, now: float
+) -> None:
+    """How good a person finds a flat; None takes it back.
+
+    Raises:
+        UnknownProperty: there is no such property.
+        WrongEvaluation: no such number of stars.
+    """
+    if stars is not None and not 1 <= stars <= MOST_STARS:
+        raise WrongEvaluation(Said("people.stars_wrong", most=MOST_STARS))
+    found = hold(connection, property_id)
+    before = _own(connection, found, person)
+    _write(connection, found, person, before, replace(before, stars=stars), now)
+
+
+def _own(connection: Connection, property_id: int, person: Person) -> Opinion:
+    """What this person has said of a flat so far."""
+    said = _summed(connection.execute(_said([property_id], person)))
+    return said[property_id][0] if said else Opinion(person.name)
+
+
+def _write(
+    connection: Connection, found: int, person: Person, old: Opinion, new: Opinion, now: float
+) -> None:
+    """Keep what a person thinks now, and in the flat's history what changed; the same again is nothing."""
+    columns = {"opinion": "opinion", "reason": "opinion_reason", "stars": "stars"}
+    changed = {name: getattr(new, name) for name in columns if getattr(new, name) != getattr(old, name)}
+    if not changed:
+        return
+    values = {name: getattr(new, name) for name in columns}
+    connection.execute(insert(opinions).values(**values, property_id=found, person_id=person.id, said_at=now))
+    before = {columns[name]: getattr(old, name) for name in changed}
+    after = {columns[name]: value for name, value in changed.items()}
+    write_changes(connection, (found, None), before, after, By(person.name, now))
 
 
 def _household(connection: Connection, property_id: int) -> str:
     """The status that follows from what all of them said; what they have begun with the flat goes on."""
-    said = {one.person: one.opinion for one in opinions_on(connection, [property_id]).get(property_id, ())}
+    all_said = opinions_on(connection, [property_id]).get(property_id, ())
+    said = {one.person: one.opinion for one in all_said if one.opinion}
     now = evaluation_of(connection, property_id).status
     if said and set(said.values()) == {"rejected"} and len(said) == len(all_people(connection)):
         return "rejected"
@@ -83,6 +136,26 @@ def statuses_for(connection: Connection, person: Person | None) -> Mapping[int, 
     return dict.fromkeys(open_ones, "new") | own | begun
 
 
+def liked_by_all(connection: Connection) -> frozenset[int]:
+    """The flats that everybody of the household likes; none while there are no people."""
+    everybody = len(all_people(connection))
+    said = _summed(connection.execute(_said(None)))
+    return frozenset(
+        number for number, some in said.items() if [one.opinion for one in some].count("liked") == everybody
+    )
+
+
+def waiting_for(connection: Connection, person: Person | None) -> frozenset[int]:
+    """The flats that others like and this person has not spoken of; without a person, anybody has not."""
+    household, asked = statuses(connection), [person] if person else all_people(connection)
+    found = set()
+    for number, some in _summed(connection.execute(_said(None))).items():
+        spoken = {one.person for one in some if one.opinion}
+        if household.get(number, "new") in BY_STATUS and any(one.opinion == "liked" for one in some):
+            found |= {number for one in asked if one.name not in spoken}
+    return frozenset(found)
+
+
 def welcome(connection: Connection, name: str, language: str, role: str | None, *, now: float) -> Person:
     """Somebody new, as `add_person` makes them; the first has said what was said before there were people."""
     first = not all_people(connection)
@@ -90,6 +163,29 @@ def welcome(connection: Connection, name: str, language: str, role: str | None, 
     if first:
         _adopt(connection, person, now)
     return person
+
+
+def dismiss(connection: Connection, person: Person, by: By) -> None:
+    """They can no longer come in, and what they think counts no more; what they wrote stays, with their name.
+
+    What the household made of their word, it makes of the others' now. The last one leaves all as it is: who
+    is then the one buyer goes on with it.
+
+    Raises:
+        WrongEvaluation: they are the last operator, and others would be left without one.
+    """
+    spoken = sorted(_summed(connection.execute(_said(None, person))))
+    connection.execute(delete(opinions).where(opinions.c.person_id == person.id))
+    # A number may be given again, and whoever has it next has not been here yet.
+    forget_visitor(connection, visitor_of(person.id))
+    remove_person(connection, person)
+    if not all_people(connection):
+        return
+    for number in spoken:
+        hold(connection, number)
+        household = _household(connection, number)
+        if household != evaluation_of(connection, number).status:
+            mark(connection, number, household, by)
 
 
 def _adopt(connection: Connection, person: Person, now: float) -> None:
@@ -127,9 +223,9 @@ def _summed(rows: Iterable[Row[Any]]) -> dict[int, list[Opinion]]:
         last[row.current_id][row.whose] = row
     found = {
         number: [
-            Opinion(row.name, row.opinion, row.reason, row.said_at)
-            for _, row in sorted(said.items())
-            if row.opinion is not None
+            Opinion(row.name, row.opinion, row.reason, row.stars, row.said_at)
+            for _, row in sorted(said.items(), key=lambda one: one[0])
+            if row.opinion is not None or row.stars is not None
         ]
         for number, said in last.items()
     }

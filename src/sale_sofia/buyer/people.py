@@ -25,7 +25,7 @@ from sale_sofia.buyer.settings import (
     SESSION_SECONDS,
     SIGN_IN_LINK_SECONDS,
 )
-from sale_sofia.buyer.tables import opinions, people, sign_ins
+from sale_sofia.buyer.tables import people, sign_ins
 from sale_sofia.settings.words import LANGUAGES, Language, Said
 
 Role = Literal["buyer", "operator"]
@@ -131,14 +131,13 @@ def _check_operated(connection: Connection, *, without: Person) -> None:
 
 
 def remove_person(connection: Connection, person: Person) -> None:
-    """They can no longer come in, and their ★ and ✗ count no more; what they wrote stays, with their name.
+    """They can no longer come in; see `opinions.dismiss`, which also says what becomes of what they said.
 
     Raises:
         WrongEvaluation: they are the last operator, and others would be left without one.
     """
     _check_operated(connection, without=person)
     sign_out_everywhere(connection, person)
-    connection.execute(delete(opinions).where(opinions.c.person_id == person.id))
     connection.execute(delete(people).where(people.c.id == person.id))
 
 

@@ -32,6 +32,8 @@ LARGEST_ID: Final = 2**63 - 1
 """What the databases hold; no property has a larger id."""
 MOST_PRICE_EUR: Final = 100_000_000
 """Euros: no flat of Sofia costs more."""
+MOST_STARS: Final = 5
+"""How good a person can find a flat; the least is one."""
 MOST_PEOPLE: Final = 20
 """People of a household, with parents, children and an agent they trust."""
 LEAST_PASSWORD: Final = 10

@@ -103,7 +103,7 @@ people = Table(
     UniqueConstraint("name"),
 )
 
-# What each person thinks of a flat; of several words the last one counts. `property_id` is the id of then.
+# What each person thinks of a flat; of several rows the last counts, whole. `property_id` is the id of then.
 opinions = Table(
     "opinions",
     metadata,
@@ -113,6 +113,8 @@ opinions = Table(
     # None takes back what was said.
     Column("opinion", String(10)),
     Column("reason", Text),
+    # How good they find it, from one to five; None: not said.
+    Column("stars", Integer),
     Column("said_at", Float, nullable=False),
     Index(None, "property_id"),
 )

@@ -75,6 +75,18 @@ def all_put_off(connection: Connection, visitor: str) -> Mapping[int, float]:
     return {row[0]: row[1] for row in rows}
 
 
+def visitor_of(person_id: int) -> str:
+    """Under which name a person visits, on all their devices."""
+    return f"person {person_id}"
+
+
+def forget_visitor(connection: Connection, visitor: str) -> None:
+    """As if they had never been here, by whatever profile."""
+    for table in (dashboard_visits, dashboard_later):
+        own = (table.c.visitor == visitor) | table.c.visitor.startswith(f"{visitor}:", autoescape=True)
+        connection.execute(delete(table).where(own))
+
+
 def _set(connection: Connection, visitor: str, values: Mapping[str, Any]) -> None:
     chosen = update(dashboard_visits).where(dashboard_visits.c.visitor == visitor)
     connection.execute(chosen.values(**values))

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from sale_sofia.buyer import evaluations, people, sharing, viewings
 from sale_sofia.buyer.calendar import viewing_events, write_calendar
 from sale_sofia.buyer.evaluations import DECISIONS, STATUSES, By, Evaluation
-from sale_sofia.buyer.opinions import welcome
+from sale_sofia.buyer.opinions import dismiss, welcome
 from sale_sofia.buyer.people import ROLES, Person
 from sale_sofia.buyer.settings import SHARED_PATH, SIGN_IN_PATH, VIEWING_MINUTES
 from sale_sofia.buyer.viewings import ALLOWED, Viewing, viewing_moment, viewings_of
@@ -33,7 +33,7 @@ PropertyId = Annotated[
     int, typer.Argument(metavar="PROPERTY", help="The id of a property, as `sale-sofia search` shows it.")
 ]
 Reason = Annotated[str | None, typer.Option(help="Why.")]
-_REST = ("decision", "reason", "renovation_eur")
+_REST = ("decision", "reason", "renovation_eur", "decide_by")
 
 
 def _read(work: Callable[[Connection], T]) -> T:
@@ -116,12 +116,16 @@ def _mark(property_id: int, status: str, reason: str | None, *, as_json: bool) -
 
 def decide(
     property_id: PropertyId,
-    decision: Annotated[str, typer.Argument(help=f"One of {', '.join(DECISIONS)}.")],
+    decision: Annotated[
+        str | None, typer.Argument(help=f"One of {', '.join(DECISIONS)}; none with --by alone.")
+    ] = None,
     reason: Reason = None,
+    by: Annotated[str | None, typer.Option(help="Decide by this day, like 2026-11-25.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Note your decision on a property, whatever its status is."""
-    _evaluate(property_id, _given(decision=decision, reason=reason), as_json=as_json)
+    """Note your decision on a property, whatever its status is, or the day by which you want to decide."""
+    refuse(decision is None and by is None, f"say {', '.join(DECISIONS)}, or --by a day")
+    _evaluate(property_id, _given(decision=decision, reason=reason, decide_by=by), as_json=as_json)
 
 
 def renovation(
@@ -450,7 +454,7 @@ def sign_person_out(name: Name) -> None:
 @people_app.command(name="remove")
 def remove_person(name: Name) -> None:
     """Remove a person: they can no longer come in; what they wrote stays, with their name."""
-    _write(lambda connection: people.remove_person(connection, people.person_named(connection, name)))
+    _write(lambda connection: dismiss(connection, people.person_named(connection, name), me()))
     log.print(f"{name} can no longer come in", highlight=False)
 
 

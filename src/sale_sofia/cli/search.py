@@ -35,7 +35,7 @@ _PANELS: Final = {
                  "year_min", "year_max", "act"),
     "Advert": ("seller", "portal", "days_min", "days_max", "new_since", "word", "not_word", "gone",
                "place_conflict", "flag", "contradictions"),
-    "You": ("status", "profile", "passing", "unknown", "sort"),
+    "You": ("status", "all_like", "waits_for_you", "profile", "passing", "unknown", "sort"),
 }  # fmt: skip
 _PANEL_OF: Final = {field: panel for panel, fields in _PANELS.items() for field in fields}
 

@@ -8,9 +8,20 @@ from pathlib import Path
 import pytest
 
 from app_runs import put_adverts, store
-from sale_sofia.buyer.evaluations import By, WrongEvaluation, evaluation_of, mark, statuses
-from sale_sofia.buyer.opinions import opinions_on, say_status, statuses_for, welcome
-from sale_sofia.buyer.people import Person, all_people, remove_person
+from sale_sofia.buyer.evaluations import By, WrongEvaluation, evaluation_of, history_of, mark, statuses
+from sale_sofia.buyer.opinions import (
+    dismiss,
+    liked_by_all,
+    opinions_on,
+    say_stars,
+    say_status,
+    statuses_for,
+    waiting_for,
+    welcome,
+)
+from sale_sofia.buyer.people import Person, all_people
+from sale_sofia.buyer.visitors import all_put_off, put_off, visitor_of
+from sale_sofia.history.revisions import latest
 from sale_sofia.storage.database import Database
 
 NOW = 1_000.0
@@ -39,7 +50,7 @@ def seen_by(db: Database, person: Person) -> str:
     return db.run_read(lambda connection: statuses_for(connection, person)).get(FLAT, "new")
 
 
-def told(db: Database) -> list[tuple[str, str, str | None]]:
+def told(db: Database) -> list[tuple[str, str | None, str | None]]:
     found = db.run_read(lambda connection: opinions_on(connection, [FLAT]))
     return [(one.person, one.opinion, one.reason) for one in found.get(FLAT, ())]
 
@@ -96,10 +107,102 @@ def test_two_who_speak_at_once_are_both_heard(db: Database) -> None:
 def test_who_has_left_counts_no_more(db: Database) -> None:
     ana, boris = add(db, "Ана", "Борис")
     say(db, boris, "shortlist")
-    db.run_write(lambda connection: remove_person(connection, boris))
+    remove(db, boris)
     assert [one.name for one in db.run_read(all_people)] == ["Ана"]
     assert told(db) == []
     assert say(db, ana, "rejected") == "rejected"
+
+
+def remove(db: Database, person: Person) -> None:
+    db.run_write(partial(dismiss, person=person, by=By("Ана", NOW + 1)))
+
+
+def test_what_the_others_said_decides_when_one_has_left(db: Database) -> None:
+    ana, boris = add(db, "Ана", "Борис")
+    say(db, ana, "rejected", flat=1)
+    say(db, boris, "shortlist", flat=1)
+    say(db, boris, "shortlist", flat=2)
+    say(db, boris, "shortlist", flat=3)
+    say(db, boris, "offer", flat=3)
+    remove(db, boris)
+    assert db.run_read(statuses) == {1: "rejected", 2: "new", 3: "offer"}, "what was begun goes on"
+    last = db.run_read(lambda connection: history_of(connection, 1))[-1]
+    assert last.changed_by == "Ана", "who removed the person changed it"
+
+
+def test_the_last_one_leaves_all_as_it_is(db: Database) -> None:
+    (ana,) = add(db, "Ана")
+    say(db, ana, "shortlist")
+    remove(db, ana)
+    assert db.run_read(statuses) == {FLAT: "shortlist"}
+
+
+def test_who_comes_after_another_has_not_been_here(db: Database) -> None:
+    _, boris = add(db, "Ана", "Борис")
+    name = f"{visitor_of(boris.id)}:default"
+    db.run_write(partial(put_off, visitor=name, property_id=FLAT, now=NOW))
+    remove(db, boris)
+    (vera,) = add(db, "Вера")
+    found = db.run_read(partial(all_put_off, visitor=f"{visitor_of(vera.id)}:default"))
+    assert (vera.id, found) == (boris.id, {}), "the number is given again"
+
+
+def rate(db: Database, person: Person, stars: int | None) -> list[tuple[str, str | None, int | None]]:
+    db.run_write(partial(say_stars, property_id=FLAT, stars=stars, person=person, now=NOW))
+    found = db.run_read(lambda connection: opinions_on(connection, [FLAT]))
+    return [(one.person, one.opinion, one.stars) for one in found.get(FLAT, ())]
+
+
+def test_stars_are_each_persons_own_beside_the_opinion(db: Database) -> None:
+    ana, boris = add(db, "Ана", "Борис")
+    say(db, ana, "shortlist")
+    assert rate(db, ana, 4) == [("Ана", "liked", 4)]
+    assert rate(db, boris, 2) == [("Ана", "liked", 4), ("Борис", None, 2)]
+    assert (seen_by(db, boris), told(db)[1]) == ("new", ("Борис", None, None)), "stars decide nothing"
+    assert say(db, ana, "rejected", "dark") == "new", "who gave stars alone has not rejected it"
+    assert rate(db, boris, None) == [("Ана", "rejected", 4)]
+    for wrong in (0, 6):
+        with pytest.raises(WrongEvaluation, match="stars go from 1 to 5"):
+            rate(db, ana, wrong)
+
+
+def test_every_word_is_in_the_history_with_who_said_it(db: Database) -> None:
+    ana, boris = add(db, "Ана", "Борис")
+    say(db, ana, "shortlist")
+    seen = db.run_read(latest)
+    rate(db, boris, 3)
+    assert db.run_read(latest) > seen, "followers see it"
+    say(db, boris, "rejected", "noise")
+    say(db, boris, "rejected", "noise")
+    remove(db, boris)
+    changes = db.run_read(lambda connection: history_of(connection, FLAT))
+    assert [(one.changed_by, one.field, one.old, one.new) for one in changes] == [
+        ("Ана", "opinion", None, "liked"),
+        ("Ана", "status", "new", "shortlist"),
+        ("Борис", "stars", None, 3),
+        ("Борис", "opinion", None, "rejected"),
+        ("Борис", "opinion_reason", None, "noise"),
+    ]
+    now = db.run_read(lambda connection: evaluation_of(connection, FLAT))
+    assert (now.status, now.changed_by) == ("shortlist", "Ана"), "the household's word is its own"
+
+
+def test_what_all_like_and_what_waits_for_whom(db: Database) -> None:
+    nobody = db.run_read(liked_by_all), db.run_read(partial(waiting_for, person=None))
+    assert nobody == (frozenset(), frozenset())
+    ana, boris = add(db, "Ана", "Борис")
+    for flat in (1, 2, 3):
+        say(db, ana, "shortlist", flat=flat)
+    say(db, boris, "shortlist", flat=1)
+    say(db, boris, "rejected", flat=2)
+    assert db.run_read(liked_by_all) == {1}
+    assert [set(db.run_read(partial(waiting_for, person=one))) for one in (ana, boris, None)] == [
+        set(),
+        {3},
+        {3},
+    ]
+    say(db, ana, "contacted", flat=3)
+    assert db.run_read(partial(waiting_for, person=boris)) == set(), "it was begun: nobody is asked any more"
 
 
 def test_no_such_status(db: Database) -> None:

@@ -16,6 +16,7 @@ from sale_sofia.advice.search.query import SearchQuery, WrongSearch
 from sale_sofia.advice.search.run import Found, judge, saved_query, search
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.evaluations import By, mark
+from sale_sofia.buyer.opinions import say_status, welcome
 from sale_sofia.buyer.tables import saved_searches
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.history.market_events import SECONDS_PER_DAY
@@ -83,6 +84,8 @@ QUERIES: dict[str, Any] = {
     "place_conflict": [True],
     "flag": [("floor_above_total", "net_above_total"), ("price_out_of_market",)],
     "contradictions": ["only", "none"],
+    "all_like": [True],
+    "waits_for_you": [True],
     "unknown": ["ok", "no"],
     "sort": ["price", "eur_sqm", "days", "newest"],
 }
@@ -94,6 +97,11 @@ def world(module_store_url: str) -> Iterator[Database]:
     fill(made, Random(SEED), FLATS)
     with made.write() as connection:
         mark(connection, 1, "rejected", By("anna", 1.0))
+        ana, boris = (welcome(connection, name, "bg", None, now=1.0) for name in ("Ана", "Борис"))
+        others = sorted(flat.property_id for flat in read_flats(connection))[-4:]
+        for number, likes in zip(others, ((ana, boris), (ana,), (boris,), (ana, boris)), strict=True):
+            for person in likes:
+                say_status(connection, number, "shortlist", person, None, now=1.0)
     yield made
     made.dispose()
 
@@ -102,13 +110,17 @@ def ids(found: Found) -> tuple[list[int], list[int]]:
     return [one.flat.property_id for one in found.passed], [one.flat.property_id for one in found.unknown]
 
 
+ASKED = SearchQuery(all_like=True, waits_for_you=True)
+"""So that all is read that any of the queries asks."""
+
+
 class EveryFlat:
     """What passes and what is not known, by a look at every flat there is."""
 
     def __init__(self, db: Database) -> None:
         with db.read() as connection:
             self.flats = list(read_flats(connection))
-            self.around = with_words(connection, read_around(connection, SearchQuery(), now=NOW), self.flats)
+            self.around = with_words(connection, read_around(connection, ASKED, now=NOW), self.flats)
 
     def looked_at(self, query: SearchQuery) -> tuple[set[int], set[int]]:
         judged = [one for flat in self.flats if (one := judge(flat, query, self.around))]

@@ -12,7 +12,7 @@ from sqlalchemy import insert, update
 from app_runs import put_adverts, store
 from sale_sofia.buyer.evaluations import notes_of
 from sale_sofia.history.revisions import touch
-from sale_sofia.history.tables import listings, price_points
+from sale_sofia.history.tables import listings, market_events, price_points
 from web_pages import Browser, browser, form_fields, plain
 
 ADVERT = {
@@ -110,7 +110,36 @@ def test_the_card_shows_both_opinions_and_each_sees_their_own_list(first: Browse
         (card,) = first.data("/search.json?unknown=ok")["flats"]
         assert [one["opinion"] for one in card["opinions"]] == ["liked", "rejected"]
         boris.fill("/flat/1/status", status="new")
-        assert "Борис" not in first.text("/flat/1")
+        told = first.text("/flat/1")
+        assert "Борис ✗ noise" not in told
+        assert "Борис · opinion: ✗ → –" in told, "the history keeps who said what"
+
+
+def test_stars_and_filters_are_of_who_is_signed_in(first: Browser) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    first.fill("/people/add", name="Борис", language="en", role="buyer")
+
+    def found(who: Browser, condition: str) -> int:
+        return len(who.data(f"/search.json?unknown=ok&{condition}=true")["flats"])
+
+    with another(first) as boris:
+        use(boris, link_for(first, "Борис"))
+        first.fill("/flat/1/status", status="shortlist")
+        assert [found(one, "waits_for_you") for one in (first, boris)] == [0, 1]
+        assert [found(one, "all_like") for one in (first, boris)] == [0, 0]
+        boris.fill("/flat/1/stars", stars="5")
+        boris.fill("/flat/1/status", status="shortlist")
+        assert [found(one, "waits_for_you") for one in (first, boris)] == [0, 0]
+        assert [found(one, "all_like") for one in (first, boris)] == [1, 1]
+        first.fill("/flat/1/stars", stars="2", back="/flat/1")
+        assert "Ана ★ 2/5 · Борис ★ 5/5" in first.text("/flat/1")
+        assert "stars go from 1 to 5" in first.fill("/flat/1/stars", stars="9", back="/flat/1")
+        boris.fill("/flat/1/stars", stars="")
+        (card,) = first.data("/search.json?unknown=ok")["flats"]
+        assert [one["stars"] for one in card["opinions"]] == [2, None]
+        boris.fill("/flat/1/note", text="light kitchen")
+        assert "Борис · " in first.text("/flat/1").partition("Notes")[2]
+        assert [one["by"] for one in first.data("/flat/1.json")["notes"]] == ["Борис"]
 
 
 def test_a_flat_goes_its_way_by_taps_and_the_other_is_asked(first: Browser, tmp_path: Path) -> None:
@@ -151,6 +180,44 @@ def test_a_flat_goes_its_way_by_taps_and_the_other_is_asked(first: Browser, tmp_
         assert "Иван" in told
         assert [len(some) for some in boris.data("/mine.json")["board"].values()] == [0, 0, 1, 0, 0]
         assert "BEGIN:VEVENT" in boris.get("/mine/viewings.ics").text
+
+
+def test_a_card_says_what_to_do_by_when_and_goes_one_step_either_way(first: Browser, tmp_path: Path) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    first.fill("/people/add", name="Борис", language="en", role="buyer")
+    first.fill("/flat/1/status", status="shortlist")
+
+    def steps() -> list[str]:
+        pattern = r'name="step" value="(\w+)"'
+        return re.findall(pattern, first.html("/mine"))
+
+    assert steps() == ["contacted"]
+    assert "contacted (1) Тристаен" in first.fill("/flat/1/step", step="contacted", back="/mine")
+    assert steps() == ["shortlist", "viewing"]
+    assert "shortlisted (1) Тристаен" in first.fill("/flat/1/step", step="shortlist", back="/mine")
+    assert "no step 'rejected'" in first.fill("/flat/1/step", step="rejected", back="/mine")
+    for day, told in (("2000-01-02", "02.01.2000: that day is over"), ("2099-12-31", "Decide by 31.12.2099")):
+        assert told in first.fill("/flat/1/decide_by", decide_by=day, back="/mine")
+    assert "'soon' is no day" in first.fill("/flat/1/decide_by", decide_by="soon", back="/mine")
+    db = store(tmp_path)
+    with db.write() as connection:
+        gone = {"listing_id": 1, "kind": "back", "at": time.time(), "noted_at": time.time(), "reason": "seen"}
+        connection.execute(insert(market_events).values(**gone))
+    db.dispose()
+    (entry,) = first.data("/mine.json")["board"]["shortlist"]
+    assert [one.partition(":")[0] for one in entry["changes"]] == ["↺ back"]
+    assert (entry["decide_by"], entry["next"]) == ("2099-12-31", "Call, and arrange a viewing")
+    assert entry["phone"] == "+359888123456"
+    with another(first) as boris:
+        use(boris, link_for(first, "Борис"))
+        for who in (first, boris):
+            who.fill("/flat/1/status", status="rejected", reason="street")
+        assert "rejected (1) Тристаен · € 100 000 · ✗ street · Борис" in boris.text("/mine")
+        (gone_by,) = boris.data("/mine.json")["rejected"]
+        assert (gone_by["reason"], gone_by["by"]) == ("street", "Борис")
+        boris.fill("/flat/1/status", status="shortlist")
+        (again,) = boris.data("/mine.json")["board"]["shortlist"]
+        assert again["decide_by"] is None, "a day that was set before it was rejected"
 
 
 def test_a_buyer_lets_nobody_in_as_another(first: Browser) -> None:

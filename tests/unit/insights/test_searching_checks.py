@@ -231,6 +231,8 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"new_since": datetime(2026, 11, 1, tzinfo=UTC)}, {"new_at": None}, "fail"),  # held back
     ({"status": ("shortlist",)}, {}, "fail"),
     ({"status": ("new",)}, {}, "pass"),
+    ({"all_like": True}, {}, "fail"),
+    ({"waits_for_you": True}, {}, "fail"),
 ]
 
 
@@ -291,6 +293,13 @@ def test_the_buyers_statuses_count_by_property() -> None:
     assert matches(flat(), SearchQuery(), rejected) == State.FAIL
     assert matches(flat(), SearchQuery.of({"status": ("rejected",)}), rejected) == State.PASS
     assert matches(flat(), SearchQuery.of({"status": ()}), rejected) == State.PASS
+
+
+def test_what_the_household_thinks_counts_by_property() -> None:
+    likes, waits = (SearchQuery.of({field: True}) for field in ("all_like", "waits_for_you"))
+    for number, expected in ((7, State.PASS), (8, State.FAIL)):
+        assert matches(flat(), likes, replace(AROUND, liked=frozenset({number}))) == expected
+        assert matches(flat(), waits, replace(AROUND, waiting=frozenset({number}))) == expected
 
 
 def test_a_price_cut_is_of_an_advert_that_is_still_there() -> None:

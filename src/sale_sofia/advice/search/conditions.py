@@ -15,7 +15,7 @@ from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.tables import scored_flats, scores
-from sale_sofia.buyer.opinions import statuses_for
+from sale_sofia.buyer.opinions import liked_by_all, statuses_for, waiting_for
 from sale_sofia.buyer.people import Person
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band
@@ -57,6 +57,10 @@ class Around:
     """By property, for the profile that is asked; one that is not in it was not scored."""
     texts: Mapping[int, str] | None = None
     """By advert: its words, as `match_key` makes them comparable."""
+    liked: frozenset[int] = frozenset()
+    """Where that is asked: properties that everybody of the household likes."""
+    waiting: frozenset[int] = frozenset()
+    """Where that is asked: properties that wait for the word of who asks."""
 
 
 def read_around(
@@ -64,7 +68,9 @@ def read_around(
 ) -> Around:
     """Everything that a query asks but words and scores, which are many: see `with_words`, `scores_of`."""
     cuts = None if query.cut_days is None else _cuts(connection, now - query.cut_days * SECONDS_PER_DAY)
-    return Around(now, statuses_for(connection, person), cuts)
+    liked = liked_by_all(connection) if query.all_like else frozenset()
+    waiting = waiting_for(connection, person) if query.waits_for_you else frozenset()
+    return Around(now, statuses_for(connection, person), cuts, liked=liked, waiting=waiting)
 
 
 def with_words(connection: Connection, around: Around, flats: Iterable[Flat]) -> Around:
@@ -146,6 +152,10 @@ def _switches(query: SearchQuery) -> Iterator[Named]:
     if query.status:
         wanted = frozenset(query.status)
         yield "status", lambda flat, around: around.statuses.get(flat.property_id, "new") in wanted
+    if query.all_like:
+        yield "all_like", lambda flat, around: flat.property_id in around.liked
+    if query.waits_for_you:
+        yield "waits_for_you", lambda flat, around: flat.property_id in around.waiting
 
 
 _MEASURES: Final[dict[str, Callable[[Flat, Around], float | None]]] = {

@@ -137,6 +137,8 @@ _ASKED: Final[Mapping[str, Ask]] = {
     "flag": lambda query, _: _has_any(_F.flags, query.flag),
     "contradictions": lambda query, _: _F.contradicted.is_(query.contradictions == "only"),
     "status": _status,
+    "all_like": lambda _, around: _F.property_id.in_(sorted(around.liked)),
+    "waits_for_you": lambda _, around: _F.property_id.in_(sorted(around.waiting)),
     "price": _price,
     "eur_sqm": _between("eur_sqm", _F.eur_sqm),
     "area": _between("area", _F.area_sqm),
@@ -169,8 +171,11 @@ _ASKED: Final[Mapping[str, Ask]] = {
 
 
 ALWAYS_KNOWN: Final = frozenset(
-    {"gone", "place_conflict", "flag", "contradictions", "status", "days", "portal", "new_since", "cut_days"}
-)
+    {
+        "gone", "place_conflict", "flag", "contradictions", "status", "all_like", "waits_for_you", "days",
+        "portal", "new_since", "cut_days",
+    }
+)  # fmt: skip
 """Conditions that are never null."""
 
 

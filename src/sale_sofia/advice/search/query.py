@@ -243,6 +243,12 @@ class SearchQuery(BaseModel):
     status: tuple[Status, ...] = Field(
         WANTED, description="With this status; without it all but rejected and hidden, any: all of them."
     )
+    all_like: bool = Field(default=False, description="Everybody of the household likes it (★).")
+    waits_for_you: bool = Field(
+        default=False,
+        description="Somebody else likes it and you have not said what you think; for a command or an alert, "
+        "which are nobody of the household: anybody has not.",
+    )
     word: tuple[Word, ...] = Field(
         (), description="An advert has this word; all of several. “терас*”: any ending."
     )

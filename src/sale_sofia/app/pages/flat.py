@@ -1,7 +1,7 @@
 """One flat: what it is, what it costs, whether it fits, and what the buyer decides, notes and plans."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
@@ -35,18 +35,22 @@ from sale_sofia.app.words import language, named, say, told
 from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
 from sale_sofia.buyer.corrections import CORRECTABLE, correct
 from sale_sofia.buyer.evaluations import (
+    BOARD,
     STATUSES,
+    Change,
     Evaluation,
     Note,
     WrongEvaluation,
     add_note,
+    checked_word,
     current_property,
     evaluate,
     evaluation_of,
+    history_of,
     mark,
     notes_of,
 )
-from sale_sofia.buyer.opinions import say_status, statuses_for
+from sale_sofia.buyer.opinions import say_stars, say_status, statuses_for
 from sale_sofia.buyer.settings import SHARED_DAYS
 from sale_sofia.buyer.sharing import SharedLink, links_to
 from sale_sofia.buyer.viewings import (
@@ -109,6 +113,8 @@ class PropertyData:
     evaluation: Evaluation
     notes: Sequence[Note]
     viewings: Sequence[Viewing]
+    history: Sequence[Change]
+    """What was said of it, and by whom."""
 
 
 def read_property(connection: Connection, property_id: int) -> PropertyData:
@@ -132,6 +138,7 @@ def read_property(connection: Connection, property_id: int) -> PropertyData:
         evaluation=evaluation_of(connection, found),
         notes=notes_of(connection, found),
         viewings=viewings_of(connection, found),
+        history=history_of(connection, found),
     )
 
 
@@ -164,6 +171,8 @@ def page(visit: Visit) -> Page:
         "sources": list(_sources(data)),
         "evaluation": replace(data.evaluation, status=card.status),
         "statuses": STATUSES,
+        "history": [_change(one) for one in reversed(data.history)],
+        "my_stars": next((one.stars for one in card.opinions if one.person == visit.by.who), None),
         "notes": list(reversed(data.notes)),
         "viewings": data.viewings,
         "viewing_states": STATES,
@@ -230,6 +239,36 @@ def _own_status(connection: Connection, visit: Visit, number: int) -> str:
     return statuses_for(connection, visit.person).get(found, "new")
 
 
+def step(visit: Visit) -> Done:
+    """How far all of them have come with it: a step of the board, forward or back, whoever likes it."""
+    wanted, number = visit.form.get("step", ""), _number(visit)
+
+    def write(connection: Connection) -> str:
+        before = evaluation_of(connection, number).status
+        mark(connection, number, checked_word(wanted, BOARD, f"no step {wanted!r}"), visit.by)
+        return before
+
+    try:
+        before = visit.database.run_write(write)
+    except WrongEvaluation as error:
+        return Done(told(error), wrong=True)
+    undo = {"action": f"/flat/{number}/step", "step": before} if before in BOARD else None
+    return Done(say("web.now", status=named("status", wanted)), undo=undo)
+
+
+def rate(visit: Visit) -> Done:
+    """How many stars who is signed in gives it; an empty field takes them back."""
+    given, number, person = visit.form.get("stars", ""), _number(visit), visit.person
+    if person is None:
+        return Done(say("people.nobody"), wrong=True)
+    stars = int(given) if given.isascii() and given.isdigit() and len(given) == 1 else 0 if given else None
+    return _write(
+        visit,
+        lambda connection: say_stars(connection, number, stars, person, now=visit.now),
+        say("diary.kept"),
+    )
+
+
 def decide(visit: Visit) -> Done:
     """Status, reason and renovation: only what is other than it was shown is written."""
     form, number, by = visit.form, _number(visit), visit.by
@@ -245,6 +284,16 @@ def decide(visit: Visit) -> Done:
             evaluate(connection, number, "renovation_eur", _euros(renovation), by)
 
     return _write(visit, write, say("diary.kept"))
+
+
+def decide_by(visit: Visit) -> Done:
+    """The day by which to decide; an empty one takes it back."""
+    number, given = _number(visit), visit.form.get("decide_by", "").strip() or None
+    return _write(
+        visit,
+        lambda connection: evaluate(connection, number, "decide_by", given, visit.by),
+        say("diary.kept"),
+    )
 
 
 def note(visit: Visit) -> Done:
@@ -346,6 +395,27 @@ def _texts(data: PropertyData) -> Iterator[Values]:
         if row["description"]:
             name = say("facts.words", advert=_advert_name(row))
             yield {"name": name, "lines": shown.paragraphs(row["description"]).splitlines()}
+
+
+_CHANGED: Final[Mapping[str, Callable[[Any], str]]] = {
+    "status": lambda value: named("status", value),
+    "opinion": lambda value: {"liked": "★", "rejected": "✗"}[value],
+    "state": lambda value: say(f"viewing.state.{value}"),
+    "starts_at": shown.moment,
+    "renovation_eur": shown.euro,
+    "positives": ", ".join,
+    "negatives": ", ".join,
+}
+"""How values of the history are written; of all other fields as they are."""
+
+
+def _change(one: Change) -> str:
+    """Who changed what, in words."""
+    write = _CHANGED.get(one.field, str)
+    old, new = (plain(write(value), LONGEST_CELL) if value else "–" for value in (one.old, one.new))
+    viewing = f"{say('status.viewing')}: " if one.viewing_id else ""
+    what = f"{viewing}{say(f'diary.field.{one.field}')}"
+    return f"{shown.moment(one.changed_at)} · {one.changed_by} · {what}: {old} → {new}"
 
 
 def _sources(data: PropertyData) -> Iterator[Values]:
@@ -608,6 +678,7 @@ def _data(deck: Deck, data: PropertyData) -> Values:
             str(number): [{"at": one.seen_at, "price_eur": one.price_eur} for one in steps]
             for number, steps in data.steps.items()
         },
-        "notes": [{"at": one.written_at, "text": one.text} for one in data.notes],
+        "notes": [{"at": one.written_at, "by": one.written_by, "text": one.text} for one in data.notes],
+        "history": [asdict(one) for one in data.history],
         "viewings": [{"starts_at": one.starts_at, "state": one.state} for one in data.viewings],
     }

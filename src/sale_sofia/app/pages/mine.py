@@ -1,24 +1,26 @@
 """Mine: the flats that somebody wants, by how far they have come, what to do next, and viewings by day."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Download, Page
 from sale_sofia.app.deck import Card, Deck, Note, open_deck
+from sale_sofia.app.settings import CARDS_PER_PAGE
 from sale_sofia.app.visit import Visit
 from sale_sofia.app.words import say
 from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
-from sale_sofia.buyer.evaluations import BOARD, evaluations, history_of
+from sale_sofia.buyer.evaluations import BOARD, Evaluation, evaluations, history_of
 from sale_sofia.buyer.viewings import Viewing, all_viewings
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import PriceStep, price_steps
 from sale_sofia.flats.store import listing_rows
+from sale_sofia.history.tables import market_events
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.text import plain
 
@@ -31,12 +33,14 @@ class Entry:
     step: str
     """How far it has come: the household's status, which all of them share."""
     chosen_at: float
-    changed: Note | None
-    """What happened to it since it was chosen: another price, or that it has gone."""
+    changes: Sequence[Note]
+    """What happened to it since it was chosen: another price, that it has gone, that it came back."""
     agent: str | None
     phone: str | None
     viewing: Viewing | None
     """The next one that is planned."""
+    decide_by: str | None
+    """The day by which they want to decide, like 2026-11-25."""
 
     @property
     def next(self) -> str:
@@ -46,26 +50,67 @@ class Entry:
         return say(f"mine.next.{self.step}")
 
     @property
+    def ask(self) -> str:
+        """What of the profile's conditions nobody knows, while there is still somebody to ask."""
+        return self.card.unsure if self.step not in {"offer", "ours"} else ""
+
+    @property
+    def deadline(self) -> Note | None:
+        """By when to decide, while that is not done."""
+        if self.decide_by is None or self.step == "ours":
+            return None
+        late = self.decide_by < _day_of(self.card.now)
+        told = {"day": ".".join(reversed(self.decide_by.split("-")))}
+        return Note(say("mine.decide_late" if late else "mine.decide_by", **told), "bad" if late else "")
+
+    @property
+    def back(self) -> str | None:
+        """The step before."""
+        return BOARD[BOARD.index(self.step) - 1] if self.step != BOARD[0] else None
+
+    @property
+    def forward(self) -> str | None:
+        """The step after."""
+        return BOARD[BOARD.index(self.step) + 1] if self.step != BOARD[-1] else None
+
+    @property
     def waits(self) -> bool:
         """Whether others like it, and who looks has not said anything yet."""
-        return bool(self.card.opinions) and self.card.status == "new"
+        return any(one.opinion == "liked" for one in self.card.opinions) and self.card.status == "new"
 
     def as_json(self) -> dict[str, Any]:
         """The entry as data."""
         told = {"step": self.step, "chosen_at": self.chosen_at, "waits_for_you": self.waits}
-        viewing = self.viewing.starts_at if self.viewing else None
-        return self.card.as_json() | told | {"agent": self.agent, "phone": self.phone, "viewing_at": viewing}
+        told |= {"next": self.next, "ask": self.ask, "decide_by": self.decide_by}
+        told |= {"changes": [one.text for one in self.changes], "agent": self.agent, "phone": self.phone}
+        return self.card.as_json() | told | {"viewing_at": self.viewing.starts_at if self.viewing else None}
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A flat that the household does not want, and why."""
+
+    card: Card
+    said: Evaluation
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry as data."""
+        told = {"reason": self.said.reason, "by": self.said.changed_by, "at": self.said.changed_at}
+        return {"id": self.card.id, "title": self.card.flat.title} | told
 
 
 def page(visit: Visit) -> Page:
     """The page."""
     deck = open_deck(visit)
     entries, viewings = visit.database.run_read(lambda connection: _read(connection, deck))
+    rejected, rejected_count = _rejected(visit, deck)
     board = [(step, [one for one in entries if one.step == step]) for step in BOARD]
     values = {
         "board": [(step, found) for step, found in board if found],
         "steps": BOARD,
         "waiting": [one for one in entries if one.waits],
+        "rejected": rejected,
+        "rejected_count": rejected_count,
         "days": [
             (shown.day(some[0].starts_at), some)
             for some in (list(group) for _, group in groupby(viewings, _day))
@@ -74,7 +119,11 @@ def page(visit: Visit) -> Page:
 
     def data() -> dict[str, Any]:
         found = [{"property_id": one.property_id, "starts_at": one.starts_at} for one in viewings]
-        return {"board": {step: [one.as_json() for one in some] for step, some in board}, "viewings": found}
+        return {
+            "board": {step: [one.as_json() for one in some] for step, some in board},
+            "rejected": [one.as_json() for one in rejected],
+            "viewings": found,
+        }
 
     return Page("mine.html", say("page.mine"), values, data)
 
@@ -86,12 +135,25 @@ def calendar(visit: Visit) -> Download:
 
 
 def _day(viewing: Viewing) -> str:
-    return f"{datetime.fromtimestamp(viewing.starts_at, SOFIA):%Y-%m-%d}"
+    return _day_of(viewing.starts_at)
+
+
+def _day_of(moment: float) -> str:
+    return f"{datetime.fromtimestamp(moment, SOFIA):%Y-%m-%d}"
+
+
+def _rejected(visit: Visit, deck: Deck) -> tuple[list[Rejected], int]:
+    """What all of them reject, the last first, and how much there is in all; of many only the last."""
+    said = [one for one in visit.database.run_read(evaluations).values() if one.status == "rejected"]
+    last = sorted(said, key=lambda one: (-(one.changed_at or 0.0), one.property_id))[:CARDS_PER_PAGE]
+    by_number = {one.property_id: one for one in last}
+    cards = deck.cards(deck.flats(list(by_number)))
+    return [Rejected(card, by_number[card.id]) for card in cards], len(said)
 
 
 def _read(connection: Connection, deck: Deck) -> tuple[list[Entry], list[Viewing]]:
     """The board, what was chosen last first; and the viewings that are planned from now on."""
-    steps = {one.property_id: one.status for one in evaluations(connection).values() if one.status in BOARD}
+    steps = {one.property_id: one for one in evaluations(connection).values() if one.status in BOARD}
     planned = [
         one
         for one in all_viewings(connection)
@@ -99,7 +161,7 @@ def _read(connection: Connection, deck: Deck) -> tuple[list[Entry], list[Viewing
     ]
     cards = deck.cards(deck.flats(sorted(steps)))
     adverts = [advert.listing_id for card in cards for advert in card.flat.adverts]
-    prices = price_steps(connection, adverts)
+    prices, returned = price_steps(connection, adverts), _returned(connection, adverts)
     rows = {row["id"]: row for row in listing_rows(connection, adverts)}
     entries = []
     for card in cards:
@@ -108,12 +170,13 @@ def _read(connection: Connection, deck: Deck) -> tuple[list[Entry], list[Viewing
         entries.append(
             Entry(
                 card,
-                steps[card.id],
+                steps[card.id].status,
                 chosen_at,
-                _changed(card.flat, prices, chosen_at),
+                list(_changed(card.flat, prices, returned, chosen_at)),
                 next((plain(row["seller_name"]) for row in own if row["seller_name"]), None),
                 next((str(phone) for row in own for phone in row["phones"]), None),
                 next((one for one in planned if one.property_id == card.id), None),
+                steps[card.id].decide_by,
             )
         )
     return sorted(entries, key=lambda one: -one.chosen_at), planned
@@ -125,17 +188,28 @@ def _chosen_at(connection: Connection, property_id: int) -> float:
     return max((one.changed_at for one in moves if one.new in BOARD and one.old not in BOARD), default=0.0)
 
 
-def _changed(flat: Flat, prices: Mapping[int, Sequence[PriceStep]], since: float) -> Note | None:
+def _returned(connection: Connection, adverts: Sequence[int]) -> Mapping[int, float]:
+    """When each of these adverts last came back to the market, where it did."""
+    own = market_events.c
+    chosen = select(own.listing_id, func.max(own.at)).where(own.kind == "back", own.listing_id.in_(adverts))
+    return {row[0]: row[1] for row in connection.execute(chosen.group_by(own.listing_id))}
+
+
+def _changed(
+    flat: Flat, prices: Mapping[int, Sequence[PriceStep]], returned: Mapping[int, float], since: float
+) -> Iterator[Note]:
     if not flat.offered:
-        return Note(f"✗ {say('card.gone')}", "bad")
+        yield Note(f"✗ {say('card.gone')}", "bad")
+    back = max((returned.get(advert.listing_id, 0.0) for advert in flat.adverts), default=0.0)
+    if flat.offered and back > since:
+        yield Note(f"↺ {say('offers.back')}: {shown.day(back)}", "good")
     then = [
         before[-1].price_eur
         for advert in flat.adverts
         if (before := [one for one in prices.get(advert.listing_id, ()) if one.seen_at <= since])
     ]
     was = min((price for price in then if price is not None), default=None)
-    if was is None or flat.price_eur is None or was == flat.price_eur:
-        return None
-    sign, colour = ("▼", "good") if flat.price_eur < was else ("▲", "bad")
-    told = {"was": shown.euro(was), "day": shown.day(since)}
-    return Note(f"{sign} {shown.percent_change(was, flat.price_eur)} {say('mine.since', **told)}", colour)
+    if was is not None and flat.price_eur is not None and was != flat.price_eur:
+        sign, colour = ("▼", "good") if flat.price_eur < was else ("▲", "bad")
+        told = {"was": shown.euro(was), "day": shown.day(since)}
+        yield Note(f"{sign} {shown.percent_change(was, flat.price_eur)} {say('mine.since', **told)}", colour)

@@ -14,7 +14,7 @@ from sale_sofia.app.pages.flat import shared_line
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import say, told
 from sale_sofia.buyer.evaluations import WrongEvaluation
-from sale_sofia.buyer.opinions import welcome
+from sale_sofia.buyer.opinions import dismiss, welcome
 from sale_sofia.buyer.people import (
     ROLES,
     Person,
@@ -24,7 +24,6 @@ from sale_sofia.buyer.people import (
     enter_by_link,
     new_link,
     person_named,
-    remove_person,
     set_password,
     sign_ins_of,
     sign_out,
@@ -153,7 +152,7 @@ def remove(visit: Visit) -> Done:
         person = person_named(connection, visit.form.get("name", ""))
         if not visit.may_operate:
             raise NotAllowed(say("people.not_yours"))
-        remove_person(connection, person)
+        dismiss(connection, person, visit.by)
 
     return _write(visit, write, say("people.removed", name=visit.form.get("name", "")))
 
