@@ -20,6 +20,7 @@ from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Download, Page
 from sale_sofia.app.deck import Deck, open_deck
 from sale_sofia.app.facts import contradiction, facts_of, own_places
+from sale_sofia.app.pages.telling import tell as tell_of
 from sale_sofia.app.settings import (
     LOAN_MOST_SHARE,
     LOAN_OWN_PERCENT,
@@ -230,6 +231,12 @@ def decide(visit: Visit) -> Done:
             evaluate(connection, number, "renovation_eur", _euros(renovation), by)
 
     return _write(visit, write, say("diary.kept"))
+
+
+def tell(visit: Visit) -> Done:
+    """Tell whatever becomes of this flat: gone, back, and every fall of its price."""
+    number = _number(visit)
+    return tell_of(visit, say("tell.flat", number=number), flat=number, cut_percent=0)
 
 
 def note(visit: Visit) -> Done:
