@@ -1,4 +1,4 @@
-"""A mail server and a webhook on loopback, whose logs say what came, how often and under which id."""
+"""A mail server, a webhook and Telegram on loopback; their logs say what came, how often, under which id."""
 
 import asyncio
 import socket
@@ -11,12 +11,14 @@ from email import message_from_bytes, policy
 from typing import Any, TypeVar
 
 from aiohttp import web
-from aiosmtpd.smtp import SMTP
+from aiosmtpd.smtp import SMTP, AuthResult
 
 T = TypeVar("T")
 PATIENCE = 180.0
 HOST = "127.0.0.1"
 READER = "buyer@example.com"
+BOT = "123456789:AAH-a-token-of-a-bot_that-nobody-has"
+"""The token that Telegram knows here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Came:
 
 @dataclass(slots=True)
 class AlertServers:
-    """Both servers in one thread; they can go away and come back on the same ports."""
+    """All servers in one thread; they can go away and come back on the same ports."""
 
     came: list[Came] = field(default_factory=list)
     answer_seconds: float = 0.0
@@ -40,6 +42,13 @@ class AlertServers:
     mail_port: int = 0
     hook_port: int = 0
     connections: int = 0
+    mail_password: str | None = None
+    """Without it nobody has to say who they are."""
+    mail_refusal: str | None = None
+    """What is said of every reader of a mail."""
+    chats: dict[int, str] = field(default_factory=dict)
+    """Who pressed Start, by the number of the chat."""
+    blocked: set[int] = field(default_factory=set)
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     _close: list[Callable[[], Coroutine[Any, Any, None]]] = field(default_factory=list)
 
@@ -50,6 +59,10 @@ class AlertServers:
     @property
     def hook_url(self) -> str:
         return f"json://{HOST}:{self.hook_port}/hook"
+
+    @property
+    def telegram_url(self) -> str:
+        return f"http://{HOST}:{self.hook_port}"
 
     def counted(self, channel: str | None = None) -> Counter[str]:
         """How often each message came."""
@@ -69,6 +82,7 @@ class AlertServers:
         self.mail_port = server.sockets[0].getsockname()[1]
         app = web.Application()
         app.router.add_post("/hook", self._hook)
+        app.router.add_post("/bot{token}/{method}", self._telegram)
         runner = web.AppRunner(app, shutdown_timeout=PATIENCE)
         await runner.setup()
         listening = _listening(self.hook_port)
@@ -87,7 +101,19 @@ class AlertServers:
 
     def _smtp(self) -> SMTP:
         self.connections += 1
-        return SMTP(self, hostname="loopback.example", enable_SMTPUTF8=True, loop=self._loop)
+        login = {"authenticator": self._login, "auth_require_tls": False} if self.mail_password else {}
+        return SMTP(self, hostname="loopback.example", enable_SMTPUTF8=True, loop=self._loop, **login)
+
+    def _login(self, *words: Any) -> AuthResult:  # noqa: ANN401 - aiosmtpd's
+        given: bytes = words[-1].password
+        return AuthResult(success=given == (self.mail_password or "").encode(), handled=False)
+
+    async def handle_RCPT(self, *words: Any) -> str:  # noqa: ANN401, N802 - aiosmtpd's
+        _server, _session, envelope, address, _options = words
+        if self.mail_refusal is not None:
+            return self.mail_refusal
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
 
     async def handle_DATA(self, _server: object, _session: object, envelope: Any) -> str:  # noqa: ANN401, N802
         mail = message_from_bytes(envelope.content, policy=policy.default)
@@ -107,6 +133,32 @@ class AlertServers:
         await asyncio.sleep(self.answer_seconds)
         return web.Response(text="taken")
 
+    async def _telegram(self, request: web.Request) -> web.Response:
+        sent = await request.json()
+        await asyncio.sleep(self.answer_seconds)
+        if request.match_info["token"] != BOT:
+            return _refuse(401, "Unauthorized")
+        match request.match_info["method"]:
+            case "getMe":
+                return _answer({"id": 123456789, "is_bot": True, "username": "flat_teller_bot"})
+            case "getUpdates":
+                chats = [
+                    {"id": number, "type": "private", "first_name": name}
+                    for number, name in self.chats.items()
+                ]
+                return _answer(
+                    [{"update_id": place, "message": {"chat": chat}} for place, chat in enumerate(chats)]
+                )
+            case "sendMessage" if int(sent["chat_id"]) in self.blocked:
+                return _refuse(403, "Forbidden: bot was blocked by the user")
+            case "sendMessage":
+                subject, _, body = sent["text"].partition("\n\n")
+                preview = {"picture": sent["link_preview_options"].get("url", "")}
+                self.came.append(Came("telegram", str(sent["chat_id"]), subject, body, preview))
+                return _answer({"message_id": len(self.came)})
+            case _:
+                return _refuse(404, "Not Found")
+
     def run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
@@ -115,6 +167,14 @@ class AlertServers:
         self.down()
         self._call(_cancel_all())
         self._loop.call_soon_threadsafe(self._loop.stop)
+
+
+def _answer(result: object) -> web.Response:
+    return web.json_response({"ok": True, "result": result})
+
+
+def _refuse(code: int, why: str) -> web.Response:
+    return web.json_response({"ok": False, "error_code": code, "description": why}, status=code)
 
 
 async def _cancel_all() -> None:
@@ -135,7 +195,7 @@ def _listening(port: int) -> socket.socket:
 
 @contextmanager
 def alert_servers() -> Iterator[AlertServers]:
-    """Both, up."""
+    """All of them, up."""
     servers = AlertServers()
     thread = threading.Thread(target=servers.run, daemon=True)
     thread.start()

@@ -14,14 +14,16 @@ from dataclasses import dataclass, field
 from email import policy
 from email.parser import Parser
 from threading import current_thread, main_thread
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any, Final, NoReturn
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import SecretStr
 
+from sale_sofia.alerts.kept import KeptChannel
 from sale_sofia.alerts.rules import AlertsFile, wrong_rules
-from sale_sofia.alerts.settings import LONGEST_ERROR, MAIL_READ_BYTES, MAIL_WORDS_BYTES
+from sale_sofia.alerts.settings import LONGEST_ERROR, MAIL_READ_BYTES, MAIL_WORDS_BYTES, AlertSettings
+from sale_sofia.alerts.telegram import Bot, TelegramRefused
 from sale_sofia.alerts.wording import Text, one_line
 from sale_sofia.settings.types import MASK
 from sale_sofia.settings.words import Said
@@ -37,6 +39,8 @@ class Channel:
 
     name: str
     url: SecretStr
+    person: str | None = None
+    """Whose it is: `Person.stamp`; None: nobody's own."""
 
     @property
     def service(self) -> str:
@@ -61,9 +65,14 @@ def _pieces(url: str) -> Iterator[str]:
         yield from (text for text in (piece, unquote(piece)) if len(text) >= _LEAST_SECRET)
 
 
-def channels_of(file: AlertsFile) -> Mapping[str, Channel]:
-    """The channels of the file, by name."""
-    return {name: Channel(name, url) for name, url in file.channels.items()}
+def channels_of(
+    file: AlertsFile, kept: Mapping[str, KeptChannel] = MappingProxyType({})
+) -> Mapping[str, Channel]:
+    """The channels of the file, by name; `kept` says whose those of the screen are."""
+    return {
+        name: Channel(name, url, kept[name].person if name in kept and kept[name].url == url else None)
+        for name, url in file.channels.items()
+    }
 
 
 def open_service(channel: Channel, seconds: float) -> Any:  # noqa: ANN401 - Apprise has no types
@@ -216,14 +225,20 @@ def _send_mail(service: Any, text: Text, uid: str, answers: str | None) -> None:
         server.close()
 
 
-def _reason_of(error: Exception) -> str:
+def _reason_of(error: Exception, channel: Channel) -> Said:
     """Why a mail was not taken, in the server's words where there are any."""
-    if not isinstance(error, smtplib.SMTPResponseException):
-        return f"the mail server cannot be reached: {error or type(error).__name__}"
-    words = error.smtp_error
-    if isinstance(words, bytes):
-        words = words.decode("utf-8", "replace")
-    return f"the mail server says {error.smtp_code} {words}"
+    match error:
+        case smtplib.SMTPRecipientsRefused(recipients=refused) if refused:
+            code, words = next(iter(refused.values()))
+        case smtplib.SMTPResponseException(smtp_code=code, smtp_error=words):
+            pass
+        case TimeoutError() | smtplib.SMTPServerDisconnected(__context__=TimeoutError()):
+            return Said("mail.unreachable", why=Said("mail.slow"))
+        case _:
+            return Said("mail.unreachable", why=channel.masked(str(error) or type(error).__name__))
+    told = channel.masked(words.decode("utf-8", "replace") if isinstance(words, bytes) else words)
+    refused_login = isinstance(error, smtplib.SMTPAuthenticationError)
+    return Said("mail.login" if refused_login else "mail.says", code=code, words=told)
 
 
 # Handing one message over to one channel.
@@ -243,6 +258,8 @@ class Sender:
 
     seconds: float
     """Longest time for one message."""
+    telegram: str = AlertSettings.model_fields["alert_telegram_url"].default
+    """Where bots are asked."""
     _services: dict[str, Any] = field(default_factory=dict)
 
     def send(self, channel: Channel, text: Text, uid: str, answers: str | None = None) -> None:
@@ -260,16 +277,26 @@ class Sender:
             with _time_limit(self.seconds):
                 if channel.service in {"mailto", "mailtos"}:
                     _send_mail(service, text, uid, answers)
+                elif channel.service == "tgram" and service.targets:
+                    self._send_telegram(service, text)
                 else:
                     _notify(channel, service, text, uid)
         except NotSent:
             raise
+        except TelegramRefused as error:
+            raise NotSent(Said.of(error)) from None
         except _TooSlow:
             raise NotSent(Said("channel.silent", seconds=self.seconds)) from None
         except (OSError, smtplib.SMTPException) as error:
-            raise NotSent(channel.masked(_reason_of(error))) from None
+            raise NotSent(_reason_of(error, channel)) from None
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its words may hold secrets
             raise NotSent(channel.masked(f"{type(error).__name__}: {error}")) from None
+
+    def _send_telegram(self, service: Any, text: Text) -> None:  # noqa: ANN401 - Apprise's
+        """What the URL means is Apprise's own; but it does not tell a wrong token from a blocked bot."""
+        ((chat, topic),) = service.targets
+        bot = Bot(self.telegram, service.bot_token, self.seconds)
+        bot.send(chat, f"{text.subject}\n\n{text.body}", topic)
 
 
 def _notify(channel: Channel, service: Any, text: Text, uid: str) -> None:  # noqa: ANN401 - Apprise's

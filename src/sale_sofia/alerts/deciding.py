@@ -19,11 +19,11 @@ from sale_sofia.advice.tables import scores
 from sale_sofia.alerts.rules import BuyerRule, OperatorRule, wrong_rules
 from sale_sofia.alerts.settings import PRICE_ROUNDING_EUR
 from sale_sofia.alerts.store import Item, RuleState, Watched, as_of, incident_news
-from sale_sofia.buyer.evaluations import UNWANTED, evaluations
+from sale_sofia.buyer.evaluations import UNWANTED, current_property, evaluations
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.prices import lowest_offers
-from sale_sofia.flats.store import portions
+from sale_sofia.flats.store import UnknownProperty, portions
 from sale_sofia.history.drift.store import DRIFT
 from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind
@@ -88,6 +88,8 @@ def sources_of(
             sources[rule.name] = _search_source(connection, rule, place, now)
         elif rule.profile is not None:
             sources[rule.name] = _profile_source(connection, rule, rule.profile, profiles[rule.profile])
+        elif rule.flat is not None:
+            sources[rule.name] = _flat_source(connection, rule.flat, place)
         else:
             sources[rule.name] = _shortlist_source(connection)
     return sources
@@ -152,6 +154,19 @@ def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile:
 
     parts = ("profile", profile.model_dump_json(), rule.min_score, rule.unknown)
     return Source(_fingerprint(*parts), judge)
+
+
+def _flat_source(connection: Connection, number: int, place: int) -> Source:
+    """One flat, whatever it is joined with."""
+    try:
+        found = current_property(connection, number)
+    except UnknownProperty:
+        raise wrong_rules(f"buyer.{place}.flat", Said("wrong_rule.flat", number=number)) from None
+
+    def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
+        return {found: Judgement(fits=True)} if any(one.property_id == found for one in flats) else {}
+
+    return Source(_fingerprint("flat", number), judge)
 
 
 def _shortlist_source(connection: Connection) -> Source:
@@ -222,7 +237,7 @@ def _news(rule: BuyerRule, view: View) -> Item | None:
     if not view.watched:
         return _item(rule, view, "new", cheapest, f"{oldest}|{rule.name}")
     was_offered = any(advert.gone_at is None for advert in view.watched.values())
-    if was_offered and not flat.offered and view.status in FOLLOWED:
+    if was_offered and not flat.offered and (view.status in FOLLOWED or rule.flat is not None):
         last = max(flat.adverts, key=lambda advert: advert.last_seen_at)
         return _item(rule, view, "gone", last, f"{last.listing_id}|{last.last_seen_at:.0f}")
     if not flat.offered or not view.judgement.fits:

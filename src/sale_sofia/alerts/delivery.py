@@ -51,7 +51,7 @@ class Delivery:
 
     def run(self) -> Delivered:
         """Send until nothing is due, or until told to end. A channel that failed waits for the next round."""
-        done, sender = Delivered(), Sender(self.settings.alert_send_seconds)
+        done, sender = Delivered(), Sender(self.settings.alert_send_seconds, self.settings.alert_telegram_url)
         while self.go_on():
             taken = self.database.run_write(partial(self._take_next, failed=list(done.errors)))
             if taken is None:

@@ -217,6 +217,19 @@ class RuleFile:
 
         self._edit(edit)
 
+    def drop_channel(self, name: str) -> None:
+        """No rule tells through this channel any more; one that has no other is taken out.
+
+        Raises:
+            AlertsError: the rules cannot be edited.
+        """
+        for rule in [one for some in self.written().values() for one in some]:
+            if name in rule["channels"]:
+                if left := [one for one in rule["channels"] if one != name]:
+                    self.change(rule, {**rule, "channels": left})
+                else:
+                    self.remove(rule)
+
     def switch(self, name: str, *, enabled: bool) -> None:
         """Let the rule of this name tell things, or not; one that is switched on begins anew.
 

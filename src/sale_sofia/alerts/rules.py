@@ -7,11 +7,20 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, get_args
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
+from sale_sofia.alerts.kept import kept_channels
 from sale_sofia.alerts.settings import ALERTS_FILE, CHANNEL_SCHEMES, LONGEST_NAME, MOST_RULES, WAYS_AROUND
 from sale_sofia.settings.quiet_hours import day_of, moment_of, quiet_until
-from sale_sofia.settings.types import at_key, password_in
+from sale_sofia.settings.types import at_key, password_in, why_refused
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import SiteConfigError, Table, parse_yaml, read_text, sentences
 
@@ -50,7 +59,13 @@ def _name(text: str) -> str:
 
 
 def _filled(given: object) -> SecretStr:
-    """The URL with what `${NAME}` stands for; a value within a URL is percent-encoded."""
+    """The URL with what `${NAME}` stands for; a value within a URL is percent-encoded.
+
+    What was typed on the screen is a secret already, and stands for nothing: nobody can ask there for what
+    this machine's environment holds.
+    """
+    if isinstance(given, SecretStr):
+        return given
     if not isinstance(given, str):
         raise ValueError("must be one Apprise URL, as text")  # noqa: TRY004 - pydantic listens to this one
     if whole := _PLACEHOLDER.fullmatch(given):
@@ -70,20 +85,16 @@ def _network_url(secret: SecretStr) -> SecretStr:
     url = secret.get_secret_value()
     parts = _URL.fullmatch(url)
     if parts is None:
-        raise ValueError("is no Apprise URL; write it as scheme://…, one URL without spaces")
+        raise ValueError(Said("channel.no_url"))
     if parts[1] not in CHANNEL_SCHEMES:
-        raise ValueError(f"no service {parts[1]}:// here; allowed: {', '.join(sorted(CHANNEL_SCHEMES))}")
+        raise ValueError(Said("channel.scheme", scheme=parts[1], allowed=sorted(CHANNEL_SCHEMES)))
     try:
         query = urlsplit(url).query
     except ValueError:  # its words may hold the password
-        raise ValueError(
-            "its host cannot be read; percent-encode the signs of a name and a password"
-        ) from None
+        raise ValueError(Said("channel.host")) from None
     options = {name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)}
     if refused := sorted(options & WAYS_AROUND):
-        raise ValueError(
-            f"the option {', '.join(refused)} is not allowed here; a channel is one plain reader"
-        )
+        raise ValueError(Said("channel.option", names=refused))
     return secret
 
 
@@ -118,11 +129,12 @@ class Rule(Table):
 
 
 class BuyerRule(Rule):
-    """What a buyer is told of the flats of a profile, of a saved search, or of those he follows."""
+    """What a buyer is told of the flats of a profile, of a saved search, of those he follows, or of one."""
 
     profile: str | None = None
     search: str | None = None
     shortlist: bool = False
+    flat: Annotated[int | None, Field(strict=True, ge=1)] = None
     tell: Annotated[tuple[BuyerKind, ...], Field(min_length=1)] = BUYER_KINDS
     min_score: Annotated[float | None, Field(ge=0, le=5)] = None
     unknown: bool = True
@@ -132,7 +144,8 @@ class BuyerRule(Rule):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        if [self.profile is not None, self.search is not None, self.shortlist].count(True) != 1:
+        sources = [self.profile is not None, self.search is not None, self.shortlist, self.flat is not None]
+        if sources.count(True) != 1:
             raise ValueError(Said("wrong_rule.source"))
         if self.min_score is not None and self.profile is None:
             raise ValueError(Said("wrong_rule.min_score"))
@@ -202,17 +215,30 @@ def read_alerts(path: Path) -> str:
 
 
 def check_alerts(path: Path, text: str) -> AlertsFile:
-    """The rules and channels that this text of the file means.
+    """The rules and channels that this text of the file means, with the channels of the screen.
 
     Raises:
         AlertsError: it cannot be used; one sentence for each mistake, without secrets.
     """
     try:
-        return AlertsFile.model_validate(parse_yaml(path, text))
+        given = parse_yaml(path, text)
+        own = given.get("channels", {})
+        if isinstance(own, dict):
+            kept = {name: one.url for name, one in kept_channels(path.parent).items()}
+            given = {**given, "channels": {**kept, **own}}
+        return AlertsFile.model_validate(given)
     except ValidationError as error:
         raise AlertsError(sentences(path, error, AlertsFile)) from None
     except SiteConfigError as error:
         raise AlertsError(Said.of(error)) from None
+
+
+def usable_url(url: str) -> SecretStr:
+    """The address of a channel as it was typed. Raises AlertsError if it cannot be one."""
+    try:
+        return TypeAdapter(ChannelUrl).validate_python(SecretStr(url))
+    except ValidationError as error:
+        raise AlertsError(why_refused(error.errors()[0], AlertsFile)) from None
 
 
 # When a message may go: quiet hours and digests, on Sofia's clock.

@@ -1,14 +1,19 @@
 """Limits of alerts that nobody has to set; each says its unit and why."""
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from pydantic import BaseModel, Field, field_validator
 from pydantic_core.core_schema import ValidationInfo
 
-from sale_sofia.settings.types import decimal, notes, whole
+from sale_sofia.settings.types import SERVER_ALLOWED, ServerUrl, decimal, described, notes, whole
 
 ALERTS_FILE: Final = "alerts.yaml"
 """The file of rules and channels, in DATA_DIR."""
+CHANNELS_FILE: Final = "channels.yaml"
+"""The file of channels that were set up on the screen, in DATA_DIR; nobody writes it by hand."""
+MOST_CHANNELS: Final = 50
+"""Channels that are set up on the screen: several of each person of a household."""
 ALERTS_FILE_SECONDS: Final = 10.0
 """Longest wait for somebody else who is changing the file; a change takes milliseconds."""
 CHANNEL_SCHEMES: Final = frozenset(
@@ -64,6 +69,23 @@ SHOWN_MESSAGES: Final = 30
 OWN_SITE: Final = "sale-sofia"
 """Where an incident is that belongs to no portal."""
 
+MAIL_SERVERS: Final[Mapping[str, tuple[str, int, str]]] = {
+    "gmail.com": ("smtp.gmail.com", 587, "starttls"),
+    "abv.bg": ("smtp.abv.bg", 465, "ssl"),
+    "mail.bg": ("smtp.mail.bg", 465, "ssl"),
+    "outlook.com": ("smtp-mail.outlook.com", 587, "starttls"),
+    "hotmail.com": ("smtp-mail.outlook.com", 587, "starttls"),
+    "live.com": ("smtp-mail.outlook.com", 587, "starttls"),
+    "yahoo.com": ("smtp.mail.yahoo.com", 465, "ssl"),
+    "icloud.com": ("smtp.mail.me.com", 587, "starttls"),
+}
+"""By the domain of an address: the server that takes its mail, the port, and how it is spoken to."""
+NTFY_SERVER: Final = "https://ntfy.sh"
+"""The server of ntfy that everybody may use."""
+TELEGRAM_LONGEST: Final = 4096
+"""Characters of a message that Telegram takes."""
+LONGEST_FIELD: Final = 1000
+"""Characters of what is typed into a field of a channel."""
 MAIL_WORDS_BYTES: Final = 100_000
 """What a mail server may say in one conversation; a good one says less than a thousand bytes."""
 MAIL_READ_BYTES: Final = 4096
@@ -77,6 +99,9 @@ class AlertSettings(BaseModel):
         default="bg",
         description="The language of alerts.",
         json_schema_extra=notes("bg or en", "language"),
+    )
+    alert_telegram_url: ServerUrl = described(
+        "https://api.telegram.org", SERVER_ALLOWED, "URL", "Where bots of Telegram are asked."
     )
     alert_burst: int = whole(
         20, 1, 1000, "messages", "More messages for one channel at once than this are sent as one."

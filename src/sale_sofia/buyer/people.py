@@ -52,6 +52,11 @@ class Person:
     """When they first came in; None: not yet."""
 
     @property
+    def stamp(self) -> str:
+        """Theirs for ever: their number may be another's once they are gone."""
+        return f"{self.id}-{self.made_at:.3f}"
+
+    @property
     def is_operator(self) -> bool:
         """Whether they may run the crawl and say who comes in."""
         return self.role == "operator"

@@ -92,7 +92,9 @@ def try_channels(
 
 def _try(channel: Channel, settings: Settings) -> str | None:
     try:
-        Sender(settings.alert_send_seconds).send(channel, word_test(settings.alert_language), uuid4().hex)
+        Sender(settings.alert_send_seconds, settings.alert_telegram_url).send(
+            channel, word_test(settings.alert_language), uuid4().hex
+        )
     except (NotSent, AlertsError) as error:
         return str(error)
     return None

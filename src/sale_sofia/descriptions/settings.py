@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel
 
-from sale_sofia.settings.types import decimal, described, switch, whole
+from sale_sofia.settings.types import SERVER_ALLOWED, ServerUrl, decimal, described, switch, whole
 
 STEM_LETTERS: Final = 4
 """Letters of the shortest stem: a shorter one begins too many other words."""
@@ -115,14 +115,7 @@ DESCRIPTION_MOST_CHARACTERS: Final = 50_000
 
 # Settings of reading descriptions.
 
-OLLAMA_ALLOWED: Final = "http[s]://host:port, without a path"
 MODEL_ALLOWED: Final = "a name of Ollama's, such as gemma3:4b"
-
-
-def _check_url(url: str) -> str:
-    if not re.fullmatch(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?", url):
-        raise ValueError(OLLAMA_ALLOWED)
-    return url.rstrip("/")
 
 
 def _check_model(name: str) -> str:
@@ -143,8 +136,8 @@ class DescriptionSettings(BaseModel):
     ollama_start: bool = switch(
         default=False, sentence="Start `ollama serve` together with the other services, when it does not run."
     )
-    ollama_url: Annotated[str, AfterValidator(_check_url)] = described(
-        "http://127.0.0.1:11434", OLLAMA_ALLOWED, "URL", "Where Ollama listens."
+    ollama_url: ServerUrl = described(
+        "http://127.0.0.1:11434", SERVER_ALLOWED, "URL", "Where Ollama listens."
     )
     ollama_model: Annotated[str, AfterValidator(_check_model)] = described(
         "gemma3:4b",

@@ -7,7 +7,15 @@ from typing import Final
 from pydantic import BaseModel, Field, SecretStr, field_validator
 from pydantic_core.core_schema import ValidationInfo
 
-from sale_sofia.settings.types import NETWORKS_ALLOWED, Networks, notes, password_file, password_in
+from sale_sofia.settings.types import (
+    NETWORKS_ALLOWED,
+    SERVER_ALLOWED,
+    Networks,
+    ServerUrl,
+    notes,
+    password_file,
+    password_in,
+)
 
 CLOCK_OFFSET_SECONDS: Final = 2.0
 """Largest difference from a server's clock: NTP keeps within hundredths, and leases of 5 s still hold."""
@@ -196,6 +204,12 @@ class DashboardSettings(BaseModel):
         description="Proxies before the dashboard whose X-Forwarded-For and X-Forwarded-Proto are believed; "
         "unset: nobody's.",
         json_schema_extra=notes(NETWORKS_ALLOWED, "addresses"),
+    )
+
+    dashboard_url: ServerUrl | None = Field(
+        default=None,
+        description="Where your phones reach the dashboard: messages then have links to keep and to reject.",
+        json_schema_extra=notes(SERVER_ALLOWED, "URL"),
     )
 
     @field_validator("dashboard_password", mode="before")

@@ -215,6 +215,20 @@ def password_in(path: Path) -> str:
     return password
 
 
+SERVER_ALLOWED: Final = "http[s]://host:port, without a path"
+_WEB_SERVER: Final = re.compile(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?")
+
+
+def _check_server(url: str) -> str:
+    if not _WEB_SERVER.fullmatch(url):
+        raise ValueError(SERVER_ALLOWED)
+    return url.rstrip("/")
+
+
+ServerUrl = Annotated[str, AfterValidator(_check_server)]
+"""Where a server of the web listens."""
+
+
 def _masked_query(query: str | None) -> str:
     if query is None:
         return ""

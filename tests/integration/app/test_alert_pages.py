@@ -191,7 +191,7 @@ def test_a_file_to_begin_with_is_made_once(tmp_path: Path) -> None:
         assert "Още няма правила. Започнете тук" in owner.text("/alerts")
         assert owner.data("/alerts.json") == {"error": None, "channels": [], "rules": {}, "log": []}
         told = owner.fill("/alerts/begin")
-        assert "За да има правила, първо запишете канал във файла" in told
+        assert "За да има правила, първо добавете канал." in told
         before = (tmp_path / "alerts.yaml").read_bytes()
         assert "вече има такъв файл" in owner.fill("/alerts/begin")
     assert (tmp_path / "alerts.yaml").read_bytes() == before

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final
-from uuid import uuid4
 
 from sale_sofia.advice.scoring.profile import profile_names
-from sale_sofia.alerts.channels import NotSent, Sender, channels_of
+from sale_sofia.alerts.channels import NotSent, channels_of
 from sale_sofia.alerts.editing import RuleChanged, RuleFile, Written
 from sale_sofia.alerts.outbox import SENT, Entry, read_log
 from sale_sofia.alerts.rules import (
@@ -24,10 +23,11 @@ from sale_sofia.alerts.rules import (
 )
 from sale_sofia.alerts.settings import ALERTS_FILE, LONGEST_NAME, SHOWN_MESSAGES
 from sale_sofia.alerts.store import read_rules
-from sale_sofia.alerts.wording import word_message, word_test
+from sale_sofia.alerts.wording import word_message
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
 from sale_sofia.app.filters import Choice
+from sale_sofia.app.pages.channels import try_out
 from sale_sofia.app.settings import LONGEST_MESSAGE
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import language, mistakes, named, say, told
@@ -38,6 +38,8 @@ from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind
 
 _SHORTLIST: Final = "shortlist"
+_NAMED: Final = ("profile", "search", "flat")
+"""What a rule can be of by its name or number."""
 _USUAL_DIGEST: Final = "08:30"
 _USUAL_CUT: Final = 3
 _POINTS: Final = tuple(half / 2 for half in range(11))
@@ -98,7 +100,7 @@ def try_channel(visit: Visit) -> Done:
         channel = channels_of(file).get(name) if file else None
         if channel is None:
             return _conflict()
-        Sender(visit.site.settings.alert_send_seconds).send(channel, word_test(language()), uuid4().hex)
+        try_out(visit, channel)
     except (NotSent, AlertsError) as error:
         return Done(f"{plain(name)}: {plain(mistakes(error), LONGEST_MESSAGE)}", back="/alerts", wrong=True)
     return Done(f"{plain(name)}: {say('alerts.taken')}", back="/alerts#channels")
@@ -158,7 +160,8 @@ def _read(kind: RuleKind, form: Mapping[str, str]) -> Written:
 
 def _read_buyer(form: Mapping[str, str]) -> Written:
     source, _, name = form.get("of", "").partition(":")
-    own: Written = {_SHORTLIST: True} if source == _SHORTLIST else {source: name} if name else {}
+    about = int(name) if source == "flat" and name.isascii() and name.isdigit() else name
+    own: Written = {_SHORTLIST: True} if source == _SHORTLIST else {source: about} if name else {}
     told_of = [kind for kind in _ticked(form, "tell") if source != _SHORTLIST or kind != "new"]
     points = shown.typed(form.get("min_score", ""))
     scored = {"min_score": points} if points is not None and source == "profile" else {}
@@ -253,7 +256,7 @@ def _sources(visit: Visit, rule: Written) -> list[Choice]:
 def _source(rule: Written) -> str | None:
     if rule.get(_SHORTLIST):
         return _SHORTLIST
-    return next((f"{kind}:{rule[kind]}" for kind in ("profile", "search") if rule.get(kind)), None)
+    return next((f"{kind}:{rule[kind]}" for kind in _NAMED if rule.get(kind)), None)
 
 
 def _source_name(source: str) -> str:
@@ -346,14 +349,9 @@ def _about(rule: Rule) -> tuple[str, str]:
         return say("alerts.incidents"), ", ".join(kinds) or say("alerts.all")
     if not isinstance(rule, BuyerRule):
         return "", ""
-    source = (
-        _SHORTLIST
-        if rule.shortlist
-        else f"search:{rule.search}"
-        if rule.search
-        else f"profile:{rule.profile}"
+    return _source_name(_source(rule.model_dump()) or ""), ", ".join(
+        say(f"alerts.kind.{kind}") for kind in rule.tell
     )
-    return _source_name(source), ", ".join(say(f"alerts.kind.{kind}") for kind in rule.tell)
 
 
 def log_rows(entries: Sequence[Entry]) -> list[dict[str, str]]:

@@ -21,6 +21,7 @@ from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Download, Page
 from sale_sofia.app.deck import Deck, open_deck
 from sale_sofia.app.facts import contradiction, facts_of, own_places
+from sale_sofia.app.pages.telling import tell as tell_of
 from sale_sofia.app.settings import (
     LOAN_MOST_SHARE,
     LOAN_OWN_PERCENT,
@@ -294,6 +295,12 @@ def decide_by(visit: Visit) -> Done:
         lambda connection: evaluate(connection, number, "decide_by", given, visit.by),
         say("diary.kept"),
     )
+
+
+def tell(visit: Visit) -> Done:
+    """Tell whatever becomes of this flat: gone, back, and every fall of its price."""
+    number = _number(visit)
+    return tell_of(visit, say("tell.flat", number=number), flat=number, cut_percent=0)
 
 
 def note(visit: Visit) -> Done:

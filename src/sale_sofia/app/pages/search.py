@@ -8,14 +8,18 @@ from datetime import date, datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from sqlalchemy import Connection
+
 from sale_sofia.advice.search.conditions import Around
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
 from sale_sofia.advice.search.run import Found, Part, everything, search
+from sale_sofia.alerts.kept import free_name
 from sale_sofia.app import filters
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Download, Page
 from sale_sofia.app.deck import Card, Deck, Note, open_deck, pages_of
 from sale_sofia.app.filters import ANY, FILTERS
+from sale_sofia.app.pages.telling import tell as tell_of
 from sale_sofia.app.visit import Visit
 from sale_sofia.app.words import named, say, told
 from sale_sofia.buyer.evaluations import WrongEvaluation
@@ -121,11 +125,7 @@ def export(visit: Visit) -> Download:
 
 def save(visit: Visit) -> Done:
     """Keep the search under a name."""
-    form = visit.form
-    params = SearchQuery.model_fields.keys() & form.keys()
-    asked = _asked(
-        {name: form[name].split("\n") for name in params}, visit, passing=form.get("passing") == "true"
-    )
+    form, asked = visit.form, _sent(visit)
     try:
         name = visit.database.run_write(
             lambda connection: save_search(
@@ -135,6 +135,33 @@ def save(visit: Visit) -> Done:
     except (WrongEvaluation, SearchThere) as error:
         return Done(say("saved.wrong", why=told(error)), wrong=True)
     return Done(say("saved.done", name=name))
+
+
+def tell(visit: Visit) -> Done:
+    """Tell what the search finds; one that is not kept yet is kept by what it asks."""
+    asked = _sent(visit)
+    query = asked.stored()
+
+    def keep(connection: Connection) -> str:
+        there = {one.name: one.query for one in list_searches(connection)}
+        if (known := next((name for name, held in there.items() if held == query), None)) is not None:
+            return known
+        asks = ", ".join(chip.text for chip in filters.chips(asked.query))
+        name = free_name(asks or say("tell.search"), there)
+        return save_search(connection, name, query, now=visit.now)
+
+    try:
+        name = visit.database.run_write(keep)
+    except (WrongEvaluation, SearchThere) as error:
+        return Done(say("saved.wrong", why=told(error)), wrong=True)
+    return tell_of(visit, name, search=name)
+
+
+def _sent(visit: Visit) -> Asked:
+    """The search that a form of the page holds."""
+    form = visit.form
+    given = {name: form[name].split("\n") for name in SearchQuery.model_fields.keys() & form.keys()}
+    return _asked(given, visit, passing=form.get("passing") == "true")
 
 
 def forget(visit: Visit) -> Done:

@@ -9,6 +9,7 @@ from sale_sofia.advice.since import NEWS_KINDS, News, news_since
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
 from sale_sofia.app.deck import Deck, Note, open_deck, page_of
+from sale_sofia.app.pages.telling import tell as tell_of
 from sale_sofia.app.settings import VISIT_OVERLAP_SECONDS
 from sale_sofia.app.visit import Visit, numbers
 from sale_sofia.app.words import say
@@ -75,6 +76,11 @@ def later(visit: Visit) -> Done:
     (number,) = numbers(visit.form.get("id", "")) or (0,)
     visit.database.run_write(lambda connection: put_off(connection, _who(visit), number, now=visit.now))
     return Done(say("today.note.later"))
+
+
+def tell(visit: Visit) -> Done:
+    """Tell what passes the profile."""
+    return tell_of(visit, visit.profile_name, profile=visit.profile_name)
 
 
 def _who(visit: Visit) -> str:
