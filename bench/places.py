@@ -1,6 +1,7 @@
 """The geographic data that is shipped, made out of collected open data: `make places`.
 
     python bench/places.py FOLDER [--into src/sale_sofia/geography/data]
+    python bench/places.py FOLDER --schools schools.geojson
 
 Only what a source gives a licence for is taken, into one folder for each licence; `data/README.md` says what
 is from where. The same input gives the same files.
@@ -12,7 +13,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from sale_sofia.geography.gazetteer import areas, areas_of
 from sale_sofia.geography.metro import walk_over
+from sale_sofia.geography.nearby import near_all
 from sale_sofia.geography.shapes import Point, Shape, metres, read_shape
 
 INTO = Path(__file__).parents[1] / "src" / "sale_sofia" / "geography" / "data"
@@ -137,13 +140,45 @@ def timetable(folder: Path) -> dict[str, Any]:
     return {"stops": stops, "patterns": given["patterns"]}
 
 
+def shops(folder: Path) -> dict[str, Any]:
+    """Supermarkets of six chains: chain and place."""
+    return {str(number): row[:3] for number, row in enumerate(rows(folder, "supermarkets.json"))}
+
+
+def nearby(_folder: Path) -> dict[str, Any]:
+    """Neighbourhood → what is near all of it, by the files above, which are written by now; no schools."""
+    numbers = sorted({number for area in areas() for number in area.neighbourhoods})
+    return {str(number): near_all([area.shape for area in areas_of(number)]) for number in numbers}
+
+
+def schools(folder: Path) -> dict[str, Any]:
+    """Schools as GeoJSON for `places import --as schools`; their sources state no licence to ship them by.
+
+    `exam` is the mean of Bulgarian and mathematics after the seventh class.
+    """
+    features = [
+        {
+            "type": "Feature",
+            "properties": {
+                "name": " ".join(one["name"].split()),
+                **({"exam": round((one["nvo7"][0] + one["nvo7"][1]) / 2, 2)} if one.get("nvo7") else {}),
+            },
+            "geometry": {"type": "Point", "coordinates": [one["lon"], one["lat"]]},
+        }
+        for one in rows(folder, "schools.json")
+    ]
+    return {"type": "FeatureCollection", "features": features}
+
+
 FILES = {
     "odbl/centres.json": centres,
     "odbl/neighbourhoods.geojson.gz": neighbourhoods,
     "odbl/base_map.json.gz": base_map,
     "odbl/metro.json": metro,
     "odbl/metro_walks.json": metro_walks,
+    "odbl/shops.json": shops,
     "cc-by/timetable.json.gz": timetable,
+    "odbl/nearby.json": nearby,
 }
 
 
@@ -152,7 +187,12 @@ def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("folder", type=Path)
     arguments.add_argument("--into", type=Path, default=INTO)
+    arguments.add_argument("--schools", type=Path, metavar="FILE", help="write only this file, to import it")
     given = arguments.parse_args()
+    if given.schools:
+        text = json.dumps(schools(given.folder), ensure_ascii=False)
+        given.schools.write_text(text, "utf-8")
+        return
     for name, make in FILES.items():
         path = given.into / name
         path.parent.mkdir(parents=True, exist_ok=True)

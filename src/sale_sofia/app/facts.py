@@ -8,6 +8,16 @@ from sale_sofia.app import formatting as shown
 from sale_sofia.app.words import named, say
 from sale_sofia.flats.flat import Contradiction, Flat
 from sale_sofia.flats.views import YOU
+from sale_sofia.geography.nearby import (
+    Nearby,
+    Nearest,
+    Road,
+    line_kind,
+    line_number,
+    ranked_schools,
+    schools_file,
+)
+from sale_sofia.geography.settings import ROAD_CLASS_METRES
 from sale_sofia.listings.text import plain
 from sale_sofia.settings.words import dictionary
 
@@ -20,9 +30,43 @@ FACTS: Final = (
     "yard_sqm", "floor", "floors_total", "elevator", "construction", "year_built", "under_construction",
     "act_status", "condition", "furnishing", "heating", "orientation", "has_balcony", "balconies", "storage",
     "parking", "parking_status", "city", "district", "neighbourhood", "street", "metro_walk",
-    "metro_station", "metro_distance_m", "metro_minutes", "centre_travel",
+    "metro_station", "metro_distance_m", "metro_minutes", "centre_travel", *Nearby._fields,
 )  # fmt: skip
 """Every fact that is shown, in the order of the page."""
+
+
+def _walked(found: Nearest, more: str = "") -> str:
+    """`5 мин · Lidl`, and what else is told of it."""
+    return " · ".join(
+        one for one in (shown.walk(found.least, found.most), found.name and plain(found.name), more) if one
+    )
+
+
+def _school(found: Nearest) -> str:
+    ranks = "–".join(dict.fromkeys(map(str, found.ranks or ())))
+    return _walked(found, say("nearby.rank", rank=ranks, of=ranked_schools()) if ranks else "")
+
+
+def _line_names(lines: Sequence[str]) -> str:
+    """`трамвай 10, 15; автобус Х9`."""
+    kinds: dict[str, list[str]] = {}
+    for line in lines:
+        kinds.setdefault(line_kind(line), []).append(plain(line_number(line)))
+    return "; ".join(
+        f"{say(f'line.{kind}')} {', '.join(some)}" if kind else ", ".join(some)
+        for kind, some in kinds.items()
+    )
+
+
+def _road(found: Road) -> str:
+    """Its class; of several what holds for all of them."""
+    if found.known:
+        return named("road", found.known)
+    if found.most < len(ROAD_CLASS_METRES):
+        return say("road.within", m=f"{ROAD_CLASS_METRES[found.most]:g}")
+    return say("road.over", m=f"{ROAD_CLASS_METRES[found.least - 1]:g}") if found.least else shown.UNKNOWN
+
+
 _NUMBERS: Final[Mapping[str, Callable[[Any], str]]] = {
     "area_sqm": shown.area,
     "area_net_sqm": shown.area,
@@ -33,6 +77,10 @@ _NUMBERS: Final[Mapping[str, Callable[[Any], str]]] = {
     "centre_travel": lambda travel: shown.walk(travel.least, travel.most),
     "metro_distance_m": shown.distance,
     "metro_minutes": lambda value: shown.distance(None, value),
+    "school": _school,
+    "shop": _walked,
+    "stop": lambda found: _walked(found, _line_names(found.lines)),
+    "road": _road,
 }
 
 
@@ -50,6 +98,11 @@ class Fact(NamedTuple):
     def known(self) -> bool:
         """Whether anybody tells it."""
         return self.value != shown.UNKNOWN
+
+
+def value_of(name: str, flat: Flat) -> Any:  # noqa: ANN401 - a fact of any kind
+    """What is known of one of `FACTS`."""
+    return getattr(flat.nearby if name in Nearby._fields else flat, name)
 
 
 def fact(name: str, value: Any) -> str:  # noqa: ANN401 - a fact of any kind
@@ -71,7 +124,9 @@ def facts_of(flat: Flat, fields: Mapping[str, Mapping[str, Any]]) -> list[Fact]:
 
 
 def _fact(name: str, flat: Flat, told: Mapping[str, Any] | None) -> Fact:
-    value = fact(name, getattr(flat, name))
+    value = fact(name, value_of(name, flat))
+    if name in Nearby._fields:
+        return Fact(name, say(f"fact.{name}"), value, _nearby_source(name, flat, value), "")
     others: Sequence[Mapping[str, Any]] = told["others"] if told else ()
     said = "; ".join(
         f"{fact(name, one['value'])} ({one['site']}, {shown.day(one['seen_at'])})" for one in others
@@ -80,6 +135,14 @@ def _fact(name: str, flat: Flat, told: Mapping[str, Any] | None) -> Fact:
     walk = getattr(flat, name) if name in {"metro_walk", "centre_travel"} else None
     source = say(f"walk.{walk.source}") if walk and walk.source != "advert" else _source(value, told)
     return Fact(name, say(f"fact.{name}"), value, source, differs)
+
+
+def _nearby_source(name: str, flat: Flat, value: str) -> str:
+    """From where it is known: which data, and by what of the flat."""
+    if value == shown.UNKNOWN:
+        return ""
+    by = say("walk.position" if flat.exact_place else "walk.neighbourhood")
+    return f"{say(f'nearby.{name}', file=schools_file())}, {by}"
 
 
 def own_places(flat: Flat, profile: Profile) -> list[Fact]:

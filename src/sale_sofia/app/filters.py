@@ -8,6 +8,7 @@ from sale_sofia.app.words import named, say
 from sale_sofia.buyer.evaluations import Status
 from sale_sofia.flats.flat import Code
 from sale_sofia.flats.settings import MANY_ROOMS
+from sale_sofia.geography.nearby import ROAD_CLASSES
 from sale_sofia.listings.dates import SOFIA as SOFIA_TIME
 from sale_sofia.listings.model import (
     ActStatus,
@@ -51,6 +52,12 @@ GROUPS: Final[Mapping[str, tuple[Filter, ...]]] = {
         Filter("metro_minutes", "number"),
         Filter("metro_m", "number"),
         Filter("travel", "words"),
+        Filter("stop_minutes", "number"),
+        Filter("line", "words"),
+        Filter("shop_minutes", "number"),
+        Filter("school_minutes", "number"),
+        Filter("school_rank", "number"),
+        Filter("road", "many", lambda: ROAD_CLASSES, "road"),
         Filter("city", "one", lambda: (SOFIA,)),
     ),
     "price": (

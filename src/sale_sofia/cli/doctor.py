@@ -16,9 +16,17 @@ from sale_sofia.cli.backup import shown
 from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, plain_table, print_json, refuse, tell
 from sale_sofia.cli.progress import moment
 from sale_sofia.geography import imported
-from sale_sofia.geography.geojson import Feature, are_points, read_areas, read_features, read_stations
+from sale_sofia.geography.geojson import (
+    Feature,
+    are_points,
+    read_areas,
+    read_features,
+    read_schools,
+    read_stations,
+)
 from sale_sofia.geography.gtfs import read_timetable
 from sale_sofia.geography.metro import keep_walks
+from sale_sofia.geography.nearby import keep_nearby
 from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 from sale_sofia.installation import open_database, open_ready
@@ -90,8 +98,9 @@ _SHIPPED: Final[Mapping[str, str]] = {
     "neighbourhoods": "shipped: OpenStreetMap (ODbL)",
     "districts": "none: no licence is stated at the source",
     "parks": "none: no licence is stated at the source",
+    "schools": "none: no licence is stated at the source",
 }
-_FOR_FLATS: Final = frozenset({"stations", "neighbourhoods"})
+_FOR_FLATS: Final = frozenset({"stations", "neighbourhoods", "timetable", "schools"})
 """What is said of flats follows from these."""
 
 
@@ -108,15 +117,17 @@ def import_places(
     ] = None,
     geojson: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Areas, or metro stations as points, each with its `name`."),
+        typer.Option(
+            metavar="FILE", help="Areas, or points (metro stations, schools), each with its `name`."
+        ),
     ] = None,
     kind: Annotated[
         str | None,
         typer.Option(
             "--as",
             metavar="KIND",
-            help="What the areas are: neighbourhoods, districts or parks. Unset: districts where all names "
-            "are theirs, else neighbourhoods.",
+            help="What it has: neighbourhoods, districts, parks; schools, with their `exam` points. Unset: "
+            "points are stations, areas districts where all names are theirs, else neighbourhoods.",
         ),
     ] = None,
     leave_out: Annotated[
@@ -129,8 +140,8 @@ def import_places(
     workers that run when they are started anew.
     """
     refuse((gtfs is None) == (geojson is None), "give either --gtfs FILE or --geojson FILE")
-    refuse(kind and kind not in {"neighbourhoods", "districts", "parks"},
-           "--as is one of neighbourhoods, districts, parks")  # fmt: skip
+    kinds = ("neighbourhoods", "districts", "parks", "schools")
+    refuse(kind and kind not in kinds, f"--as is one of {', '.join(kinds)}")
     refuse(gtfs and (kind or leave_out), "--as and --leave-out go with --geojson")
     if gtfs is not None:
         found = read_timetable(gtfs)
@@ -140,8 +151,13 @@ def import_places(
 
 
 def _import_features(path: Path, features: list[Feature], kind: str | None, *, leave_out: bool) -> None:
+    refuse(kind == "schools" and not are_points(features), "schools are points, and the file has others")
+    if kind == "schools":
+        found = read_schools(features)
+        _keep("schools", path, {"schools": found}, len(found))
+        return
     if are_points(features):
-        refuse(kind, "the file has points, which are stations; --as goes with areas")
+        refuse(kind, "the file has points, which are stations or --as schools; other kinds are areas")
         found = read_stations(features)
         _keep("stations", path, {"stations": found}, len(found))
         return
@@ -185,8 +201,9 @@ def _follow(kinds: set[str]) -> None:
     settings = load_settings()
     if kinds.isdisjoint(_FOR_FLATS):
         return
-    tell("working out the walks to the metro …")
+    tell("working out the walks from all neighbourhoods …")
     keep_walks(settings.data_dir)
+    keep_nearby(settings.data_dir)
     if open_database(settings).exists():
         open_ready(settings).run_write(_touch_all)
 

@@ -19,6 +19,7 @@ from sale_sofia.advice.search.run import search as find
 from sale_sofia.buyer.searches import forget_search, list_searches, save_search
 from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse, tell
 from sale_sofia.cli.progress import merge_flats, moment, number
+from sale_sofia.flats.views import nearby_record
 from sale_sofia.geography.imported import use
 from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.installation import open_ready
@@ -27,7 +28,8 @@ from sale_sofia.storage.database import Database
 
 _PANELS: Final = {
     "Where": ("neighbourhood", "not_neighbourhood", "district", "within", "polygon", "near", "near_m", "city",
-              "metro_m", "metro_minutes", "travel"),
+              "metro_m", "metro_minutes", "travel", "stop_minutes", "line", "shop_minutes", "school_minutes",
+              "school_rank", "road"),
     "What": ("deal", "property_type", "rooms", "bathrooms_min", "area_min", "area_max", "net_area_min",
              "net_area_max", "balcony", "parking", "orientation", "condition", "furnishing", "heating"),
     "Price": ("price_min", "price_max", "eur_sqm_min", "eur_sqm_max", "cut_days", "cut_percent"),
@@ -147,6 +149,7 @@ def _record(one: Judged, around: Around) -> dict[str, Any]:
         "days": round(flat.days_on_market(around.now), 2),
         "centre_travel": flat.centre_travel._asdict() if flat.centre_travel else None,
         "metro_walk": flat.metro_walk._asdict() if flat.metro_walk else None,
+        "nearby": nearby_record(flat),
         "on_market": {"since": flat.since.at, "source": flat.since.source},
         "offered_before": [one._asdict() for one in flat.offered_before],
         "status": around.statuses.get(flat.property_id, "new"),

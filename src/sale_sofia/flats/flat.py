@@ -14,7 +14,8 @@ from pydantic import BeforeValidator
 
 from sale_sofia.advice.scoring.settings import ACTS, FINISHED_YEARS, OLD_CONSTRUCTIONS
 from sale_sofia.flats.age import EarlierOffer
-from sale_sofia.flats.walks import MetroWalk, Travel, metro_walk, told_minutes, travel_to
+from sale_sofia.flats.walks import MetroWalk, Travel, metro_walk, told_minutes, travel_to, what_is_near
+from sale_sofia.geography.nearby import Nearby
 from sale_sofia.geography.shapes import Point
 from sale_sofia.geography.travel import CENTRE, Place
 from sale_sofia.history.market_events import Since, days_on_market
@@ -240,6 +241,11 @@ class Flat:
     def travel_to(self, place: Place) -> Travel | None:
         """Minutes by public transport to a place, and from where that is known."""
         return travel_to(place, self.exact_place, (self.city, self.neighbourhood))
+
+    @property
+    def nearby(self) -> Nearby:
+        """School, supermarket, stop and big road near it, as far as they are known."""
+        return what_is_near(self.exact_place, (self.city, self.neighbourhood))
 
     @property
     def price_per_sqm_eur(self) -> float | None:

@@ -29,6 +29,7 @@ from sale_sofia.flats.settings import (
 )
 from sale_sofia.flats.store import portions
 from sale_sofia.flats.tables import flat_contents, flats, listing_sources
+from sale_sofia.geography.imported import stamp
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
 from sale_sofia.history.revisions import Changes, advance, changes_since, is_at, position
 from sale_sofia.history.tables import listings
@@ -137,10 +138,13 @@ def _version() -> str:
 
 
 def _digest(group: Group) -> str:
-    """Of all that the flat is made of. To be seen once more in the same year, while offered, is no change."""
+    """Of all that the flat is made of, and of the places that were imported.
+
+    To be seen once more in the same year, while offered, is no change.
+    """
     adverts = sorted(map(_without_sight, (row["stored"] for row in group.rows)))
     outliers = [group.beside.outliers.get(row[0]) for row in adverts]
-    told = repr((adverts, outliers, group.beside.corrected))
+    told = repr((adverts, outliers, group.beside.corrected, stamp()))
     return blake2b(told.encode(), digest_size=16).hexdigest()
 
 
@@ -161,6 +165,7 @@ def searched(flat: Flat) -> Iterator[Any]:
         **{name: getattr(flat, name) for name in _ALIKE},
         **dict(zip(("price_least", "price_most"), price_band(flat) or (None, None), strict=True)),
         **_walk(flat),
+        **_nearby(flat),
         "eur_sqm": flat.price_per_sqm_eur,
         "heating": barred(flat.heating),
         "orientation": barred(flat.orientation),
@@ -193,6 +198,23 @@ def _walk(flat: Flat) -> dict[str, float | None]:
         "metro_most": walk.most,
         "metro_metres_least": metres[0],
         "metro_metres_most": metres[1],
+    }
+
+
+def _nearby(flat: Flat) -> dict[str, int | None]:
+    """Minutes to what is near, the school's rank and the road's class, each from the least to the most."""
+    near = flat.nearby
+    ranges: dict[str, tuple[int, int] | None] = {
+        "school": near.school and near.school[:2],
+        "rank": near.school and near.school.ranks,
+        "shop": near.shop and near.shop[:2],
+        "stop": near.stop and near.stop[:2],
+        "road": near.road,
+    }
+    return {
+        f"{name}_{end}": found[place] if found else None
+        for name, found in ranges.items()
+        for place, end in enumerate(("least", "most"))
     }
 
 

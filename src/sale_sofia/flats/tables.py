@@ -139,6 +139,11 @@ flats = Table(
     Column("metro_most", Float),
     Column("metro_metres_least", Float),
     Column("metro_metres_most", Float),
+    *(
+        Column(f"{name}_{end}", Integer)
+        for name in ("school", "rank", "shop", "stop", "road")
+        for end in ("least", "most")
+    ),
     Column("lat", Float),
     Column("lon", Float),
     Column("first_seen_at", Float, nullable=False),

@@ -155,6 +155,13 @@ _SHOWN = (
 )  # fmt: skip
 
 
+def nearby_record(flat: Flat) -> View:
+    """What is near the flat, for programs; null of what is not known."""
+    near = flat.nearby
+    found = {name: one and one._asdict() for name, one in near._asdict().items() if name != "road"}
+    return {**found, "road": near.road and near.road.known, "source": flat.exactness}
+
+
 def show_property(connection: Connection, property_id: int, *, now: float) -> View:
     """The whole of one property; an id of before leads to the one it is in now."""
     found = resolve(connection, property_id)
@@ -165,6 +172,7 @@ def show_property(connection: Connection, property_id: int, *, now: float) -> Vi
     view["position"] = {"exactness": flat.exactness, "lat": flat.lat, "lon": flat.lon}
     view["centre_travel"] = flat.centre_travel._asdict() if flat.centre_travel else None
     view["metro_walk"] = flat.metro_walk._asdict() if flat.metro_walk else None
+    view["nearby"] = nearby_record(flat)
     at, source = flat.since
     view["on_market"] = {"since": at, "source": source, "days": flat.days_on_market(now)}
     view["offered_before"] = [one._asdict() for one in flat.offered_before]

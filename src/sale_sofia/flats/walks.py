@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 from sale_sofia.flats.settings import METRES_PER_MINUTE
 from sale_sofia.geography.metro import Walk, walk_from, walk_within
+from sale_sofia.geography.nearby import Nearby, near_point, near_wherever
 from sale_sofia.geography.settings import ONE_PLACE_METRES, SOFIA_METRES
 from sale_sofia.geography.shapes import SOFIA_CENTRE, Point, metres
 from sale_sofia.geography.travel import CENTRE, Place, journeys_to, minutes_within, network
@@ -12,6 +13,8 @@ from sale_sofia.listings.places import SOFIA, find_neighbourhood
 
 # The walk to the metro: from its exact place, else as adverts tell it, else from its area.
 
+NOTHING_NEAR = Nearby(None, None, None, None)
+"""Of a flat of which it is not known where it is."""
 METRO_FACTS = ("metro_minutes", "metro_distance_m")
 
 
@@ -52,6 +55,15 @@ def metro_walk(
         return MetroWalk(told, told, "advert")
     walk = walk_around(*around)
     return MetroWalk(*walk, "neighbourhood") if walk else None
+
+
+def what_is_near(exact: Point | None, around: tuple[str | None, str | None]) -> Nearby:
+    """By what is known best of where the flat is; `around` are the city and the neighbourhood."""
+    if exact:
+        return near_point(exact)
+    city, neighbourhood = around
+    place = find_neighbourhood(neighbourhood) if neighbourhood and city == SOFIA else None
+    return (near_wherever(place.id) if place else None) or NOTHING_NEAR
 
 
 # Minutes to a place by public transport, and what may be called a place.

@@ -158,11 +158,7 @@ def read_stations(features: Sequence[Feature]) -> list[list[Any]]:
     faults: list[str] = []
     found: dict[str, list[Any]] = {}
     for place, one in enumerate(features, 1):
-        try:
-            lon, lat, *_ = one.geometry["coordinates"]
-            door = Point(float(lat), float(lon))
-        except (TypeError, KeyError, ValueError):
-            door = Point(math.nan, math.nan)
+        door = _point(one.geometry)
         if not one.name or not _is_near(door, SOFIA_METRES):
             wrong = f"is no point within {SOFIA_METRES / 1000:g} km of the middle of Sofia"
             faults.append(f"{one.name or f'feature {place}'}: {wrong if one.name else 'has no name'}")
@@ -177,8 +173,48 @@ def read_stations(features: Sequence[Feature]) -> list[list[Any]]:
     return list(found.values())
 
 
+def _point(geometry: Mapping[str, Any]) -> Point:
+    """Of a Point; of what is none, nowhere."""
+    try:
+        lon, lat, *_ = geometry["coordinates"]
+        return Point(float(lat), float(lon))
+    except (TypeError, KeyError, ValueError):
+        return Point(math.nan, math.nan)
+
+
 def _lines(given: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
     """As a list, the keys of a table, or words."""
     if isinstance(given, str):
         given = given.replace(",", " ").split()
     yield from (str(one) for one in given or () if isinstance(one, str | int))
+
+
+# Schools.
+
+
+def read_schools(features: Sequence[Feature]) -> list[list[Any]]:
+    """Name, place and rank of each school: its place among all that have an `exam`, the most points first.
+
+    Raises:
+        WrongPlaces: one has no name, does not lie in Sofia's surroundings, or its exam is no number.
+    """
+    faults: list[str] = []
+    found: list[tuple[str, Point, float | None]] = []
+    for place, one in enumerate(features, 1):
+        told, door, exam = one.name or f"feature {place}", _point(one.geometry), one.properties.get("exam")
+        is_number = exam is None or (type(exam) in {int, float} and math.isfinite(exam))
+        if not one.name:
+            faults.append(f"{told}: has no name")
+        elif not _is_near(door, SOFIA_METRES):
+            faults.append(f"{told}: is no point within {SOFIA_METRES / 1000:g} km of the middle of Sofia")
+        elif not is_number:
+            faults.append(f"{told}: its `exam` must be a number, the mean of its points")
+        else:
+            found.append((one.name, door, exam))
+    if faults:
+        raise WrongPlaces(faults)
+    exams = [exam for _, _, exam in found if exam is not None]
+    return [
+        [name, *door, None if exam is None else 1 + sum(other > exam for other in exams)]
+        for name, door, exam in found
+    ]

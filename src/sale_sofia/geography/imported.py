@@ -15,9 +15,11 @@ from typing import Any, Final, Protocol, TypeVar
 from sale_sofia.geography.settings import IMPORTED_FOLDER
 from sale_sofia.settings.files import sync_folder, write_whole
 
-KINDS: Final = ("timetable", "stations", "neighbourhoods", "districts", "parks")
+KINDS: Final = ("timetable", "stations", "neighbourhoods", "districts", "parks", "schools")
 WALKS: Final = "walks"
 """The file of the walks to the metro that follow from the stations and neighbourhoods in use."""
+NEARBY: Final = "nearby"
+"""The file of what is near each neighbourhood, which follows from the schools, stops and areas in use."""
 Stamp = tuple[tuple[str, int], ...]
 
 

@@ -22,6 +22,19 @@ BORDER_METRES: Final = 30.0
 neighbourhood that reaches no further than this out of an area, or into it, does not."""
 NEAR_MOST_METRES: Final = SOFIA_METRES
 """A circle around a point reaches no farther than Sofia does."""
+NEARBY_KNOWN_METRES: Final = 3_000.0
+"""Farther from all schools or shops that are known, the data does not cover a place: the shops are those of
+six chains and the schools most of the public ones, and a village has others."""
+NEAR_STOP_METRES: Final = 400.0
+"""As the crow flies: lines of stops no farther than this are those of a flat."""
+ROAD_CLASS_METRES: Final = (50.0, 150.0, 300.0)
+"""Up to so far a big road is beside, near and close; beyond it is far. Both sides of a road are one line."""
+ROADS_KNOWN: Final = (
+    (42.728, 23.255), (42.728, 23.360), (42.700, 23.400), (42.650, 23.410), (42.629, 23.400),
+    (42.629, 23.360), (42.637, 23.345), (42.663, 23.285), (42.690, 23.245), (42.725, 23.245),
+)  # fmt: skip
+"""Within these corners all boulevards with public transport are drawn. Outside the northern tangent, the ring
+and the motorways are missing wherever no bus uses them, so there it is not known that no big road is near."""
 ATTRIBUTION: Final = "© OpenStreetMap contributors (ODbL) · Център за градска мобилност (CC BY 4.0)"
 """What the licences of the data ask to stand in files that hold its values; a map says it in words."""
 FILES: Final = "sale_sofia.geography"

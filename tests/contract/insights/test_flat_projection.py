@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from sale_sofia.flats.projection import load_flats, refresh_flats
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.tables import flats
+from sale_sofia.geography import imported
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.market_events import set_gone
 from sale_sofia.history.news import release_all
@@ -187,3 +189,20 @@ def test_what_cannot_be_yet_is_asked_again_when_the_year_has_come(database: Data
     see(database, 1, at + 7 * 24 * HOUR, **facts)
     assert "built_in_future" not in stored(database)[1].flags
     assert stored(database) == merged(database)
+
+
+def test_imported_places_make_every_flat_another_once_it_is_touched(
+    database: Database, tmp_path: Path
+) -> None:
+    see(database, 1, lat=42.6737, lon=23.3252)
+    assert stored(database)[1].nearby.school is None
+    imported.keep(
+        tmp_path, "schools", {"schools": [["1 СУ", 42.6737, 23.33, 4]], "meta": {"imported_at": 5.0}}
+    )
+    try:
+        database.run_write(lambda connection: touch(connection, [1]))
+        assert stored(database)[1].nearby.school is not None
+        row = database.run_read(lambda connection: connection.execute(select(flats)).one())
+        assert (row.school_least, row.school_most, row.rank_least, row.rank_most) == (7, 7, 4, 4)
+    finally:
+        imported.use(tmp_path / "nothing")

@@ -10,11 +10,12 @@ import sale_sofia
 from sale_sofia.advice.scoring.profile import BREAKERS
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.deck import Card
-from sale_sofia.app.facts import contradiction, fact, metro_words, own_places
+from sale_sofia.app.facts import contradiction, fact, facts_of, metro_words, own_places
 from sale_sofia.app.words import named, say
 from sale_sofia.buyer.corrections import CORRECTABLE
 from sale_sofia.flats.contradictions import RULES
 from sale_sofia.flats.flat import Code, Contradiction
+from sale_sofia.geography import imported
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.files import read_yaml
 from sale_sofia.settings.words import FILES, LANGUAGES, dictionary
@@ -205,6 +206,59 @@ def test_minutes_to_places_of_the_buyers_own_are_told_with_their_source() -> Non
         [("До работа с градския транспорт", "35 мин", "по координатите")],
         [("До работа с градския транспорт", "?", "")],
     ]
+
+
+@each_row(
+    ("fields", "told"),
+    [
+        (
+            {"lat": 42.6737, "lon": 23.3252},
+            [
+                "5 мин · Минимарт (OpenStreetMap, по координатите)",
+                "2 мин · Енергопроект · автобус Х9; трамвай 10, 15 (Център за градска мобилност, "
+                "по координатите)",
+                "150–300 m (OpenStreetMap, по координатите)",
+            ],
+        ),
+        (
+            {"neighbourhood": "Хладилника"},
+            [
+                "0–8 мин (OpenStreetMap, според мястото в квартала)",
+                "0–7 мин (Център за градска мобилност, според мястото в квартала)",
+                "?",
+            ],
+        ),
+        (
+            {"lat": 42.74, "lon": 23.28},
+            ["6 мин · Billa", "4 мин · МЕТРОСТАНЦИЯ ОБЕЛЯ · метро M2;", "до 300 m"],
+        ),
+        ({"neighbourhood": "ж.гр.Южен парк"}, ["0–8 мин", "2–12 мин", "над 150 m"]),
+        ({}, ["?", "?", "?"]),
+    ],
+)
+def test_what_is_near_is_told_with_its_source_and_unknown_as_unknown(
+    fields: dict[str, Any], told: list[str]
+) -> None:
+    facts = facts_of(empty_flat(city="София", **fields), {})
+    found = {one.key: f"{one.value} ({one.source})" if one.source else one.value for one in facts}
+    assert found["school"] == "?"
+    for name, text in zip(("shop", "stop", "road"), told, strict=True):
+        assert found[name].replace("\N{NO-BREAK SPACE}", " ").startswith(text)
+
+
+def test_an_imported_school_is_told_with_its_rank_and_its_file(tmp_path: Path) -> None:
+    rows = [["1 СУ", 42.6737, 23.3300, 1], ["2 СУ", 42.72, 23.27, 2]]
+    imported.keep(tmp_path, "schools", {"schools": rows, "meta": {"imported_at": 5.0, "source": "mine.json"}})
+    try:
+        (school,) = [
+            one
+            for one in facts_of(empty_flat(city="София", lat=42.6737, lon=23.3252), {})
+            if one.key == "school"
+        ]
+        assert school.value.replace("\N{NO-BREAK SPACE}", " ") == "7 мин · 1 СУ · 1 място от 2 по НВО"
+        assert school.source == "внесени училища (mine.json), по координатите"
+    finally:
+        imported.use(tmp_path / "nothing")
 
 
 def test_a_value_without_a_name_is_shown_as_it_is() -> None:

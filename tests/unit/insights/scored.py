@@ -67,6 +67,10 @@ EVERY_CONDITION = profile(
 )  # fmt: skip
 
 
+SURROUNDED = profile(weights={"nearby": 10})
+"""Who asks what is near."""
+
+
 def seen(one: Flat, by: Yardstick = BY) -> Seen:
     return look(one, lambda _cell: by)
 

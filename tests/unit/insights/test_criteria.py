@@ -7,9 +7,10 @@ import pytest
 from sale_sofia.advice.scoring.settings import PART_SHARES, WEIGHTS
 from sale_sofia.advice.scoring.yardsticks import Prices, Rents, Yardstick
 from tables import each_row
-from unit.insights.scored import BY, WISHES, flat, part, profile, score, trap
+from unit.insights.scored import BY, SURROUNDED, WISHES, flat, part, profile, score, trap
 
 U = None
+HERE = {"lat": 42.6737, "lon": 23.3252}
 CASES: list[tuple[str, str, dict[str, Any], float | None]] = [
     ("location", "tier", {"neighbourhood": "Лозенец"}, 5.0),
     ("location", "tier", {"neighbourhood": "Изток"}, 4.0),
@@ -107,18 +108,29 @@ CASES: list[tuple[str, str, dict[str, Any], float | None]] = [
     ("extras", "balcony", {"has_balcony": None}, U),
     ("extras", "view", {"features": frozenset({"С гледка "})}, 5.0),
     ("extras", "view", {"features": frozenset({"Без гледка"})}, U),
-    ("travel", "places", {"lat": 42.6737, "lon": 23.3252}, 5 * (60 - 17) / 45),  # 17 minutes
+    ("travel", "places", HERE, 5 * (60 - 17) / 45),  # 17 minutes
     ("travel", "places", {"neighbourhood": "Люлин 5"}, 5 * (60 - 35) / 45),  # 26 to 35
     ("travel", "places", {"neighbourhood": "Лозенец"}, U),  # 6 to 27
     ("travel", "places", {"neighbourhood": None}, U),
+    ("nearby", "stop", HERE, 5.0),  # 2 minutes
+    ("nearby", "stop", {"neighbourhood": None}, U),
+    ("nearby", "shop", HERE, 5.0),  # 5
+    ("nearby", "shop", {"lat": 42.60, "lon": 23.17}, U),  # none is known so far out
+    ("nearby", "school", HERE, 5 * (25 - 7) / 20),  # 7
+    ("nearby", "school", {"neighbourhood": None}, U),
+    ("nearby", "exam", HERE, 5 * (120 - 32) / 110),
+    ("nearby", "exam", {"lat": 42.71, "lon": 23.30}, U),  # the nearest has none
+    ("nearby", "road", HERE, 4.0),  # 150 to 300 m
+    ("nearby", "road", {"neighbourhood": "Лозенец"}, U),
 ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("schools")
 @each_row(("criterion", "name", "facts", "worth"), CASES)
 def test_a_fact_is_worth_what_the_table_says(
     criterion: str, name: str, facts: dict[str, Any], worth: float | None
 ) -> None:
-    found = part(flat(**facts), criterion, name)
+    found = part(flat(**facts), criterion, name, SURROUNDED if criterion == "nearby" else WISHES)
     assert found.value == (None if worth is None else pytest.approx(worth))
 
 
@@ -134,6 +146,21 @@ def test_shares_and_weights_are_whole() -> None:
     )
     assert sum(WEIGHTS.values()) == 100
     assert WEIGHTS.keys() == PART_SHARES.keys()
+
+
+def test_what_is_near_all_of_a_neighbourhood_counts_where_it_is_worth_nearly_the_same() -> None:
+    """From Христо Ботев no big road is near; from ж.гр.Южен парк one may be 150 m away, or none."""
+    assert part(flat(neighbourhood="Христо Ботев"), "nearby", "road", SURROUNDED).value == 5.0
+    found = part(flat(neighbourhood="ж.гр.Южен парк"), "nearby", "road", SURROUNDED)
+    assert (found.value, found.told) == (4.0, {"told": ("road_close", "road_far")})
+    assert part(flat(neighbourhood="Христо Ботев"), "nearby", "stop", SURROUNDED).value is None  # 0 to 15
+
+
+def test_what_is_near_counts_by_its_weight_and_not_without_one() -> None:
+    one = flat(lat=42.6737, lon=23.3252)
+    assert "nearby" not in [each.name for each in score(one, profile()).criteria]
+    alone = score(one, profile(weights=dict.fromkeys(WEIGHTS, 0) | {"nearby": 10}))
+    assert [alone.known, alone.points] == pytest.approx([0.75, 5 * 0.6 + 4 * 0.15])  # no school is imported
 
 
 def test_without_enough_neighbours_price_and_yield_are_unknown() -> None:

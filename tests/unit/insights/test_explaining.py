@@ -13,7 +13,17 @@ from sale_sofia.advice.scoring.profile import BREAKERS
 from sale_sofia.advice.scoring.settings import PART_SHARES
 from sale_sofia.advice.scoring.yardsticks import Prices, Yardstick
 from unit.insights import test_breakers, test_criteria
-from unit.insights.scored import BY, EVERY_CONDITION, WISHES, empty_flat, flat, profile, score, trap
+from unit.insights.scored import (
+    BY,
+    EVERY_CONDITION,
+    SURROUNDED,
+    WISHES,
+    empty_flat,
+    flat,
+    profile,
+    score,
+    trap,
+)
 
 WORDS = yaml.safe_load((Path(sale_sofia.advice.scoring.__file__).parent / "words.yaml").read_text("utf-8"))
 
@@ -23,7 +33,7 @@ def told() -> dict[str, Part | Finding]:
     criteria = [flat(**facts) for _, _, facts, _ in test_criteria.CASES]
     breakers = [flat(**facts) for _, facts, _ in test_breakers.CASES]
     flats = [*criteria, *breakers, empty_flat()]
-    found = [score(one, by) for one in flats for by in (WISHES, EVERY_CONDITION)]
+    found = [score(one, by) for one in flats for by in (WISHES, EVERY_CONDITION, SURROUNDED)]
     found.append(score(flat(), WISHES, Yardstick()))
     found.append(score(flat(), WISHES, Yardstick(Prices((1.0, 2.0), 3, "neighbourhood"))))
     found.append(score(flat(), profile()))
@@ -32,10 +42,12 @@ def told() -> dict[str, Part | Finding]:
     return {one.say: one for one in parts}
 
 
+@pytest.mark.usefixtures("schools")
 def test_every_sentence_is_used_and_every_use_has_its_sentence() -> None:
     assert set(told()) == set(WORDS["says"])
 
 
+@pytest.mark.usefixtures("schools")
 @pytest.mark.parametrize("language", ["en", "bg"])
 def test_every_sentence_is_filled(language: Language) -> None:
     for one in told().values():

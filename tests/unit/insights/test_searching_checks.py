@@ -198,6 +198,30 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"travel": ("21:Сердика",)}, HLADILNIKA, "unknown"),
     ({"travel": ("11:Сердика",)}, HLADILNIKA, "fail"),
     ({"travel": ("25:Сердика",)}, {}, "unknown"),
+    ({"stop_minutes": 2}, IN_LOZENETS, "pass"),
+    ({"stop_minutes": 1}, IN_LOZENETS, "fail"),
+    ({"stop_minutes": 7}, HLADILNIKA, "pass"),  # 0 to 7
+    ({"stop_minutes": 6}, HLADILNIKA, "unknown"),
+    ({"stop_minutes": 6}, {}, "unknown"),
+    ({"line": ("t10", "15")}, IN_LOZENETS, "pass"),
+    ({"line": ("t10", "94")}, IN_LOZENETS, "fail"),
+    ({"line": ("t10",)}, HLADILNIKA, "unknown"),  # near a part of it
+    ({"line": ("b94",)}, HLADILNIKA, "fail"),
+    ({"line": ("b42",)}, {"neighbourhood": "Люлин 4"}, "pass"),
+    ({"line": ("b42",)}, {}, "unknown"),
+    ({"shop_minutes": 5}, IN_LOZENETS, "pass"),
+    ({"shop_minutes": 4}, IN_LOZENETS, "fail"),
+    ({"shop_minutes": 8}, HLADILNIKA, "pass"),  # 0 to 8
+    ({"shop_minutes": 3}, HLADILNIKA | {"neighbourhood": "Бояна"}, "fail"),  # 4 to 33
+    ({"shop_minutes": 30}, {"neighbourhood": "Ботунец"}, "unknown"),  # the data does not cover it
+    ({"school_minutes": 7}, IN_LOZENETS, "unknown"),  # no schools are imported
+    ({"school_rank": 32}, IN_LOZENETS, "unknown"),
+    ({"road": ("close", "far")}, IN_LOZENETS, "pass"),  # 150 to 300 m
+    ({"road": ("beside", "near", "far")}, IN_LOZENETS, "fail"),
+    ({"road": ("close", "far")}, {"neighbourhood": "ж.гр.Южен парк"}, "pass"),  # either of them
+    ({"road": ("far",)}, {"neighbourhood": "ж.гр.Южен парк"}, "unknown"),
+    ({"road": ("beside", "near")}, {"neighbourhood": "ж.гр.Южен парк"}, "fail"),
+    ({"road": ("far",)}, {}, "unknown"),
     ({"metro_m": 825}, HLADILNIKA, "pass"),
     ({"metro_m": 800}, HLADILNIKA, "unknown"),
     ({"metro_m": 590}, IN_LOZENETS, "fail"),
@@ -239,6 +263,24 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 @each_row(("conditions", "facts", "expected"), CASES)
 def test_a_condition(conditions: dict[str, Any], facts: dict[str, Any], expected: str) -> None:
     assert matches(flat(**facts), SearchQuery.of(conditions), AROUND) == State(expected)
+
+
+@each_row(
+    ("conditions", "expected"),
+    [
+        ({"school_minutes": 7}, "pass"),
+        ({"school_minutes": 6}, "fail"),
+        ({"school_rank": 32}, "pass"),
+        ({"school_rank": 31}, "fail"),
+    ],
+)
+@pytest.mark.usefixtures("schools")
+def test_imported_schools_can_be_asked_for(conditions: dict[str, Any], expected: str) -> None:
+    query = SearchQuery.of(conditions)
+    assert matches(flat(**IN_LOZENETS), query, AROUND) == State(expected)
+    beside_the_other = flat(neighbourhood="Надежда 1", lat=42.71, lon=23.30)
+    unranked = "unknown" if "school_rank" in conditions else "pass"
+    assert matches(beside_the_other, query, AROUND) == State(unranked)
 
 
 def test_every_condition_has_a_case() -> None:

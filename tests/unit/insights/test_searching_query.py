@@ -31,6 +31,7 @@ NAMES: dict[str, list[str]] = {
     "portal": list(available_sites()),
     "city": ["София", "Варна", "Дупница"],
     "flag": [*Code],
+    "line": ["M2", "b94", "t5", "tb2"],
     "travel": ["0:Сердика", "30:Лозенец", "240:Бизнес парк София", "45:42.6294/23.3732"],
 }
 WORDS = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=20)

@@ -1,7 +1,7 @@
 """The criteria, each a function of its named inputs. Equal parts are made once."""
 
-from collections.abc import Collection
-from functools import cache, lru_cache
+from collections.abc import Callable, Collection
+from functools import cache, lru_cache, partial
 
 from sale_sofia.advice.costs import renovation_band
 from sale_sofia.advice.scoring import settings
@@ -10,7 +10,8 @@ from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.yardsticks import Prices, Rents
 from sale_sofia.advice.settings import PARTS_REMEMBERED
 from sale_sofia.flats.prices import Band
-from sale_sofia.flats.walks import MetroWalk, travel_to
+from sale_sofia.flats.walks import MetroWalk, travel_to, what_is_near
+from sale_sofia.geography.nearby import ROAD_CLASSES, Road
 from sale_sofia.geography.shapes import Point
 
 Words = tuple[str, ...]
@@ -65,6 +66,39 @@ def travel(profile: Profile, exact: Point | None, city: str | None, neighbourhoo
         return weigh("travel", (unknown("travel", "places"),))
     worth = sum(worths) / len(worths)
     return weigh("travel", (known("travel", "places", worth, "places", ways=", ".join(ways)),))
+
+
+def nearby(_profile: Profile, exact: Point | None, city: str | None, neighbourhood: str | None) -> Criterion:
+    """Stop, supermarket and school on foot, the school's exam, and how far a big road is."""
+    near = what_is_near(exact, (city, neighbourhood))
+    walks = {"stop": near.stop, "shop": near.shop, "school": near.school}
+    parts = [
+        _ranged(name, found and found[:2], partial(between, worst=worst, best=best))
+        for (name, found), (worst, best) in zip(walks.items(), settings.NEARBY_MINUTES.values(), strict=True)
+    ]
+    worst, best = settings.EXAM_RANKS
+    ranks = near.school.ranks if near.school else None
+    parts.append(_ranged("exam", ranks, partial(between, worst=worst, best=best)))
+    return weigh("nearby", (*parts, _road(near.road)))
+
+
+def _ranged(name: str, found: tuple[int, int] | None, worth: Callable[[float], float]) -> Part:
+    """Of a range only where it is worth nearly the same from end to end, and then the less."""
+    if found is None or worth(found[0]) - worth(found[1]) > settings.METRO_SAME_WORTH:
+        return unknown("nearby", name)
+    told = "–".join(dict.fromkeys(map(str, found)))
+    return known("nearby", name, worth(found[1]), name, told=told)
+
+
+def _road(road: Road | None) -> Part:
+    """Of several classes only where they are worth nearly the same, and then the less."""
+    if road is None:
+        return unknown("nearby", "road")
+    worths = settings.ROAD_VALUES[road.least : road.most + 1]
+    if worths[-1] - worths[0] > settings.METRO_SAME_WORTH:
+        return unknown("nearby", "road")
+    told = tuple(f"road_{one}" for one in ROAD_CLASSES[road.least : road.most + 1])
+    return known("nearby", "road", worths[0], "road", told=told)
 
 
 def between(value: float, worst: float, best: float) -> float:

@@ -175,6 +175,7 @@ class Weights(_Section):
     rental: float = decimal(WEIGHTS["rental"], 0, 1000, "weight", "Gross yield.")
     extras: float = decimal(WEIGHTS["extras"], 0, 1000, "weight", "Parking, storage, balcony, view.")
     travel: float = decimal(WEIGHTS["travel"], 0, 1000, "weight", "Minutes to the buyer's own places.")
+    nearby: float = decimal(WEIGHTS["nearby"], 0, 1000, "weight", "Stop, supermarket, school, big road.")
 
     @model_validator(mode="after")
     def _some(self) -> Self:

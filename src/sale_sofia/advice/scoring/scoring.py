@@ -1,4 +1,4 @@
-"""The score of a flat for a buyer: seven criteria, deal breakers, and how much of it all is known.
+"""The score of a flat for a buyer: its criteria, deal breakers, and how much of it all is known.
 
 Every known fact earns its worth (0–5) times its share of its criterion times the criterion's weight: its part
 of the points. `value` is the points over what is known, `known` the share of the weights that is. Flats are
@@ -80,6 +80,7 @@ CRITERIA: Final[tuple[Judge[Criterion], ...]] = (
     ),
     Judge(_of("parking", "parking_status", "storage", "has_balcony", "view"), criteria.extras),
     Judge(_of("exact_place", "city", "neighbourhood"), criteria.travel),
+    Judge(_of("exact_place", "city", "neighbourhood"), criteria.nearby),
 )  # fmt: skip
 
 
@@ -174,7 +175,8 @@ class Scorer:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self._shares = profile.shares()
-        self._criteria = _Remembered(profile, CRITERIA if profile.places else CRITERIA[:-1])
+        asked = {criteria.travel: bool(profile.places), criteria.nearby: profile.weights.nearby > 0}
+        self._criteria = _Remembered(profile, [one for one in CRITERIA if asked.get(one.judge, True)])
         wanted = [one for one in BREAKERS if one.wanted is None or getattr(profile.must, one.wanted)]
         self._breakers = _Remembered(profile, wanted)
         self._commission = commission_share(profile)

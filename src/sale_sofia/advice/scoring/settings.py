@@ -9,9 +9,10 @@ BEST: Final = 5.0
 """The most that a fact is worth."""
 WEIGHTS: Final[Mapping[str, float]] = {
     "location": 25, "price": 20, "condition": 15, "layout": 15, "building": 10, "rental": 10, "extras": 5,
-    "travel": 0,
+    "travel": 0, "nearby": 0,
 }  # fmt: skip
-"""Of 100; a profile may say others. Who names places of their own gives `travel` a weight."""
+"""Of 100; a profile may say others. Who names places of their own gives `travel` a weight, who asks what is
+around a flat gives `nearby` one."""
 PART_SHARES: Final[Mapping[str, Mapping[str, float]]] = {
     "location": {"tier": 0.6, "metro": 0.4},
     "price": {"place": 1.0},
@@ -21,6 +22,7 @@ PART_SHARES: Final[Mapping[str, Mapping[str, float]]] = {
     "rental": {"yield": 1.0},
     "extras": {"parking": 0.4, "storage": 0.2, "balcony": 0.2, "view": 0.2},
     "travel": {"places": 1.0},
+    "nearby": {"stop": 0.3, "shop": 0.3, "school": 0.15, "exam": 0.1, "road": 0.15},
 }
 """How much of a criterion each of its facts is; what is not known of it is missing from the score."""
 
@@ -34,6 +36,14 @@ TRAVEL_BEST_MINUTES: Final = 15.0
 """Up to here a place of the buyer's own is as good as next door, by public transport."""
 TRAVEL_WORST_MINUTES: Final = 60.0
 """From here on nobody goes there every day."""
+NEARBY_MINUTES: Final[Mapping[str, tuple[float, float]]] = {
+    "stop": (12.0, 3.0), "shop": (20.0, 5.0), "school": (25.0, 5.0),
+}  # fmt: skip
+"""On foot: from the first on a walk is worth nothing, up to the second as good as none."""
+EXAM_RANKS: Final = (120.0, 10.0)
+"""From the first on the exam rank of the nearest school is worth nothing, up to the second all."""
+ROAD_VALUES: Final = (0.0, 2.0, 4.0, 5.0)
+"""Worth of a big road by its class, from beside the flat to far from it."""
 PLACES_MOST: Final = 5
 """So many places of their own a buyer may name."""
 METRO_SAME_WORTH: Final = 1.0

@@ -24,6 +24,7 @@ from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE
 from sale_sofia.flats.store import portions, with_current
 from sale_sofia.flats.walks import find_place
 from sale_sofia.geography.imported import until_changed
+from sale_sofia.geography.nearby import ROAD_CLASSES, Nearby
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
 from sale_sofia.geography.travel import Place
 from sale_sofia.geography.zones import Circle, Outline, Zone, read_outline, read_point
@@ -301,6 +302,7 @@ def _demands(query: SearchQuery) -> Iterator[Named]:
         yield "metro_m", partial(_is_near_metro, metres=query.metro_m)
     if query.metro_minutes is not None:
         yield "metro_minutes", partial(_walks_to_metro, minutes=query.metro_minutes)
+    yield from _surroundings(query)
     if query.travel:
         yield "travel", partial(_is_near_enough, wanted=_wanted(query.travel))
     if query.passing:
@@ -332,6 +334,53 @@ def _walks_to_metro(flat: Flat, _: Around, minutes: float) -> bool | None:
     """Of a range of minutes only where all of it is within, or beyond, what is wanted."""
     walk = flat.metro_walk
     return None if walk is None else walk.within(minutes)
+
+
+_WALKS: Final[Mapping[str, Callable[[Nearby], tuple[int, int] | None]]] = {
+    "school_minutes": lambda near: near.school and near.school[:2],
+    "school_rank": lambda near: near.school and near.school.ranks,
+    "shop_minutes": lambda near: near.shop and near.shop[:2],
+    "stop_minutes": lambda near: near.stop and near.stop[:2],
+}
+"""What may be so much at most."""
+
+
+def _surroundings(query: SearchQuery) -> Iterator[Named]:
+    """What is near a flat."""
+    for name, read in _WALKS.items():
+        if (most := getattr(query, name)) is not None:
+            yield name, partial(_is_at_most, read=read, most=most)
+    if query.line:
+        yield "line", partial(_has_lines, wanted=frozenset(query.line))
+    if query.road:
+        yield "road", partial(_has_road, wanted=frozenset(map(ROAD_CLASSES.index, query.road)))
+
+
+def _is_at_most(
+    flat: Flat, _: Around, read: Callable[[Nearby], tuple[int, int] | None], most: float
+) -> bool | None:
+    """Of a range only where all of it is within, or beyond."""
+    found = read(flat.nearby)
+    if found is None:
+        return None
+    return True if found[1] <= most else None if found[0] <= most else False
+
+
+def _has_lines(flat: Flat, _: Around, wanted: frozenset[str]) -> bool | None:
+    """All of them; one that is near only a part of the neighbourhood may be."""
+    stop = flat.nearby.stop
+    if stop is None:
+        return None
+    return True if wanted <= {*stop.lines} else None if wanted <= {*stop.some_lines} else False
+
+
+def _has_road(flat: Flat, _: Around, wanted: frozenset[int]) -> bool | None:
+    """All classes that it can be of are wanted, or none is."""
+    road = flat.nearby.road
+    if road is None:
+        return None
+    possible = set(range(road.least, road.most + 1))
+    return True if possible <= wanted else None if possible & wanted else False
 
 
 def _wanted(travel: Iterable[str]) -> list[tuple[Place, int]]:

@@ -7,7 +7,7 @@ flat that passes the others.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from sqlalchemy import Column, ColumnElement, and_, case, func, null, or_, select
+from sqlalchemy import Column, ColumnElement, and_, case, func, null, or_, select, true
 
 from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search.conditions import FACTS, Around
@@ -17,6 +17,7 @@ from sale_sofia.flats.projection import NOBODY
 from sale_sofia.flats.settings import MANY_ROOMS
 from sale_sofia.flats.store import with_current
 from sale_sofia.flats.tables import flats
+from sale_sofia.geography.nearby import ROAD_CLASSES
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings
 
@@ -74,6 +75,22 @@ def _walk(least: Column[Any], most: Column[Any], asked: str) -> Ask:
         return case((most <= wanted, True), (least > wanted, False), else_=null())
 
     return ask
+
+
+def _road(query: SearchQuery, _: Around) -> Condition:
+    """All classes that it can be of are wanted, or none is."""
+    wanted = {ROAD_CLASSES.index(one) for one in query.road}
+
+    def is_none_of(classes: Iterable[int]) -> Condition:
+        return and_(true(), *(or_(_F.road_least > one, _F.road_most < one) for one in classes))
+
+    others = set(range(len(ROAD_CLASSES))) - wanted
+    return case(
+        (_F.road_least.is_(None), null()),
+        (is_none_of(others), True),
+        (is_none_of(wanted), False),
+        else_=null(),
+    )
 
 
 def _has_any(column: Column[Any], values: Iterable[str]) -> Condition:
@@ -163,6 +180,11 @@ _ASKED: Final[Mapping[str, Ask]] = {
     "act": lambda query, _: _F.act.in_(ACTS[ACTS.index(query.act) :] if query.act else ACTS),
     "metro_m": _walk(_F.metro_metres_least, _F.metro_metres_most, "metro_m"),
     "metro_minutes": _walk(_F.metro_least, _F.metro_most, "metro_minutes"),
+    "school_minutes": _walk(_F.school_least, _F.school_most, "school_minutes"),
+    "school_rank": _walk(_F.rank_least, _F.rank_most, "school_rank"),
+    "shop_minutes": _walk(_F.shop_least, _F.shop_most, "shop_minutes"),
+    "stop_minutes": _walk(_F.stop_least, _F.stop_most, "stop_minutes"),
+    "road": _road,
     "passing": _passing,
     "new_since": _new_since,
     "cut_days": _cut,

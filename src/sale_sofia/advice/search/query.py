@@ -21,6 +21,7 @@ from sale_sofia.buyer.evaluations import UNWANTED, Status
 from sale_sofia.flats.flat import Code
 from sale_sofia.flats.settings import MANY_ROOMS
 from sale_sofia.flats.walks import find_place
+from sale_sofia.geography.nearby import RoadClass, line_number, lines
 from sale_sofia.geography.settings import NEAR_MOST_METRES
 from sale_sofia.geography.zones import outline_text, point_text, read_outline, read_point
 from sale_sofia.listings.model import (
@@ -106,6 +107,17 @@ def _travel(text: str) -> str:
     return f"{int(minutes)}:{place.strip()}"
 
 
+def _line(text: str) -> str:
+    """By its code, or by its number where only one kind of transport has it."""
+    key = squeeze(text).casefold()
+    same = [one for one in lines() if key in (one.casefold(), line_number(one).casefold())]
+    exact = [one for one in same if one.casefold() == key]
+    if len(found := exact or same) != 1:
+        hint = Said("wrong_search.there_are", names=found) if found else Said("wrong_search.help")
+        raise ValueError(Said("wrong_search.line", hint=hint))
+    return found[0]
+
+
 def _city(text: str) -> str:
     """In the form that adverts have it, from any writing."""
     plain = squeeze(text)
@@ -153,6 +165,8 @@ Spot = Annotated[str, AfterValidator(_point)]
 Radius = Annotated[float, Field(gt=0, le=NEAR_MOST_METRES, allow_inf_nan=False)]
 City = Annotated[str, AfterValidator(_city)]
 Travel = Annotated[str, AfterValidator(_travel)]
+Line = Annotated[str, AfterValidator(_line)]
+Rank = Annotated[int, Field(ge=1, le=10_000)]
 Portal = Annotated[str, AfterValidator(_portal)]
 Rooms = Annotated[int, Field(ge=1, le=MANY_ROOMS)]
 Bathrooms = Annotated[int, Field(ge=1, le=10)]
@@ -229,6 +243,24 @@ class SearchQuery(BaseModel):
         (),
         description="So many minutes at most by public transport to a place, on a weekday morning: "
         "30:Сердика. A place is a stop, a neighbourhood or latitude/longitude; all of several.",
+    )
+    school_minutes: Amount | None = Field(
+        None, description="So many minutes on foot from a school at most; schools are imported."
+    )
+    school_rank: Rank | None = Field(
+        None, description="The nearest school is among so many best of the city by its exam."
+    )
+    shop_minutes: Amount | None = Field(
+        None, description="So many minutes on foot from a supermarket at most."
+    )
+    stop_minutes: Amount | None = Field(
+        None, description="So many minutes on foot from a stop of public transport at most."
+    )
+    line: tuple[Line, ...] = Field(
+        (), description="A stop of this line is within 400 m: 94, or b94, t5, tb2, M2; all of several."
+    )
+    road: tuple[RoadClass, ...] = Field(
+        (), description="A big road is so far: beside (to 50 m), near (150), close (300) or far."
     )
     balcony: bool = Field(default=False, description="With a balcony.")
     parking: bool = Field(default=False, description="With a garage or a parking place, not on the street.")

@@ -9,7 +9,7 @@ from sale_sofia.advice.scoring.scoring import Score, Scorer, ranking
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
 from sale_sofia.app.deck import Deck, open_deck
-from sale_sofia.app.facts import FACTS, fact
+from sale_sofia.app.facts import FACTS, fact, value_of
 from sale_sofia.app.pages.flat import band
 from sale_sofia.app.settings import (
     COMPARED_LEAST,
@@ -103,6 +103,9 @@ _BETTER: Final[Mapping[str, Number]] = {
     "balconies": lambda flat: flat.balconies,
     "metro_walk": _lower(lambda flat: flat.metro_walk.most if flat.metro_walk else None),
     "centre_travel": _lower(lambda flat: flat.centre_travel.most if flat.centre_travel else None),
+    "school": _lower(lambda flat: flat.nearby.school.most if flat.nearby.school else None),
+    "shop": _lower(lambda flat: flat.nearby.shop.most if flat.nearby.shop else None),
+    "stop": _lower(lambda flat: flat.nearby.stop.most if flat.nearby.stop else None),
     "metro_distance_m": _lower(lambda flat: flat.metro_distance_m),
     "metro_minutes": _lower(lambda flat: flat.metro_minutes),
 }
@@ -128,7 +131,7 @@ def lines(deck: Deck, scores: Mapping[int, Score]) -> tuple[Line, ...]:
 
 
 def _fact_line(name: str) -> Line:
-    return Line(f"fact.{name}", lambda flat: fact(name, getattr(flat, name)), _BETTER.get(name))
+    return Line(f"fact.{name}", lambda flat: fact(name, value_of(name, flat)), _BETTER.get(name))
 
 
 def _place_line(own: OwnPlace) -> Line:

@@ -1,0 +1,299 @@
+"""What is near a place: school, supermarket, stop with its lines, big road.
+
+Walks are those of `metro.walk_minutes`. From somewhere in a neighbourhood each is what holds for every point
+of its area: minutes and classes from the least to the most, a name only where it is the same from all of it.
+What the data does not cover is not known: of shops and schools what is far away from all of them, of roads
+that none is near where some are missing.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from sale_sofia.geography.gazetteer import areas, areas_of, base_map, shipped
+from sale_sofia.geography.imported import NEARBY, keep, own, remove, until_changed, use
+from sale_sofia.geography.metro import walk_minutes
+from sale_sofia.geography.settings import (
+    METRES_PER_DEGREE,
+    NEAR_STOP_METRES,
+    NEARBY_KNOWN_METRES,
+    ROAD_CLASS_METRES,
+    ROADS_KNOWN,
+    SAMPLE_METRES,
+)
+from sale_sofia.geography.shapes import Point, Shape, samples, shape_of
+from sale_sofia.geography.timetable import Floats, used_timetable
+
+RoadClass = Literal["beside", "near", "close", "far"]
+ROAD_CLASSES: Final[tuple[RoadClass, ...]] = get_args(RoadClass)
+"""How far a big road is: up to 50, 150 and 300 m, and farther."""
+Kind = Literal["school", "shop", "stop"]
+_SLACK: Final = SAMPLE_METRES * (math.sqrt(0.5) + 0.5)
+"""No point of an area is farther from one of its samples."""
+
+
+class Nearest(NamedTuple):
+    """The nearest of a kind: minutes on foot from the least to the most that they can be."""
+
+    least: int
+    most: int
+    name: str | None = None
+    """None where it is another one from another point that is meant."""
+    ranks: tuple[int, int] | None = None
+    """Of a school: its place among the city's by the exam, from the best to the worst that it can be."""
+    lines: tuple[str, ...] = ()
+    """Of stops: the lines of those within a short walk, from wherever."""
+    some_lines: tuple[str, ...] = ()
+    """Those, and lines that are within it only from some of the points that are meant."""
+
+
+class Road(NamedTuple):
+    """How far a big road is, as classes from the nearest to the farthest that it can be."""
+
+    least: int
+    most: int
+
+    @property
+    def known(self) -> RoadClass | None:
+        """The class, where there is one."""
+        return ROAD_CLASSES[self.least] if self.least == self.most else None
+
+
+class Nearby(NamedTuple):
+    """What is near a flat; None of what is not known."""
+
+    school: Nearest | None
+    shop: Nearest | None
+    stop: Nearest | None
+    road: Road | None
+
+
+class Spots:
+    """Places of one kind."""
+
+    def __init__(self, rows: Sequence[tuple[str, Point, int | None, frozenset[str]]]) -> None:
+        self.names = [row[0] for row in rows]
+        self.ranks = [row[2] for row in rows]
+        self.lines = [row[3] for row in rows]
+        self._ground = np.array([row[1] for row in rows]).reshape(-1, 2) * METRES_PER_DEGREE
+
+    def nearest(self, points: Floats, slack: float) -> Nearest | None:
+        """From wherever of these points, and of those that are no farther than `slack` from one of them."""
+        if not self.names:
+            return None
+        away = self._near(points)
+        ground = self._ground[away]
+        apart = np.hypot(*(points[:, None, axis] - ground[None, :, axis] for axis in (0, 1)))
+        shortest = apart.min(axis=1)
+        if shortest.max() + slack > NEARBY_KNOWN_METRES:
+            return None
+        possible = [int(one) for one in away[(apart <= shortest[:, None] + 2 * slack).any(axis=0)]]
+        names, ranks = {self.names[one] for one in possible}, [self.ranks[one] for one in possible]
+        known = [rank for rank in ranks if rank is not None]
+        return Nearest(
+            *_minutes(max(float(shortest.min()) - slack, 0.0), float(shortest.max()) + slack, slack),
+            names.pop() if len(names) == 1 else None,
+            (min(known), max(known)) if known and len(known) == len(ranks) else None,
+            *self._lines(away, apart, slack),
+        )
+
+    def _near(self, points: Floats) -> Any:  # noqa: ANN401 - an array of places
+        """Those that may be the nearest of a point, or whose lines count: few of all."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        away = np.hypot(*((self._ground - (low + high) / 2).T))
+        reach = float(np.hypot(*(high - low)))
+        return np.flatnonzero(away <= max(float(away.min()), NEAR_STOP_METRES) + reach + 2 * _SLACK)
+
+    def _lines(self, away: Any, apart: Floats, slack: float) -> tuple[tuple[str, ...], tuple[str, ...]]:  # noqa: ANN401 - an array
+        """Of the stops within a short walk: from wherever, and from somewhere."""
+        within = np.flatnonzero((apart <= NEAR_STOP_METRES + slack).any(axis=0))
+        some = {line for one in within for line in self.lines[away[one]]}
+        sure = [
+            line
+            for line in some
+            if apart[:, [one for one in within if line in self.lines[away[one]]]].min(axis=1).max()
+            <= NEAR_STOP_METRES - slack
+        ]
+        return tuple(sorted(sure)), tuple(sorted(some))
+
+
+def _minutes(least: float, most: float, slack: float) -> tuple[int, int]:
+    """Of metres; one number where they are known exactly."""
+    if not slack:
+        return round(walk_minutes(least)), round(walk_minutes(most))
+    return math.floor(walk_minutes(least)), math.ceil(walk_minutes(most))
+
+
+# What there is: supermarkets are shipped, schools only imported, stops those of the timetable in use.
+
+
+@until_changed
+@cache
+def spots(kind: Kind) -> Spots:
+    """All of a kind; none of what was not imported."""
+    return Spots([*_READ[kind]()])
+
+
+Row = tuple[str, Point, int | None, frozenset[str]]
+
+
+def _schools() -> Iterable[Row]:
+    for name, lat, lon, rank in (own("schools") or {"schools": ()})["schools"]:
+        yield name, Point(lat, lon), rank, frozenset()
+
+
+@until_changed
+@cache
+def ranked_schools() -> int:
+    """How many schools have a rank."""
+    return sum(rank is not None for rank in spots("school").ranks)
+
+
+@until_changed
+@cache
+def schools_file() -> str:
+    """The name of the file they were imported from; empty where none were."""
+    given = own("schools")
+    return given["meta"]["source"] if given else ""
+
+
+def _shops() -> Iterable[Row]:
+    for chain, lat, lon in shipped("odbl/shops.json").values():
+        yield chain, Point(lat, lon), None, frozenset()
+
+
+def _stops() -> Iterable[Row]:
+    timetable = used_timetable()
+    lines: dict[int, set[str]] = {}
+    for pattern in timetable.patterns:
+        for stop in pattern.stops.tolist():
+            lines.setdefault(stop, set()).add(pattern.line)
+    for stop, served in sorted(lines.items()):
+        name = timetable.names[stop] or timetable.codes[stop]
+        yield name, timetable.points[stop], None, frozenset(served)
+
+
+def lines() -> tuple[str, ...]:
+    """All lines of the timetable in use: M2, b94, t5, tb2."""
+    return tuple(sorted({pattern.line for pattern in used_timetable().patterns}))
+
+
+def line_kind(line: str) -> str:
+    """What runs there: `M`, `b`, `t` or `tb`; empty where the name does not say."""
+    return next((kind for kind in ("tb", "t", "b", "M") if line.startswith(kind)), "")
+
+
+def line_number(line: str) -> str:
+    """What stands on it; of the metro with its letter."""
+    return line if line.startswith("M") else line.removeprefix(line_kind(line))
+
+
+_READ: Final[Mapping[Kind, Callable[[], Iterable[Row]]]] = {
+    "school": _schools,
+    "shop": _shops,
+    "stop": _stops,
+}
+
+
+@cache
+def _road_sides() -> tuple[Floats, Floats]:
+    """The sides of big roads in metres: where each begins, and the way to its end."""
+    roads = base_map()["roads"]
+    sides = [side for kind in ("main", "ring") for line in roads[kind] for side in pairwise(line)]
+    ends = np.array(sides) * METRES_PER_DEGREE
+    return ends[:, 0], ends[:, 1] - ends[:, 0]
+
+
+def _road(points: Floats, slack: float) -> Road:
+    """The class of the nearest and of the farthest point; where roads are missing, one may be next door."""
+    begin, way = _road_sides()
+    low, high = points.min(axis=0), points.max(axis=0)
+    reach = ROAD_CLASS_METRES[-1] + 2 * _SLACK
+    ends = begin + way
+    close = ((np.minimum(begin, ends) <= high + reach) & (np.maximum(begin, ends) >= low - reach)).all(axis=1)
+    begin, way = begin[close], way[close]
+    shortest = np.full(len(points), math.inf)
+    for one, to in zip(begin, way, strict=True):
+        length = float(to @ to)
+        share = np.clip((points - one) @ to / length, 0.0, 1.0) if length else np.zeros(len(points))
+        shortest = np.minimum(shortest, np.hypot(*(points - one - share[:, None] * to).T))
+    all_known = all(_roads_known().contains(Point(*point)) for point in points / METRES_PER_DEGREE)
+    least = float(shortest.min()) - slack if all_known else 0.0
+    return Road(_class(least), _class(float(shortest.max()) + slack))
+
+
+@cache
+def _roads_known() -> Shape:
+    return shape_of((((*(Point(*corner) for corner in ROADS_KNOWN), Point(*ROADS_KNOWN[0])),),))
+
+
+def _class(metres: float) -> int:
+    return sum(metres > edge for edge in ROAD_CLASS_METRES)
+
+
+# Near a place, or somewhere in a neighbourhood.
+
+
+@until_changed
+@lru_cache(4096)
+def near_point(point: Point) -> Nearby:
+    """From an exact place."""
+    return _near(np.array([point]) * METRES_PER_DEGREE, 0.0)
+
+
+def near_wherever(neighbourhood: int) -> Nearby | None:
+    """From wherever in a neighbourhood; None where its borders are not known."""
+    return _known().get(neighbourhood)
+
+
+def near_all(shapes: Sequence[Shape]) -> Nearby:
+    """From wherever in these shapes; worked out when data is made."""
+    points = np.array([point for shape in shapes for point in samples(shape, SAMPLE_METRES)])
+    return _near(points * METRES_PER_DEGREE, _SLACK)
+
+
+def _near(points: Floats, slack: float) -> Nearby:
+    school, shop, stop = (spots(kind).nearest(points, slack) for kind in ("school", "shop", "stop"))
+    return Nearby(school, shop, stop, _road(points, slack))
+
+
+@until_changed
+@cache
+def _known() -> dict[int, Nearby]:
+    """As shipped; with own schools, stops or areas what was worked out of them, and of no others."""
+    given = own(NEARBY) if any(_basis()) else {"basis": _basis(), "nearby": shipped("odbl/nearby.json")}
+    if given is None or given["basis"] != _basis():
+        return {}
+    return {int(number): _nearby(row) for number, row in given["nearby"].items()}
+
+
+def _nearby(row: Sequence[Any]) -> Nearby:
+    school, shop, stop = (_nearest(one) if one else None for one in row[:-1])
+    return Nearby(school, shop, stop, Road(*row[-1]))
+
+
+def _nearest(row: Sequence[Any]) -> Nearest:
+    least, most, name, ranks, lines, some = row
+    return Nearest(least, most, name, tuple(ranks) if ranks else None, tuple(lines), tuple(some))
+
+
+def _basis() -> list[float | None]:
+    """Of which imported files it is made: when each came."""
+    given = map(own, ("schools", "timetable", "neighbourhoods"))
+    return [one["meta"]["imported_at"] if one else None for one in given]
+
+
+def keep_nearby(data_dir: Path) -> None:
+    """Work out what is near all neighbourhoods, after schools, stops or areas were changed."""
+    use(data_dir)
+    if not any(_basis()):
+        remove(data_dir, NEARBY)
+        return
+    numbers = sorted({number for area in areas() for number in area.neighbourhoods})
+    found = {str(number): near_all([area.shape for area in areas_of(number)]) for number in numbers}
+    keep(data_dir, NEARBY, {"basis": _basis(), "nearby": found})
