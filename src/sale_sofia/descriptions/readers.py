@@ -134,7 +134,8 @@ def _owner_before(tokens: Sequence[Token], place: int) -> Owner:
             # The "обща застроена площ" is the whole.
             return "total" if tagged(before(tokens, first, 1), {"total"}) else "built"
         if token.tags & _WHOLE_AREA:
-            return "room" if _are_shared_parts(tokens, first) else "total"
+            is_sum = tagged(before(tokens, first, 1), group("measured_rooms"))  # "двете тераси общо 14 кв.м"
+            return "room" if is_sum or _are_shared_parts(tokens, first) else "total"
         if token.tags & group("measured_rooms"):
             return "flat" if flat else "room"
         flat = flat or bool(token.tags & group("flats"))

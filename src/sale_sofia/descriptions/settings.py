@@ -27,6 +27,8 @@ LED_IN_TOKENS: Final = 5
 """Tokens of the longest clause that only tells how the next one is said: "по желание на купувача -"."""
 OFFER_WINDOW: Final = 9
 """Tokens behind "възможност" in which the flat stands that one may buy."""
+NOUN_LETTERS: Final = 4
+"""Letters of the shortest unknown noun that an adjective may lead to."""
 OFFER_WORDS: Final = 3
 """Tokens before a flat in which its price or its offer leads to it: "цена за тристаен"."""
 ARTICLE_LETTERS: Final = 5
