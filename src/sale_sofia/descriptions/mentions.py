@@ -1,6 +1,7 @@
 """Which of the things that were found are only mentioned, and say nothing of this flat."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from sale_sofia.descriptions.clauses import same_clause
@@ -16,6 +17,7 @@ _THINGS: Final = frozenset(
     | {"parking_status", "furnishing"}
 )
 _QUALITIES: Final = frozenset({"construction", "furnishing", "condition", "storage"})
+_THERE: Final = _THINGS | {"heating", "elevator", "metro_near"}
 _BE: Final = frozenset({"е", "са"})
 _OF_A_BUILDING: Final = frozenset({"total_floors", "construction", "year", "year_range"})
 _NUMBERS: Final = frozenset({"num", "count"})
@@ -36,8 +38,12 @@ def is_only_mentioned(one: Candidate, found: Sequence[Candidate], tokens: Sequen
         return True
     if one.field in _QUALITIES and _leads_elsewhere(one, tokens):
         return True
+    if one.field in _THERE and _is_there_only(one, tokens):
+        return True
     if one.field == "floor":
-        return tagged(before(tokens, one.first, 1), group("not_to_the_floor"))
+        return tagged(before(tokens, one.first, 1), group("not_to_the_floor")) or (
+            _is_owned(one, tokens, {"building", "house", "storeys", "storeyed"})
+        )
     if one.field in _OF_A_BUILDING:
         return is_of_a_twin(one, tokens)
     if one.field in _METRO:
@@ -78,7 +84,17 @@ def _is_far(one: Candidate, tokens: Sequence[Token]) -> bool:
     return tagged(ahead[:1], {"на"}) and tagged(ahead[1:2], _NUMBERS) and tagged(ahead[2:3], _DISTANCES)
 
 
-def _is_owned(one: Candidate, tokens: Sequence[Token]) -> bool:
+def _is_there_only(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a thing is said to be somewhere else: "подово отопление има в новите блокове"."""
+    ahead = after(tokens, one.after, 5)
+    if not tagged(ahead[:1], {"има", "имат"}) or not tagged(ahead[1:2], {"в", "във", "на", "при", "само"}):
+        return False
+    return not tagged(ahead[2:], group("where_things_are") | {"building", "house"}) or tagged(
+        ahead[2:], {"блокове", "сгради", "къщи", "кооперации"}
+    )
+
+
+def _is_owned(one: Candidate, tokens: Sequence[Token], also: AbstractSet[str] = frozenset()) -> bool:
     """Whether a thing is somebody else's: "склад на Кауфланд", "втората спалня е на майка ми"."""
     ahead = [token for token in after(tokens, one.after, 4) if token.text not in _BE]
     if not tagged(ahead[:1], {"на"}):
@@ -86,7 +102,7 @@ def _is_owned(one: Candidate, tokens: Sequence[Token]) -> bool:
     nouns = [token for token in ahead[1:] if not token.tags.isdisjoint({"word", "sign"})]
     while len(nouns) > 1 and "plain" in nouns[0].tags and nouns[0].text.endswith(ADJECTIVES):
         nouns = nouns[1:]
-    return bool(nouns) and "word" in nouns[0].tags and nouns[0].tags.isdisjoint(group("where_things_are"))
+    return bool(nouns) and "word" in nouns[0].tags and nouns[0].tags.isdisjoint(group("where_things_are") | also)
 
 
 def _leads_elsewhere(one: Candidate, tokens: Sequence[Token]) -> bool:
@@ -155,6 +171,9 @@ def _is_idle(one: Candidate, tokens: Sequence[Token]) -> bool:
         return True
     clause = same_clause(tokens, places[-1])
     is_place = clause[0].text == "до" and "metro" not in clause[-1].tags
+    stops = [place for place, token in enumerate(clause) if token.text == "спирки"]
+    if tagged(clause, {"kilometre"}) or any(tagged(clause[max(0, one - 1) : one], _NUMBERS) for one in stops):
+        return True  # "на две спирки от метрото"
     if tagged(clause, {"goes"}) and tagged(clause, {"с", "със"}):
         return True  # "до метро стигате с рейс"
     if is_place and tagged(tokens[places[-1] + 1 : places[-1] + 2], {"има", "имат"}):
