@@ -34,11 +34,13 @@ def is_only_mentioned(one: Candidate, found: Sequence[Candidate], tokens: Sequen
     if _is_one_of_two(one, found, tokens) or (one.status == "negated" and _is_of_one_kind(one, tokens)):
         return True
     is_there = one.field in _THINGS and one.status != "negated" and tokens[one.first].mood != "denied"
-    if is_there and (_is_far(one, tokens) or _is_owned(one, tokens)):
+    if is_there and (_is_far(one, tokens) or _is_owned(one, tokens) or _is_named(one, tokens)):
         return True
     if one.field in _QUALITIES and _leads_elsewhere(one, tokens):
         return True
     if one.field in _THERE and _is_there_only(one, tokens):
+        return True
+    if one.field in {"elevator", "storage"} and one.status != "negated" and _is_for_others(one, tokens):
         return True
     if one.field == "floor":
         return tagged(before(tokens, one.first, 1), group("not_to_the_floor")) or (
@@ -84,6 +86,29 @@ def _is_far(one: Candidate, tokens: Sequence[Token]) -> bool:
     return tagged(ahead[:1], {"на"}) and tagged(ahead[1:2], _NUMBERS) and tagged(ahead[2:3], _DISTANCES)
 
 
+def _is_named(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a thing only stands in a name: "Изба Мелник"."""
+    thing, ahead = tokens[one.after - 1], after(tokens, one.after, 1)
+    if not ahead or not thing.is_capital or thing.text.isupper() or len(ahead[0].text) < NOUN_LETTERS:
+        return False
+    is_name = ahead[0].is_capital and "plain" in ahead[0].tags and not ahead[0].text.endswith(ADJECTIVES)
+    return is_name and not _is_in_capitals(tokens, one.after)
+
+
+def _is_in_capitals(tokens: Sequence[Token], place: int) -> bool:
+    """Whether all words around are written with capitals, so that one says nothing."""
+    near = [token for token in tokens[max(0, place - 3) : place + 3] if "word" in token.tags]
+    return sum(token.is_capital for token in near) > 2  # noqa: PLR2004
+
+
+def _is_for_others(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a lift or a store serves something else: "асансьор за товари", "склад за велосипеди"."""
+    ahead = after(tokens, one.after, 2)
+    if not tagged(ahead[:1], {"за"}) or len(ahead) < 2:  # noqa: PLR2004
+        return False
+    return "plain" in ahead[1].tags and ahead[1].tags.isdisjoint(group("no_nouns"))
+
+
 def _is_there_only(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether a thing is said to be somewhere else: "подово отопление има в новите блокове"."""
     ahead = after(tokens, one.after, 5)
@@ -112,9 +137,11 @@ def _leads_elsewhere(one: Candidate, tokens: Sequence[Token]) -> bool:
     if is_cut or not ahead or not word.text.endswith(ADJECTIVES) or ahead[0].clause != word.clause:
         return False
     noun = ahead[0]
+    if one.field == "condition" and not word.tags.isdisjoint(group("qualified_others")):
+        return True  # "в новите блокове"
     if not noun.tags.isdisjoint(group("qualified_others")):
         return True
-    if "plain" not in noun.tags or len(noun.text) < NOUN_LETTERS or noun.is_capital != word.is_capital:
+    if "plain" not in noun.tags or len(noun.text) < NOUN_LETTERS or (noun.is_capital and not word.is_capital):
         return False
     return noun.tags.isdisjoint(group("no_nouns")) and not noun.text.endswith((*ADJECTIVES, "о"))
 

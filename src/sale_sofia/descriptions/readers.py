@@ -427,11 +427,19 @@ def _winds(tokens: Sequence[Token]) -> Iterator[Candidate]:
             is_wind = tagged(tokens[last : last + 1], _WINDS)
         else:
             is_wind = not token.tags.isdisjoint(_WINDS) or _is_short(tokens, place)
-        if is_wind and _may_face(tokens, place):
+        if is_wind and _may_face(tokens, place) and not _is_denied_with_others(tokens, place):
             value = str(token.value) if last == place else f"{token.value}{tokens[last].value}"
             yield Candidate("orientation", value, "stated", place, last + 1, 1)
             place = last
         place += 1
+
+
+def _is_denied_with_others(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a list goes on of winds that are denied: "без север, изток и юг"."""
+    back = before(tokens, place, EXPOSURE_WINDOW)
+    listed = list(takewhile(lambda token: token.text in {",", "и"} or token.tags & _WINDS, back))
+    winds = [token for token in listed if token.tags & _WINDS]
+    return bool(winds) and winds[-1].mood == "denied" and tagged(back[len(listed) :][:1], {"без"})
 
 
 def _may_face(tokens: Sequence[Token], place: int) -> bool:
