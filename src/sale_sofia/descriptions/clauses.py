@@ -20,6 +20,7 @@ from sale_sofia.descriptions.settings import (
     ARTICLE_LETTERS,
     CLAUSE_MOST_TOKENS,
     LED_IN_TOKENS,
+    LIST_TOKENS,
     OFFER_WINDOW,
     QUESTION_TOKENS,
 )
@@ -41,6 +42,8 @@ def read_clauses(prepared: Prepared) -> list[Token]:
             carried = _carry_on(tokens, first, carried)
         if first and (_goes_on(tokens, first) or _is_led_in(tokens, first)):
             _inherit_mood(tokens, first, end)
+        elif first and _is_listed(tokens, first):
+            _raise_mood(tokens[first:end], tokens[first - 1].mood)
         for token in tokens[first:end]:
             token.clause = number
         cues = list(_find_cues(tokens, first, end))
@@ -89,6 +92,8 @@ def is_anothers(field: str, tokens: Sequence[Token], place: int) -> bool:
         return True
     if field in _POINTING and _is_in_a_subject(tokens, first, end, place):
         return True
+    if field in _MEASURED and tagged(clause, _several()) and not tagged(clause, {"roomed", *_SINGLE}):
+        return True
     nouns = _foreign_nouns(field)
     if not nouns or tagged(clause, _OFFERS):
         return False
@@ -114,6 +119,11 @@ def _is_in_a_subject(tokens: Sequence[Token], first: int, end: int, place: int) 
 @cache
 def _may_be_told_of() -> frozenset[str]:
     return _whole_subjects() | {"offers", "sells", "lets", "verb", "does", "offering"}
+
+
+@cache
+def _several() -> frozenset[str]:
+    return _words_of("several_flats")
 
 
 @cache
@@ -227,6 +237,8 @@ def _is_the_offer(following: Sequence[Token]) -> bool:
 
 _SIGNS: Final = frozenset({",", "(", ")"})
 _NUMBERS: Final = frozenset({"num", "count"})
+_CLOSING: Final = frozenset({"и", "или", "нито"})
+_NO_ITEMS: Final = frozenset({"end", "verb", "contrast", "now", "relative", "preposition", "num", "-", "(", ":"})
 
 
 def _cut(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
@@ -287,6 +299,21 @@ def _is_led_in(tokens: Sequence[Token], first: int) -> bool:
     )
 
 
+def _is_listed(tokens: Sequence[Token], first: int) -> bool:
+    """Whether a list goes on of what a verb told: "ще има асансьор, мазе и гараж", "няма мазе, нито таван"."""
+    if tokens[first - 1].text != "," or tokens[first - 1].sentence != tokens[first].sentence:
+        return False
+    before, _ = _bounds(tokens, first - 1)
+    if not tagged(tokens[before:first], _words_of("list_verbs")):
+        return False
+    for token in tokens[first : first + LIST_TOKENS]:
+        if token.text in _CLOSING:
+            return True
+        if token.tags & _NO_ITEMS or token.sentence != tokens[first].sentence:
+            return False
+    return False
+
+
 def _inherit_mood(tokens: Sequence[Token], first: int, end: int) -> None:
     mood = tokens[first - 1].mood
     if mood != "denied":  # "без преходи и две тераси": these are there
@@ -305,6 +332,7 @@ _VERB_ENDINGS: Final = ("ува", "ват", "жва", "ира", "ират")
 _NO_THINGS: Final = frozenset({"told_of", "relative", "ours", "same", "preposition"})
 _ADJECTIVES: Final = frozenset({"storeys", "storeyed", "new_built"})
 _NEAR_SUBJECTS: Final = frozenset({"district", "part"})
+_TURNS: Final = frozenset({"contrast", "now", "ours", "this_one", "sells", "lets", "offers", "offering"})
 _CARRIED_BY_DASH: Final = frozenset({"district", "part", "room", "other"})
 _NOT_OURS: Final = frozenset({"other", "district", "unknown"})
 _HANGING: Final = frozenset({"че", "на", "в", "във", "с", "със"})
@@ -314,6 +342,9 @@ _POINTING: Final = frozenset(
 )
 """Fields whose words also say which of several things is meant."""
 _ADDING: Final = frozenset({"-", "(", ":"})
+_INTRODUCING: Final = frozenset({"contrast", "и", "е", "са"})
+_MEASURED: Final = frozenset({"area", "area_built", "floor"})
+_SINGLE: Final = frozenset({"апартамент", "апартамента", "апартаментът", "жилище", "жилището", "имот", "имота", "имотът"})
 _SHARED: Final = frozenset({"общ", "обща", "общо", "общи"})
 _PRONOUNS: Final = frozenset({"го", "я", "ги"})
 _OFFERING: Final = frozenset({"offering"})
@@ -328,6 +359,8 @@ def _carry_on(tokens: Sequence[Token], first: int, carried: Carried) -> Carried:
     owner = tokens[first - 1].owner
     if tokens[first - 1].text == "-" and owner in _CARRIED_BY_DASH:
         carried = (owner, "sentence")
+    if tokens[first - 1].text == "," and owner == "other" and not tokens[first].tags & _TURNS:
+        carried = (owner, carried[1])  # "търси двустаен, тухла, до метро"
     if "relative" in tokens[first].tags and owner in _NOT_OURS:  # "до магазин, който продава хляб"
         carried = (owner, "rest")
     if tokens[first].text == "без" and "word" in tokens[first - 1].tags:  # "фасада без балкони"
@@ -488,7 +521,7 @@ def _look_back(tokens: Sequence[Token], first: int, end: int) -> None:
     before, _ = _bounds(tokens, first - 1)
     if tokens[before].sentence != tokens[first].sentence:
         return
-    opening = [token for token in tokens[first:end] if "contrast" not in token.tags]
+    opening = [token for token in tokens[first:end] if not token.tags & _INTRODUCING]
     if _has_the_flat(tokens, first, end):
         _give((one for one in tokens[before:first] if one.owner == "unknown"), "flat")
     elif (

@@ -15,13 +15,14 @@ from sale_sofia.descriptions.patterns import tagged
 from sale_sofia.descriptions.settings import PAST_LETTERS, STRANGER_LETTERS
 from sale_sofia.descriptions.words import Token, group, load_rules_file
 
-_ADJECTIVES: Final = (
+ADJECTIVES: Final = (
     "ен", "ена", "ено", "ени", "на", "но", "ни", "ния", "ният", "ната", "ното", "ните", "ият", "нат",
     "ски", "ска", "ско", "ския", "ската", "ското", "ските", "щ", "ща", "що", "щи", "щата", "щият",
     "ов", "ова", "ово", "ови", "ев", "ева", "ево", "еви", "ив", "ива", "иво", "иви", "аво", "ави",
     "ан", "ана", "ано", "ани", "ит", "ита", "ито", "ити", "ъл", "тла", "пла", "ък", "ка", "ки", "ра", "ро",
     "ри", "ър",
 )  # fmt: skip
+"""Endings of adjectives and of participles."""
 _VERBS: Final = ("ава", "ява", "ува", "ива", "жва", "ква")
 """Endings of the third person that look like those of adjectives."""
 _FIRST_PERSONS: Final = ("ем", "им", "аме", "яме", "ате", "яте", "ете")
@@ -32,6 +33,9 @@ _HARMLESS: Final = (
 )  # fmt: skip
 _PAST: Final = ("хме", "хте", "аха", "иха", "яха", "оха", "аше", "яше", "еше")
 """Endings of verbs that tell of the past."""
+_PERFECT: Final = ("ал", "ала", "ало", "али", "ил", "ила", "ило", "или", "ял", "яла", "яло", "яли", "ели")
+"""Endings of what somebody has done: "е живяло", "са правили"."""
+_BE: Final = frozenset({"е", "са", "съм", "сме", "си", "сте", "се"})
 _ADVERBS: Final = ("но", "ко", "во", "ро", "ски")
 """Endings of adverbs, and of nouns, which however seldom stand inside a clause without a preposition."""
 _PLURALS: Final = ("овете", "евете", "щата", "щите")
@@ -116,7 +120,10 @@ def _is_doubt(tokens: Sequence[Token], place: int) -> bool:
         return not tagged(following, group("singled_out"))
     if token.text in _OBJECTS and following and _is_ours_to_do(following[0]):
         return False
-    return "doubtful" in token.tags or (len(token.text) >= PAST_LETTERS and token.text.endswith(_PAST))
+    if len(token.text) < PAST_LETTERS:
+        return "doubtful" in token.tags
+    is_perfect = token.text.endswith(_PERFECT) and tagged(tokens[max(0, place - 1) : place], _BE)
+    return "doubtful" in token.tags or token.text.endswith(_PAST) or (is_perfect and "plain" in token.tags)
 
 
 def _is_ours_to_do(verb: Token) -> bool:
@@ -192,4 +199,4 @@ def _leads_on(tokens: Sequence[Token], place: int, end: int) -> bool:
         return False
     if not token.tags.isdisjoint(_DETERMINERS) or (_is_unknown(following) and _is_unknown(token)):
         return True
-    return token.text.endswith(_ADJECTIVES) and not token.text.endswith(_VERBS)
+    return token.text.endswith(ADJECTIVES) and not token.text.endswith(_VERBS)

@@ -134,7 +134,8 @@ def _owner_before(tokens: Sequence[Token], place: int) -> Owner:
             # The "обща застроена площ" is the whole.
             return "total" if tagged(before(tokens, first, 1), {"total"}) else "built"
         if token.tags & _WHOLE_AREA:
-            return "room" if _are_shared_parts(tokens, first) else "total"
+            is_sum = tagged(before(tokens, first, 1), group("measured_rooms"))  # "двете тераси общо 14 кв.м"
+            return "room" if is_sum or _are_shared_parts(tokens, first) else "total"
         if token.tags & group("measured_rooms"):
             return "flat" if flat else "room"
         flat = flat or bool(token.tags & group("flats"))
@@ -426,11 +427,19 @@ def _winds(tokens: Sequence[Token]) -> Iterator[Candidate]:
             is_wind = tagged(tokens[last : last + 1], _WINDS)
         else:
             is_wind = not token.tags.isdisjoint(_WINDS) or _is_short(tokens, place)
-        if is_wind and _may_face(tokens, place):
+        if is_wind and _may_face(tokens, place) and not _is_denied_with_others(tokens, place):
             value = str(token.value) if last == place else f"{token.value}{tokens[last].value}"
             yield Candidate("orientation", value, "stated", place, last + 1, 1)
             place = last
         place += 1
+
+
+def _is_denied_with_others(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a list goes on of winds that are denied: "без север, изток и юг"."""
+    back = before(tokens, place, EXPOSURE_WINDOW)
+    listed = list(takewhile(lambda token: token.text in {",", "и"} or token.tags & _WINDS, back))
+    winds = [token for token in listed if token.tags & _WINDS]
+    return bool(winds) and winds[-1].mood == "denied" and tagged(back[len(listed) :][:1], {"без"})
 
 
 def _may_face(tokens: Sequence[Token], place: int) -> bool:

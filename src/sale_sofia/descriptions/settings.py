@@ -25,8 +25,12 @@ CLAUSE_MOST_TOKENS: Final = 60
 """Tokens of the longest clause: a text without signs is cut after so many, so that time grows with it."""
 LED_IN_TOKENS: Final = 5
 """Tokens of the longest clause that only tells how the next one is said: "по желание на купувача -"."""
+LIST_TOKENS: Final = 10
+"""Tokens in which a list is closed by its "и": "асансьор, мазе, две тераси и гараж"."""
 OFFER_WINDOW: Final = 9
 """Tokens behind "възможност" in which the flat stands that one may buy."""
+NOUN_LETTERS: Final = 4
+"""Letters of the shortest unknown noun that an adjective may lead to."""
 OFFER_WORDS: Final = 3
 """Tokens before a flat in which its price or its offer leads to it: "цена за тристаен"."""
 ARTICLE_LETTERS: Final = 5
