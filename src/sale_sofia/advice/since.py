@@ -1,10 +1,10 @@
 """What happened to flats since a moment: new ones, other prices, back on the market, gone."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
 
-from sqlalchemy import Connection, Select, and_, func, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
 
 from sale_sofia.flats.rows import price_steps
 from sale_sofia.flats.store import portions, with_current
@@ -13,6 +13,8 @@ from sale_sofia.history.tables import listings, market_events, price_points
 
 NewsKind = Literal["new", "cut", "rise", "back", "gone"]
 NEWS_KINDS: Final[tuple[NewsKind, ...]] = get_args(NewsKind)
+Wanted = Callable[[ColumnElement[int]], ColumnElement[bool]]
+"""Whether the flat of this number is one to tell of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +29,14 @@ class News:
     new_eur: float | None = None
 
 
-def news_since(
-    connection: Connection, since: float, among: Select[tuple[int]] | None = None
-) -> list[News]:
+def news_since(connection: Connection, since: float, among: Wanted | None = None) -> list[News]:
     """The one thing to tell of each flat of which something became known since then, the newest first.
 
-    A new flat is only new, whatever happened to it since; one that is gone is only gone. Of what is new or has
-    another price only flats that `among` names are told: thousands are crawled in a week that nobody wants.
+    A new flat is only new, whatever happened to it since; one that is gone is only gone. Of what is new or
+    has another price only flats that `among` wants are told: of thousands in a week few are wanted.
     """
     new = select(flats.c.property_id, flats.c.new_at).where(flats.c.new_at >= since, flats.c.offered)
-    new = new if among is None else new.where(flats.c.property_id.in_(among))
+    new = new if among is None else new.where(among(flats.c.property_id))
     told: dict[int, News] = {}
     for news in (
         *_gone_and_back(connection, since),
@@ -60,13 +60,13 @@ _THERE: Final = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None
 
 
 def _adverts(
-    connection: Connection, chosen: Select[tuple[int]], among: Select[tuple[int]] | None = None
+    connection: Connection, chosen: Select[tuple[int]], among: Wanted | None = None
 ) -> list[_Advert]:
-    """Those that a statement names, as far as they are of flats, or of these flats."""
+    """Those that a statement names, as far as they are of flats, or of wanted ones."""
     table, current = with_current(listings.c.id)
     columns = select(listings.c.id, current, _THERE, flats.c.offered)
     joined = columns.select_from(table.join(flats, flats.c.property_id == current))
-    joined = joined if among is None else joined.where(current.in_(among))
+    joined = joined if among is None else joined.where(among(current))
     return [_Advert._make(row) for row in connection.execute(joined.where(listings.c.id.in_(chosen)))]
 
 
@@ -98,7 +98,7 @@ def _gone_and_back(connection: Connection, since: float) -> Iterator[News]:
             yield News("back", advert.property_id, at)
 
 
-def _priced(connection: Connection, since: float, among: Select[tuple[int]] | None) -> Iterator[News]:
+def _priced(connection: Connection, since: float, among: Wanted | None) -> Iterator[News]:
     """The greatest change of an advert still there, from its price before the first change since then."""
     moved = select(price_points.c.listing_id).where(
         price_points.c.kind == "price", price_points.c.seen_at >= since

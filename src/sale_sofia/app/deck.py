@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import ColumnElement, Connection, exists, select
 
 from sale_sofia.advice.scoring.judging import VERDICTS, State
 from sale_sofia.advice.scoring.profile import Profile
@@ -250,12 +250,11 @@ class Deck:
         """What the buyer said of the flat."""
         return self.statuses.get(property_id, "new")
 
-    @property
-    def may_fit(self) -> Select[tuple[int]]:
-        """The flats on offer that the profile's conditions do not rule out."""
+    def may_fit(self, property_id: ColumnElement[int]) -> ColumnElement[bool]:
+        """Whether the flat is on offer and the profile's conditions do not rule it out."""
         own = stored_scores.c
-        fitting = own.verdict.in_([State.PASS, State.UNKNOWN])
-        return select(own.property_id).where(own.profile == self.visit.profile_name, fitting)
+        fits = own.verdict.in_([State.PASS, State.UNKNOWN])
+        return exists().where(own.property_id == property_id, own.profile == self.visit.profile_name, fits)
 
     def flats(self, property_ids: Collection[int]) -> list[Flat]:
         """Those of these properties that there are, in this order."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, false, func, or_, select, true
 
@@ -102,27 +102,45 @@ def _search(
     return Found(lists[0].total, found[0], lists[1].total, found[1], around)
 
 
-def search_rows(
+_Summary = TypeVar("_Summary")
+
+
+def summarise(  # noqa: PLR0913 - each is a matter of its own
     database: Database,
     query: SearchQuery,
     columns: Sequence[ColumnElement[Any]],
+    work_out: Callable[[Iterator[Sequence[Any]]], _Summary],
     *,
     now: float,
-    scored: bool,
+    scored: bool = False,
+    where: ColumnElement[bool] | None = None,
     person: Person | None = None,
-) -> Sequence[Row[Any]]:
-    """These columns of `flats`, and where `scored` of the profile's `scores`, of all that a search finds."""
+) -> _Summary:
+    """What is worked out of all that a search finds, which is never in memory as a whole.
+
+    Each row is the flat's number, whether something asked of it is not known, and these columns of `flats`;
+    where `scored`, those of the profile's `scores` may be among them. `where` may leave some out.
+    """
     refresh_flats(database)
 
-    def read(connection: Connection) -> Sequence[Row[Any]]:
+    def read(connection: Connection) -> _Summary:
         rows = FittingRows(query, read_around(connection, query, now=now, person=person), best_first=True)
-        chosen = rows.select(flats.c.property_id, *columns, scored=scored).order_by(flats.c.property_id)
+        chosen = rows.select(flats.c.property_id, rows.is_unsure, *columns, scored=scored)
+        chosen = chosen if where is None else chosen.where(where)
         if rows.left:
-            there = {hit.property_id for some in rows.lists(connection) for hit in some.read(slice(None))}
-            return [row for row in connection.execute(chosen) if row[0] in there]
-        return connection.execute(chosen.where(~rows.is_unsure) if query.unknown == "no" else chosen).all()
+            lists = [one.read(slice(None)) for one in rows.lists(connection)]
+            unsure = {hit.property_id: bool(hit.unknown) for some in lists for hit in some}
+            found = (row for row in _streamed(connection, chosen) if row[0] in unsure)
+            return work_out((row[0], unsure[row[0]], *row[2:]) for row in found)
+        chosen = chosen.where(~rows.is_unsure) if query.unknown == "no" else chosen
+        return work_out(_streamed(connection, chosen))
 
     return database.run_read(read)
+
+
+def _streamed(connection: Connection, chosen: Select[Any]) -> Iterator[Row[Any]]:
+    for some in connection.execute(chosen).partitions(SORTED_FLATS):
+        yield from some
 
 
 class _Hit(NamedTuple):

@@ -3,23 +3,24 @@
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-from sqlalchemy import case, null
+from sqlalchemy import ColumnElement, and_, case
 from starlette.responses import JSONResponse, Response
 
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.search.query import WrongSearch
-from sale_sofia.advice.search.run import Found, search_rows
+from sale_sofia.advice.search.run import summarise
 from sale_sofia.advice.tables import scores
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Page
 from sale_sofia.app.deck import Deck, open_deck
 from sale_sofia.app.filters import chips
-from sale_sofia.app.pages.search import Asked, find, read
+from sale_sofia.app.pages.search import Asked, read
 from sale_sofia.app.settings import CLUSTER_PIXELS, LEAST_MEDIAN_FLATS, PINS_FROM_ZOOM, YEAR_SECONDS
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import say, told
@@ -40,29 +41,23 @@ def page(visit: Visit) -> Page:
         asked = read(visit)
     except WrongSearch as error:
         return Page("message.html", say("page.map"), {"errors": [told(error)]}, status=400)
-    flats, counts = _find(deck, asked, scored=False), _counts(deck, asked)
-    places = _by_place(flats)
+    city = _survey(deck, asked)
     values: Values = {
-        "count": len(flats),
-        "unsure": _unsure(flats, counts),
+        "count": city.flats,
+        "unsure": _unsure(city, asked),
         "back": asked.address,
         "chips": _chips(asked),
-        "rows": [_row(name, members, asked) for name, members in _largest(places)],
+        "rows": [_row(place, asked) for place in city.places],
         "attribution": say("map.sources"),
     }
-    return Page("map.html", say("page.map"), values, lambda: _data(deck, asked, counts))
+    return Page("map.html", say("page.map"), values, lambda: _data(deck, asked, city))
 
 
-def _counts(deck: Deck, asked: Asked) -> Found:
-    """How many fulfil the search, and of how many that is not known."""
-    return find(deck, asked, lambda _: slice(0), lambda _: slice(0))
-
-
-def _unsure(flats: Sequence["Spot"], counts: Found) -> str:
+def _unsure(city: "Survey", asked: Asked) -> str:
     """How many are drawn that have no point of their own, or of which not all that is asked is known."""
-    left = sum(not flat.is_placed for flat in flats)
+    left, apart = city.flats - city.placed, city.apart(asked)
     told = [say("web.map_areas", n=shown.number(left))] if left else []
-    told += [say("web.map_unknown", n=shown.number(counts.unknown_total))] if counts.unknown_total else []
+    told += [say("web.map_unknown", n=shown.number(apart))] if apart else []
     return "".join(f" · {one}" for one in told)
 
 
@@ -104,33 +99,103 @@ def _borders() -> Iterable[Values]:
             yield {"name": place.name, "at": [round(centre.lat, 4), round(centre.lon, 4)], "rings": rings}
 
 
+class Place(NamedTuple):
+    """A neighbourhood with the flats that were found in it."""
+
+    name: str
+    flats: int
+    placed: int
+    """How many of them have a point of their own."""
+    median: float | None
+    """Of their prices per m²; None of too few."""
+
+
+class Survey(NamedTuple):
+    """What was found, without the flats themselves."""
+
+    flats: int
+    unsure: int
+    """Of how many something that is asked is not known."""
+    placed: int
+    places: Sequence[Place]
+    """Those with the most flats first."""
+
+    def apart(self, asked: Asked) -> int:
+        """How many a search lists apart, as not all that is asked of them is known."""
+        return self.unsure if asked.query.unknown == "apart" else 0
+
+
+_IS_PLACED: Final = and_(flat_rows.c.city == SOFIA, flat_rows.c.lat.is_not(None))
+
+
+def _survey(deck: Deck, asked: Asked) -> Survey:
+    of = flat_rows.c
+    return _summarise(deck, asked, (of.neighbourhood, of.eur_sqm, case((_IS_PLACED, 1), else_=0)), _surveyed)
+
+
+def _surveyed(rows: Iterator[Sequence[Any]]) -> Survey:
+    found: dict[str | None, tuple[list[float | None], list[int]]] = defaultdict(lambda: ([], []))
+    unsure = 0
+    for _, is_unsure, name, price, is_placed in rows:
+        prices, placed = found[name]
+        prices.append(price)
+        placed.append(is_placed)
+        unsure += bool(is_unsure)
+    places = [
+        Place(name, len(prices), sum(placed), _median([one for one in prices if one is not None]))
+        for name, (prices, placed) in found.items()
+        if name
+    ]
+    count = sum(len(prices) for prices, _ in found.values())
+    on_map = sum(sum(placed) for _, placed in found.values())
+    return Survey(count, unsure, on_map, sorted(places, key=lambda one: (-one.flats, one.name)))
+
+
+def _median(prices: Sequence[float]) -> float | None:
+    return statistics.median(prices) if len(prices) >= LEAST_MEDIAN_FLATS else None
+
+
+_Summary = TypeVar("_Summary")
+
+
+def _summarise(
+    deck: Deck,
+    asked: Asked,
+    columns: Sequence[ColumnElement[Any]],
+    work_out: Callable[[Iterator[Sequence[Any]]], _Summary],
+    where: ColumnElement[bool] | None = None,
+) -> _Summary:
+    return summarise(
+        deck.visit.database,
+        asked.whole,
+        columns,
+        work_out,
+        now=deck.now,
+        scored=any(one is scores.c.verdict for one in columns),
+        where=where,
+        person=deck.visit.person,
+    )
+
+
 class Spot(NamedTuple):
-    """A flat as the map needs it."""
+    """A flat with a point of its own, as the map needs it."""
 
     property_id: int
-    neighbourhood: str | None
     price_eur: float | None
-    price_per_sqm_eur: float | None
-    lat: float | None
-    """With `lon`: its own point in Sofia."""
-    lon: float | None
+    lat: float
+    lon: float
     verdict: str | None
 
-    @property
-    def is_placed(self) -> bool:
-        """Whether it has a point of its own in Sofia."""
-        return self.lat is not None and self.lon is not None
 
-
-def _find(deck: Deck, asked: Asked, *, scored: bool) -> list[Spot]:
-    """All that fits; without their verdicts, which take as long, where they are not asked for."""
+def _spots(deck: Deck, asked: Asked, box: str | None) -> list[Spot]:
+    """Those within south, west, north, east; everywhere where that is not said."""
     of = flat_rows.c
-    point = (case((of.city == SOFIA, of.lat)), case((of.city == SOFIA, of.lon)))
-    columns = (of.neighbourhood, of.price_eur, of.eur_sqm, *point, scores.c.verdict if scored else null())
-    rows = search_rows(
-        deck.visit.database, asked.whole, columns, now=deck.now, scored=scored, person=deck.visit.person
-    )
-    return [Spot._make(row) for row in rows]
+    where: ColumnElement[bool] = _IS_PLACED
+    with suppress(ValueError):
+        south, west, north, east = map(float, (box or "").split(","))
+        where = and_(where, of.lat.between(south, north), of.lon.between(west, east))
+    columns = (of.price_eur, of.lat, of.lon, scores.c.verdict)
+    return _summarise(deck, asked, columns, lambda rows: [Spot(row[0], *row[2:]) for row in rows], where)
 
 
 def _size(place: Neighbourhood) -> float:
@@ -159,56 +224,41 @@ def _without(asked: Asked, field: str, value: str) -> str:
     return f"/map?{urlencode(left, doseq=True)}"
 
 
-def _anywhere(deck: Deck, asked: Asked, flats: Sequence[Spot]) -> Sequence[Spot]:
+def _anywhere(deck: Deck, asked: Asked, city: Survey) -> Survey:
     """What would be found in all neighbourhoods, so that one can pick another."""
     if not asked.query.neighbourhood:
-        return flats
+        return city
     anywhere = asked.query.model_copy(update={"neighbourhood": ()})
-    return _find(deck, Asked(anywhere, asked.passing), scored=False)
+    return _survey(deck, Asked(anywhere, asked.passing))
 
 
-def _data(deck: Deck, asked: Asked, counts: Found) -> Values:
+def _data(deck: Deck, asked: Asked, city: Survey) -> Values:
     """What is drawn at a zoom: neighbourhoods from afar, clusters and pins from near."""
-    visit, flats = deck.visit, _find(deck, asked, scored=True)
-    inside = [flat for flat in flats if _is_inside(flat, visit.asked("box"))]
-    zoom = visit.page_number("zoom")
+    visit, zoom = deck.visit, deck.visit.page_number("zoom")
+    near = zoom >= PINS_FROM_ZOOM
     return {
-        "count": len(flats),
-        "text": shown.count_line(len(flats)),
-        "unsure": _unsure(flats, counts),
-        "found": say("search.found", found=shown.count_line(counts.total)),
+        "count": city.flats,
+        "text": shown.count_line(city.flats),
+        "unsure": _unsure(city, asked),
+        "found": say("search.found", found=shown.count_line(city.flats - city.apart(asked))),
         "back": asked.address,
         "chips": _chips(asked),
-        "places": [
-            _place(name, members, asked)
-            for name, members in _largest(_by_place(_anywhere(deck, asked, flats)))
-        ],
-        "pins": list(_pins(inside, zoom)),
-        "near": zoom >= PINS_FROM_ZOOM,
+        "places": [_place(one, asked) for one in _anywhere(deck, asked, city).places],
+        "pins": list(_pins(_spots(deck, asked, visit.asked("box")), zoom)) if near else [],
+        "near": near,
     }
-
-
-def _is_inside(flat: Spot, box: str | None) -> bool:
-    """Whether the flat has a point of its own, within south, west, north, east."""
-    if not flat.is_placed:
-        return False
-    try:
-        south, west, north, east = map(float, (box or "").split(","))
-    except ValueError:
-        return True
-    return south <= (flat.lat or 0.0) <= north and west <= (flat.lon or 0.0) <= east
 
 
 def _pins(flats: Sequence[Spot], zoom: int) -> Iterable[Values]:
     """Flats that would lie on each other are one cluster with their number and their lowest price."""
     cells: dict[tuple[int, int], list[Spot]] = defaultdict(list)
     for flat in flats:
-        x, y = _pixel(flat.lat or 0.0, flat.lon or 0.0, zoom)
+        x, y = _pixel(flat.lat, flat.lon, zoom)
         cells[int(x // CLUSTER_PIXELS), int(y // CLUSTER_PIXELS)].append(flat)
     for members in cells.values():
         at = [
-            statistics.fmean(flat.lat or 0.0 for flat in members),
-            statistics.fmean(flat.lon or 0.0 for flat in members),
+            statistics.fmean(flat.lat for flat in members),
+            statistics.fmean(flat.lon for flat in members),
         ]
         prices = [flat.price_eur for flat in members if flat.price_eur is not None]
         lowest = f"{shown.number(min(prices) / 1000)}k" if prices else shown.UNKNOWN
@@ -229,43 +279,25 @@ def _pixel(lat: float, lon: float, zoom: int) -> tuple[float, float]:
     return world * (lon + 180) / 360, world * (1 - north) / 2
 
 
-def _by_place(flats: Iterable[Spot]) -> Mapping[str, list[Spot]]:
-    found: dict[str, list[Spot]] = defaultdict(list)
-    for flat in flats:
-        if flat.neighbourhood:
-            found[flat.neighbourhood].append(flat)
-    return found
-
-
-def _largest(places: Mapping[str, list[Spot]]) -> list[tuple[str, list[Spot]]]:
-    return sorted(places.items(), key=lambda one: (-len(one[1]), one[0]))
-
-
-def _median(flats: Sequence[Spot]) -> float | None:
-    """Of the prices per m²; None of too few flats."""
-    prices = [price for flat in flats if (price := flat.price_per_sqm_eur) is not None]
-    return statistics.median(prices) if len(prices) >= LEAST_MEDIAN_FLATS else None
-
-
-def _place(name: str, flats: Sequence[Spot], asked: Asked) -> Values:
-    median = _median(flats)
+def _place(place: Place, asked: Asked) -> Values:
+    median = place.median
     return {
-        "name": name,
-        "n": len(flats),
-        "placed": sum(flat.is_placed for flat in flats),
+        "name": place.name,
+        "n": place.flats,
+        "placed": place.placed,
         "median": None if median is None else shown.euro_per_sqm(median),
         "eur_sqm": None if median is None else round(median),
-        "search": _search(name, asked),
-        "chosen": name in asked.query.neighbourhood,
+        "search": _search(place.name, asked),
+        "chosen": place.name in asked.query.neighbourhood,
     }
 
 
-def _row(name: str, flats: Sequence[Spot], asked: Asked) -> Values:
+def _row(place: Place, asked: Asked) -> Values:
     return {
-        "name": name,
-        "n": shown.number(len(flats)),
-        "median": shown.euro_per_sqm(_median(flats)),
-        "search": _search(name, asked),
+        "name": place.name,
+        "n": shown.number(place.flats),
+        "median": shown.euro_per_sqm(place.median),
+        "search": _search(place.name, asked),
     }
 
 
