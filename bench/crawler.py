@@ -13,13 +13,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import peers
-
 ITEMS_FILE = "items.db"
+FIELDS = (
+    "external_id", "title", "price_eur", "price_bgn", "vat", "area_sqm", "city", "neighbourhood", "views",
+    "photo_urls",
+)  # fmt: skip
+"""What is compared; named here, as who crawls without the peers' libraries is not to load them."""
 CARDS = 'div.item[id^="ida"] a.title'
 NEXT_PAGE = 'link[rel="next"]'
-_COLUMNS = ", ".join(peers.FIELDS)
-_PLACES = ", ".join("?" for _ in peers.FIELDS)
+_COLUMNS = ", ".join(FIELDS)
+_PLACES = ", ".join("?" for _ in FIELDS)
 
 
 def arguments() -> argparse.Namespace:
@@ -67,7 +70,7 @@ class ItemStore:
 
     def save(self, item: Mapping[str, Any]) -> None:
         """Store one advert and commit."""
-        values = [_plain(item[field]) for field in peers.FIELDS]
+        values = [_plain(item[field]) for field in FIELDS]
         self._connection.execute(f"INSERT OR REPLACE INTO listings VALUES ({_PLACES})", values)  # noqa: S608
         self._connection.commit()
 

@@ -116,8 +116,8 @@ def stored(name: str, folder: Path) -> dict[str, dict[str, Any]]:
     if not path.exists():
         return {}
     with closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute(f"SELECT {', '.join(peers.FIELDS)} FROM listings").fetchall()  # noqa: S608
-    read = [dict(zip(peers.FIELDS, row, strict=True)) for row in rows]
+        rows = connection.execute(f"SELECT {', '.join(crawler.FIELDS)} FROM listings").fetchall()  # noqa: S608
+    read = [dict(zip(crawler.FIELDS, row, strict=True)) for row in rows]
     found = {row["external_id"]: row | {"photo_urls": json.loads(row["photo_urls"])} for row in read}
     if len(found) != len(rows):
         raise SystemExit(f"{name} stored an advert twice")

@@ -12,6 +12,7 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
 
+import crawler
 import measure
 import parse_portals
 import peers
@@ -73,7 +74,9 @@ def compare(pages: Sequence[RenderedPage], readers: Mapping[str, peers.Reader]) 
     for page in pages:
         for name, reader in readers.items():
             read = reader(page)
-            wrong = {field: read[field] for field in peers.FIELDS if not same(read[field], page.truth[field])}
+            wrong = {
+                field: read[field] for field in crawler.FIELDS if not same(read[field], page.truth[field])
+            }
             if wrong:
                 raise SystemExit(f"{name} reads {wrong} from {page.url}")
 

@@ -13,14 +13,10 @@ import parsel
 from bs4 import BeautifulSoup, NavigableString
 from lxml.cssselect import CSSSelector
 
+from crawler import FIELDS
 from sale_sofia.listings.page import decode
 from sale_sofia.listings.parsers import PARSERS
 from sale_sofia_simulator.render import RenderedPage
-
-FIELDS = (
-    "external_id", "title", "price_eur", "price_bgn", "vat", "area_sqm", "city", "neighbourhood", "views",
-    "photo_urls",
-)  # fmt: skip
 
 Reader = Callable[[RenderedPage], dict[str, Any]]
 

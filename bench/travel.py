@@ -17,14 +17,14 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.walks import travel_to, walk_around
 from sale_sofia.geography.gazetteer import areas
-from sale_sofia.geography.shapes import Point, Shape
-from sale_sofia.geography.travel import CENTRE, Place, network
+from sale_sofia.geography.shapes import BUYERS_CENTRE, Place, Point, Shape
+from sale_sofia.geography.travel import network
 from sale_sofia.installation import open_ready
 from sale_sofia.listings.places import SOFIA
 from sale_sofia.settings.model import load_settings
 
 PLACES = (
-    CENTRE,
+    BUYERS_CENTRE,
     Place(Point(42.62939, 23.37316), ("Бизнес парк София",)),
     Place(Point(42.68797, 23.41619), ("Летище София",)),
 )
@@ -48,7 +48,9 @@ def print_known(adverts: Path | None) -> None:
     known: list[tuple[str | None, object, object]]
     if adverts:
         named = pq.read_table(adverts, columns=["neighbourhood"]).column(0).to_pylist()
-        known = [(name, walk_around(SOFIA, name), travel_to(CENTRE, None, (SOFIA, name))) for name in named]
+        known = [
+            (name, walk_around(SOFIA, name), travel_to(BUYERS_CENTRE, None, (SOFIA, name))) for name in named
+        ]
     else:
         flats = open_ready(load_settings()).run_read(lambda connection: list(read_flats(connection)))
         known = [(one.neighbourhood, one.metro_walk, one.centre_travel) for one in flats]

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -118,3 +120,11 @@ def test_yaml_is_loaded_in_one_place() -> None:
         path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if loading.search(path.read_text())
     }
     assert places == {"settings/files.py"}
+
+
+def test_a_crawl_loads_nothing_that_only_other_features_need() -> None:
+    """Redis's client, numpy and structlog alone were a third of a crawl's memory."""
+    large = {"redis", "numpy", "structlog", "rich", "psycopg", "celery", "PIL", "alembic", "jinja2"}
+    program = f"import sys, sale_sofia.crawl.runners.local; print(*sorted({large} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -16,8 +16,7 @@ from sale_sofia.advice.scoring.settings import ACTS, FINISHED_YEARS, OLD_CONSTRU
 from sale_sofia.flats.age import EarlierOffer
 from sale_sofia.flats.walks import MetroWalk, Travel, metro_walk, told_minutes, travel_to, what_is_near
 from sale_sofia.geography.nearby import Nearby
-from sale_sofia.geography.shapes import Point
-from sale_sofia.geography.travel import CENTRE, Place
+from sale_sofia.geography.shapes import BUYERS_CENTRE, Place, Point
 from sale_sofia.history.market_events import Since, days_on_market
 from sale_sofia.listings.places import SOFIA
 
@@ -236,7 +235,7 @@ class Flat:
     @property
     def centre_travel(self) -> Travel | None:
         """Minutes by public transport to Сердика on a weekday morning."""
-        return self.travel_to(CENTRE)
+        return self.travel_to(BUYERS_CENTRE)
 
     def travel_to(self, place: Place) -> Travel | None:
         """Minutes by public transport to a place, and from where that is known."""

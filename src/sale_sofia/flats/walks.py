@@ -7,8 +7,7 @@ from sale_sofia.flats.settings import METRES_PER_MINUTE
 from sale_sofia.geography.metro import Walk, walk_from, walk_within
 from sale_sofia.geography.nearby import Nearby, near_point, near_wherever
 from sale_sofia.geography.settings import ONE_PLACE_METRES, SOFIA_METRES
-from sale_sofia.geography.shapes import SOFIA_CENTRE, Point, metres
-from sale_sofia.geography.travel import CENTRE, Place, journeys_to, minutes_within, network
+from sale_sofia.geography.shapes import BUYERS_CENTRE, SOFIA_CENTRE, Place, Point, metres
 from sale_sofia.listings.places import SOFIA, find_neighbourhood
 
 # The walk to the metro: from its exact place, else as adverts tell it, else from its area.
@@ -75,6 +74,8 @@ class Travel(MetroWalk):
 
 def travel_to(place: Place, exact: Point | None, around: tuple[str | None, str | None]) -> Travel | None:
     """By what is known best of where the flat is; `around` are the city and the neighbourhood."""
+    from sale_sofia.geography.travel import journeys_to, minutes_within  # noqa: PLC0415 - numpy
+
     if exact:
         minutes = journeys_to(place).from_point(exact)
         return None if minutes is None else Travel(round(minutes), round(minutes), "position")
@@ -89,8 +90,10 @@ def find_place(text: str) -> Place | None:
 
     Stops of one name far from each other are no place.
     """
-    if text.strip().casefold() == CENTRE.stops[0].casefold():
-        return CENTRE
+    from sale_sofia.geography.travel import network  # noqa: PLC0415 - numpy, which no crawl needs
+
+    if text.strip().casefold() == BUYERS_CENTRE.stops[0].casefold():
+        return BUYERS_CENTRE
     stops = [network().timetable.points[stop] for stop in network().timetable.called(text.strip())]
     if stops:
         middle = Point(*(statistics.mean(degrees) for degrees in zip(*stops, strict=True)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from sale_sofia.geography.settings import CENTRE, METRES_PER_DEGREE
+from sale_sofia.geography.settings import ARRIVE_BY, CENTRE, CENTRE_PLACE, METRES_PER_DEGREE
 
 _NORTH, _EAST = METRES_PER_DEGREE
 
@@ -19,6 +19,19 @@ class Point(NamedTuple):
 
 
 SOFIA_CENTRE: Final = Point(*CENTRE)
+
+
+class Place(NamedTuple):
+    """Somewhere that a buyer goes to."""
+
+    point: Point
+    stops: tuple[str, ...] = ()
+    """Names or codes of the stops that count as the place."""
+    arrive_by: int = ARRIVE_BY
+    """Minutes of the day."""
+
+
+BUYERS_CENTRE: Final = Place(Point(*CENTRE_PLACE[0]), CENTRE_PLACE[1])
 
 
 def metres(one: Point, two: Point) -> float:

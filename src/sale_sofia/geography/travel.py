@@ -23,9 +23,7 @@ from sale_sofia.geography.gazetteer import areas_of
 from sale_sofia.geography.imported import until_changed
 from sale_sofia.geography.metro import walk_minutes
 from sale_sofia.geography.settings import (
-    ARRIVE_BY,
     BOARDING_MINUTES,
-    CENTRE_PLACE,
     DEPARTURES,
     FAR_STOP_METRES,
     LONGEST_WALK_MINUTES,
@@ -34,7 +32,7 @@ from sale_sofia.geography.settings import (
     TRANSFER_METRES,
     TRAVEL_SAMPLE_METRES,
 )
-from sale_sofia.geography.shapes import Point, metres, samples
+from sale_sofia.geography.shapes import Place, Point, metres, samples
 from sale_sofia.geography.timetable import Floats, Timetable, used_timetable
 
 NEVER: Final = 1e6
@@ -43,19 +41,6 @@ NEVER: Final = 1e6
 
 Walked = tuple[NDArray[np.int64], Floats]
 """Stops, and the minutes on foot to them."""
-
-
-class Place(NamedTuple):
-    """Somewhere that a buyer goes to."""
-
-    point: Point
-    stops: tuple[str, ...] = ()
-    """Names or codes of the stops that count as the place."""
-    arrive_by: int = ARRIVE_BY
-    """Minutes of the day."""
-
-
-CENTRE: Final = Place(Point(*CENTRE_PLACE[0]), CENTRE_PLACE[1])
 
 
 class Range(NamedTuple):

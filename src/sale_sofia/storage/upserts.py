@@ -1,13 +1,18 @@
 """Inserts that say what to do when the row is there already; each kind of database has its own."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import Connection, Table
-from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
+from sqlalchemy import Connection, Table, insert
+from sqlalchemy import Insert as PlainInsert
 from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
+from sqlalchemy.sql.dml import ReturningInsert
 
-Insert = SqliteInsert | PostgresqlInsert
+if TYPE_CHECKING:
+    from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
+
+Insert: TypeAlias = "SqliteInsert | PostgresqlInsert"
 
 
 def insert_into(connection: Connection, table: Table) -> Insert:
@@ -17,12 +22,47 @@ def insert_into(connection: Connection, table: Table) -> Insert:
 
 def insert_for(dialect: str, table: Table) -> Insert:
     """The same by the name of the kind of database, for statements that are put together once."""
-    return SqliteInsert(table) if dialect == "sqlite" else PostgresqlInsert(table)
+    if dialect == "sqlite":
+        return SqliteInsert(table)
+    from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert  # noqa: PLC0415 - not with a file
+
+    return PostgresqlInsert(table)
+
+
+def insert_numbered(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Insert rows into a table that numbers them; their numbers, in the order of the rows.
+
+    SQLite numbers the rows of one writer one after the other: it is asked for the last number alone, where
+    asking for each would make a statement of every row. The table has no trigger and refuses no row silently.
+    """
+    if not rows:
+        return []
+    if connection.dialect.name == "sqlite":
+        connection.execute(_inserting(table), rows)
+        last = int(connection.exec_driver_sql("SELECT last_insert_rowid()").scalar_one())
+        return list(range(last - len(rows) + 1, last + 1))
+    return list(connection.execute(_inserting_told(table), rows).scalars())
+
+
+@cache
+def _inserting(table: Table) -> PlainInsert:
+    return insert(table)
+
+
+@cache
+def _inserting_told(table: Table) -> ReturningInsert[int]:
+    return insert(table).returning(table.c.id, sort_by_parameter_order=True)
 
 
 def replace_in(connection: Connection, table: Table) -> Insert:
     """An insert that takes the place of the row with the same primary key."""
-    new = insert_into(connection, table)
+    return _replacing(connection.dialect.name, table)
+
+
+@cache
+def _replacing(dialect: str, table: Table) -> Insert:
+    """Put together once: that took longer than the database does to run it."""
+    new = insert_for(dialect, table)
     keys = [column.name for column in table.primary_key]
     others = {column.name: new.excluded[column.name] for column in table.c if column.name not in keys}
     return new.on_conflict_do_update(index_elements=keys, set_=others)

@@ -4,7 +4,6 @@ import logging
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from structlog.contextvars import merge_contextvars
 from structlog.dev import ConsoleRenderer
 from structlog.processors import JSONRenderer, format_exc_info
 from structlog.stdlib import ExtraAdder, ProcessorFormatter, add_log_level, add_logger_name
@@ -12,7 +11,7 @@ from structlog.typing import EventDict, Processor
 
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.terminal import WRITTEN_OUT
-from sale_sofia.telemetry.logs import Masking
+from sale_sofia.telemetry.logs import BOUND, Masking
 
 _ONE_LINE: Final = {**WRITTEN_OUT, **{ord(sign): f"\\u{ord(sign):04x}" for sign in "\t\n"}}
 _REPEATS: Final = frozenset({"data", "message", "asctime"})
@@ -31,7 +30,7 @@ def make_formatter(settings: Settings | None) -> logging.Formatter:
             add_log_level,
             add_logger_name,
             _whose,
-            merge_contextvars,
+            _bound,
             ExtraAdder(),
             _without_repeats,
             format_exc_info,
@@ -54,6 +53,11 @@ def _whose(_logger: object, _method: str, line: EventDict) -> EventDict:
     """Which of a worker's processes says it; a program of one process has nothing to tell."""
     name = line["_record"].processName
     return line if name in _ONLY_ONE else {**line, "process": name}
+
+
+def _bound(_logger: object, _method: str, line: EventDict) -> EventDict:
+    """What is bound where it was said; the line's own words go before."""
+    return {**line, **{name: value for name, value in BOUND.get().items() if name not in line}}
 
 
 def _without_repeats(_logger: object, _method: str, line: EventDict) -> EventDict:

@@ -14,8 +14,10 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Self
 from urllib.parse import unquote
 
@@ -26,6 +28,19 @@ from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.types import MASK
 from sale_sofia.telemetry.settings import LEAST_SECRET, LOG_MOST_BYTES, LOGS_PUT_ASIDE, QUIET_LIBRARIES
+
+BOUND: Final[ContextVar[Mapping[str, object]]] = ContextVar("bound", default=MappingProxyType({}))
+"""What every line that is written here carries. Not structlog's own: a crawl that logs nothing loads none."""
+
+
+@contextmanager
+def bound(**values: object) -> Iterator[None]:
+    """Inside, in this task or thread alone, every line of the log carries these too."""
+    token = BOUND.set({**BOUND.get(), **values})
+    try:
+        yield
+    finally:
+        BOUND.reset(token)
 
 
 @contextmanager

@@ -13,9 +13,9 @@ import pytest
 from sale_sofia.geography.gazetteer import areas_of
 from sale_sofia.geography.metro import walk_minutes
 from sale_sofia.geography.settings import DEPARTURES
-from sale_sofia.geography.shapes import Point, metres
+from sale_sofia.geography.shapes import BUYERS_CENTRE, Place, Point, metres
 from sale_sofia.geography.timetable import Timetable, parse_timetable
-from sale_sofia.geography.travel import CENTRE, Journeys, Network, Place, Range, journeys_to, network
+from sale_sofia.geography.travel import Journeys, Network, Range, journeys_to, network
 from tables import each_row
 from unit.geography.test_gazetteer import COLLECTED, needs_collected_data, numbered
 
@@ -179,22 +179,22 @@ def test_minutes_to_the_business_park_are_those_of_a_plain_search() -> None:
 
 
 def test_from_a_neighbourhood_minutes_are_a_range() -> None:
-    found = journeys_to(CENTRE).within(numbered("Лозенец"))
+    found = journeys_to(BUYERS_CENTRE).within(numbered("Лозенец"))
     assert found
     assert found == Range(6, 27)
     middle = areas_of(numbered("Лозенец"))[0].shape
     point = Point((middle.low.lat + middle.high.lat) / 2, (middle.low.lon + middle.high.lon) / 2)
-    minutes = journeys_to(CENTRE).from_point(point)
+    minutes = journeys_to(BUYERS_CENTRE).from_point(point)
     assert minutes
     assert found.least <= minutes <= found.most
-    assert journeys_to(CENTRE).within(10**6) is None
+    assert journeys_to(BUYERS_CENTRE).within(10**6) is None
 
 
 @needs_collected_data
 def test_minutes_to_the_centre_are_near_those_that_were_given() -> None:
     """As near as the method comes; the goals were 1 minute and 95 %: docs/places.md."""
     rows = json.loads((COLLECTED / "stops.json").read_text("utf-8"))["rows"]
-    found, table, apart = journeys_to(CENTRE), network().timetable, []
+    found, table, apart = journeys_to(BUYERS_CENTRE), network().timetable, []
     for code, name, lat, lon, _, given in rows:
         if given is None:
             continue

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from structlog.contextvars import bound_contextvars
 
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.log_lines import make_formatter
-from sale_sofia.telemetry.logs import Masking, log_as_service, log_for_person, log_to_file
+from sale_sofia.telemetry.logs import Masking, bound, log_as_service, log_for_person, log_to_file
 from tables import each_row
 
 
@@ -52,7 +51,7 @@ def as_json(one: logging.LogRecord, **more: object) -> dict[str, Any]:
 
 
 def test_a_line_says_when_how_grave_whose_what_and_what_is_bound() -> None:
-    with bound_contextvars(job="j1", site="imot.bg", url="https://imot.bg/1"):
+    with bound(job="j1", site="imot.bg", url="https://imot.bg/1"):
         line = as_json(record("page %s: %d", "failed", 3, created=86_400.5, attempts=2))
     assert line == {
         "timestamp": "1970-01-02T00:00:00.500+00:00",

@@ -25,7 +25,7 @@ from sale_sofia.advice.scoring.settings import PLACES_MOST, WEIGHTS
 from sale_sofia.advice.settings import COMMISSION_PERCENT, RENOVATION_EUR_SQM
 from sale_sofia.flats.walks import find_place
 from sale_sofia.geography.settings import ARRIVE_BETWEEN, ARRIVE_BY
-from sale_sofia.geography.travel import Place as TravelPlace
+from sale_sofia.geography.shapes import Place as TravelPlace
 from sale_sofia.listings.model import Orientation, PropertyType
 from sale_sofia.listings.places import find_neighbourhood
 from sale_sofia.settings.files import write_whole

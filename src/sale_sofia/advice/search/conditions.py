@@ -26,7 +26,7 @@ from sale_sofia.flats.walks import find_place
 from sale_sofia.geography.imported import until_changed
 from sale_sofia.geography.nearby import ROAD_CLASSES, Nearby
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
-from sale_sofia.geography.travel import Place
+from sale_sofia.geography.shapes import Place
 from sale_sofia.geography.zones import Circle, Outline, Zone, read_outline, read_point
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings, price_points

@@ -40,6 +40,7 @@ CrawlError               what next      tries  then
 └── RedirectLoop         skip           0      skip           redirected too often
 """
 
+import sys
 from enum import StrEnum
 from typing import ClassVar, TypedDict, Unpack
 
@@ -261,3 +262,9 @@ def class_names() -> list[str]:
     return sorted(
         name for name, kind in globals().items() if isinstance(kind, type) and issubclass(kind, CrawlError)
     )
+
+
+def redis_errors() -> tuple[type[Exception], ...]:
+    """What the client of Redis raises; nothing where it was never loaded: it is large, few crawls need it."""
+    loaded = sys.modules.get("redis.exceptions")
+    return (loaded.RedisError,) if loaded else ()

@@ -1,30 +1,25 @@
-"""Which backend: Redis where the settings say so, this process's memory elsewhere."""
+"""Which backend: Redis where the settings say so, this process's memory elsewhere.
+
+The client of Redis takes a fifth of a crawl's memory, so it is loaded only where it is asked for.
+"""
 
 import random
 from collections.abc import Callable
-from typing import TypeVar
-
-from redis.asyncio import Redis
+from typing import TYPE_CHECKING, TypeVar
 
 from sale_sofia.crawl.resilience.breaker import MemoryCircuitBreaker
 from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead
-from sale_sofia.crawl.resilience.fallback import FallbackGate
 from sale_sofia.crawl.resilience.gate import Gate
 from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import ComposedGate, LocalShare, memory_gate
 from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share
-from sale_sofia.crawl.resilience.redis_gate import RedisGate
-from sale_sofia.crawl.resilience.redis_parts import (
-    Bulkhead,
-    CircuitBreaker,
-    RateLimiter,
-    RedisBulkhead,
-    RedisCircuitBreaker,
-    RedisRateLimiter,
-)
-from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.resilience.settings import FALLBACK_WORKERS
 from sale_sofia.settings.model import Settings
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+    from sale_sofia.crawl.resilience.redis_parts import Bulkhead, CircuitBreaker, RateLimiter
 
 RateOf = Callable[[str], float]
 LimitOf = Callable[[str], int]
@@ -36,27 +31,33 @@ def needs_redis(settings: Settings) -> bool:
     return settings.circuit_breaker_in_redis or settings.rate_limiter_in_redis
 
 
-def get_circuit_breaker(settings: Settings, redis: Redis | None = None) -> CircuitBreaker:
+def get_circuit_breaker(settings: Settings, redis: "Redis | None" = None) -> "CircuitBreaker":
     """The breaker that REDIS_CIRCUIT_BREAKER_ENABLED asks for; the client stays the caller's."""
     rules = ResilienceConfig.from_settings(settings).breaker
     if not settings.circuit_breaker_in_redis:
         return MemoryCircuitBreaker(rules, random.random)
+    from sale_sofia.crawl.resilience.redis_parts import RedisCircuitBreaker  # noqa: PLC0415 - see above
+
     return RedisCircuitBreaker(_given(redis), rules, random.random)
 
 
-def get_rate_limiter(settings: Settings, rate_of: RateOf, redis: Redis | None = None) -> RateLimiter:
+def get_rate_limiter(settings: Settings, rate_of: RateOf, redis: "Redis | None" = None) -> "RateLimiter":
     """The limiter that REDIS_RATE_LIMITER_ENABLED asks for; `rate_of` in requests per minute."""
     rules = ResilienceConfig.from_settings(settings).limiter
     if not settings.rate_limiter_in_redis:
         return MemoryRateLimiter(rules, rate_of)
+    from sale_sofia.crawl.resilience.redis_parts import RedisRateLimiter  # noqa: PLC0415 - see above
+
     return RedisRateLimiter(_given(redis), rules, rate_of)
 
 
-def get_bulkhead(settings: Settings, redis: Redis | None = None) -> Bulkhead:
+def get_bulkhead(settings: Settings, redis: "Redis | None" = None) -> "Bulkhead":
     """The bulkhead that goes with the limiter: how many at once is a matter of politeness too."""
     lease_seconds = ResilienceConfig.from_settings(settings).bulkhead.lease_seconds
     if not settings.rate_limiter_in_redis:
         return MemoryBulkhead(lease_seconds)
+    from sale_sofia.crawl.resilience.redis_parts import RedisBulkhead  # noqa: PLC0415 - see above
+
     return RedisBulkhead(_given(redis), lease_seconds)
 
 
@@ -65,6 +66,10 @@ def get_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf, redis_url: 
     config = ResilienceConfig.from_settings(settings)
     if not needs_redis(settings):
         return memory_gate(config, MemoryRateLimiter(config.limiter, rate_of), limit_of)
+    from sale_sofia.crawl.resilience.fallback import FallbackGate  # noqa: PLC0415 - see above
+    from sale_sofia.crawl.resilience.redis_gate import RedisGate  # noqa: PLC0415
+    from sale_sofia.crawl.resilience.scripts import connect  # noqa: PLC0415
+
     redis, shared_by_all = connect(_given(redis_url)), None
     if settings.circuit_breaker_in_redis and settings.rate_limiter_in_redis:
         shared_by_all = RedisGate(redis=redis, config=config, rate_of=rate_of, limit_of=limit_of)

@@ -8,15 +8,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from sale_sofia.crawl.resilience.breaker import Permission
 from sale_sofia.crawl.resilience.bulkhead import Place
 from sale_sofia.crawl.resilience.errors import CrawlError, HttpBlocked, HttpClient, HttpRateLimit, ParseError
 from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.crawl.resilience.owners import new_token
-from sale_sofia.crawl.resilience.redis_parts import Bulkhead, CircuitBreaker, RateLimiter
 from sale_sofia.crawl.resilience.settings import FRESH_TURN_SECONDS, RENEWALS_PER_LEASE
+
+if TYPE_CHECKING:
+    from sale_sofia.crawl.resilience.redis_parts import Bulkhead, CircuitBreaker, RateLimiter
 
 # What became of a request, in the words that the breaker and the limiter understand.
 
@@ -210,9 +212,9 @@ class Gate(ABC):
 class GateSteps(Gate):
     """What all gates do alike: each request has a name, waits once, and is reported once."""
 
-    limiter: RateLimiter
-    breaker: CircuitBreaker
-    bulkhead: Bulkhead
+    limiter: "RateLimiter"
+    breaker: "CircuitBreaker"
+    bulkhead: "Bulkhead"
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     token: Callable[[], str] = new_token

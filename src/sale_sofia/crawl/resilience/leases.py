@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from redis.exceptions import RedisError
+from sale_sofia.crawl.resilience.errors import redis_errors
 
 
 class Renewal:
@@ -34,7 +34,7 @@ class Renewal:
         living = True
         while living:
             # A renewal that did not get through is tried again: the lease allows for it.
-            with suppress(RedisError, OSError):
+            with suppress(*redis_errors(), OSError):
                 living = await self._renew()
             if living:
                 await asyncio.sleep(self._every)

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Final
 
 from sqlalchemy import Connection
-from structlog.contextvars import bound_contextvars
 
 from sale_sofia.alerts.after_crawl import alert_crawled
 from sale_sofia.crawl.frontier import frontier
@@ -31,6 +30,7 @@ from sale_sofia.installation import open_archive, open_error_log
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.error_log import Failure
+from sale_sofia.telemetry.logs import bound
 from sale_sofia.telemetry.meter import MetricsFlusher
 from sale_sofia.telemetry.metrics import MetricsCollector
 from sale_sofia.websites.registry import get_scraper
@@ -111,7 +111,7 @@ class LocalRunner:
             return await self._run_job(job, tools, stop)
 
     async def _run_job(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteReport:
-        with bound_contextvars(job=job.id, site=job.site):
+        with bound(job=job.id, site=job.site):
             log.info("crawl begins")
             work, error = WorkTime(), None
             try:

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
-from structlog.contextvars import bound_contextvars
 
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.clock import bring_back
@@ -24,6 +23,7 @@ from sale_sofia.crawl.visit.writer import GroupWriter
 from sale_sofia.history.jobs import Job, JobState, add_job_counts, get_job, set_job_state
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseBusy, DatabaseUnreachable
+from sale_sofia.telemetry.logs import bound
 from sale_sofia.telemetry.meter import MetricsFlusher
 
 _RENEWALS_PER_LEASE = 3
@@ -108,7 +108,7 @@ class SiteCrawl:
 
     async def _work(self) -> None:
         while (claim := await self._next()) is not None:
-            with bound_contextvars(url=claim.url):
+            with bound(url=claim.url):
                 outcome = await self._visit(claim)
                 self.visitor.conditions.pop(claim.url, None)
                 await self.writer.write(outcome)

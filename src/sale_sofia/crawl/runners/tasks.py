@@ -17,7 +17,6 @@ from celery import Signature, Task, chord, group, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
 from celery.utils.log import get_task_logger
 from sqlalchemy import Connection
-from structlog.contextvars import bound_contextvars
 
 from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier import frontier
@@ -61,6 +60,7 @@ from sale_sofia.history.jobs import CELERY, Job, unfinished_jobs
 from sale_sofia.history.runs.facts import read_run
 from sale_sofia.history.runs.incidents import open_stuck_jobs, review_run
 from sale_sofia.history.runs.reports import SessionReportGenerator
+from sale_sofia.telemetry.logs import bound
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import start_urls_of
 
@@ -126,7 +126,7 @@ def scrape_chunk(
     summary = LaneSummary(job_id)
     wanted = job.state.takes_pages and job.runner == CELERY
     if wanted and not is_shutting_down() and not _has_enough_lanes(job):
-        with bound_contextvars(job=job_id, site=site_name):
+        with bound(job=job_id, site=site_name):
             log.info("lane begins", extra={"generation": generation})
             _run_lane(self, job, summary)
             numbers = {"pages": summary.pages, "new": summary.new, "changed": summary.changed}

@@ -16,7 +16,6 @@ from sale_sofia.crawl.resilience.errors import LeftAlone, NetworkError
 from sale_sofia.crawl.resilience.factory import get_gate, needs_redis
 from sale_sofia.crawl.resilience.policy import ResilienceConfig
 from sale_sofia.crawl.resilience.retry import RetryBudget, RetryPolicy, rules_at
-from sale_sofia.crawl.resilience.scripts import check_usable
 from sale_sofia.crawl.urls import allowed_hosts
 from sale_sofia.crawl.visit.apart import JudgeApart, page_bounds
 from sale_sofia.crawl.visit.judging import Judge
@@ -25,7 +24,6 @@ from sale_sofia.crawl.visit.visit import Visitor
 from sale_sofia.crawl.visit.writer import GroupWriter, Ledger, Patience
 from sale_sofia.history.jobs import Job
 from sale_sofia.installation import open_error_log
-from sale_sofia.operations.services.redis import running_redis
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.metrics import NO_METER, Meter
@@ -176,6 +174,9 @@ async def shared_redis(settings: Settings) -> AsyncIterator[str | None]:
     if not needs_redis(settings):
         yield None
         return
+    from sale_sofia.crawl.resilience.scripts import check_usable  # noqa: PLC0415 - large, few crawls need it
+    from sale_sofia.operations.services.redis import running_redis  # noqa: PLC0415
+
     with running_redis(settings) as url:
         await check_usable(url)
         yield url

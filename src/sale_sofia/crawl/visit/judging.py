@@ -11,7 +11,6 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
-from redis.exceptions import RedisError
 from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.crawl.fetch.base import Response, Verdict, VerdictKind
@@ -59,7 +58,6 @@ _EXCEPTIONS: Final[Mapping[type[Exception], type[CrawlError]]] = {
     DatabaseError: tree.DatabaseFailure,
     sqlite3.Error: tree.DatabaseFailure,
     DBAPIError: tree.DatabaseFailure,
-    RedisError: tree.ServiceRedis,
     OwnServiceError: tree.ServiceRedis,
     ssl.SSLError: tree.NetworkTls,
     socket.gaierror: tree.NetworkDns,
@@ -96,6 +94,8 @@ def classify_error(problem: Exception) -> CrawlError:
     # What SQLite's own exceptions do not say by their class stands in their code.
     meant = (isinstance(problem, sqlite3.Error) and explain(problem, Path(), 0.0)) or problem
     found = next((own for kind, own in _EXCEPTIONS.items() if isinstance(meant, kind)), None)
+    if isinstance(meant, tree.redis_errors()):
+        found = tree.ServiceRedis
     if found is None:
         unexpected = CrawlError(f"{type(problem).__name__}: {problem}")
         unexpected.__cause__ = problem  # by which the error log tells where it came from

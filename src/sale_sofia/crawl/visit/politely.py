@@ -21,7 +21,6 @@ from sale_sofia.crawl.resilience.errors import (
 from sale_sofia.crawl.resilience.factory import LimitOf, RateOf, get_gate, needs_redis
 from sale_sofia.crawl.resilience.gate import Gate, Outcome, Refusal
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
-from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.settings.errors import RedisUnreachable
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import SiteConfig
@@ -44,8 +43,11 @@ def polite_gate(settings: Settings, config: SiteConfig, rate: float) -> Gate:
 def open_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf) -> Gate:
     """The gate that all crawls share, if there is a Redis that runs; else one of our own."""
     url = None
-    with suppress(RedisUnreachable):
-        url = known_redis_url(settings) if needs_redis(settings) else None
+    if needs_redis(settings):
+        from sale_sofia.operations.services.redis import known_redis_url  # noqa: PLC0415 - large
+
+        with suppress(RedisUnreachable):
+            url = known_redis_url(settings)
     if not url:
         memory = {"redis_circuit_breaker_enabled": False, "redis_rate_limiter_enabled": False}
         settings = settings.model_copy(update=memory)
