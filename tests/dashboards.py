@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -103,6 +103,8 @@ class Served:
     """The dashboard's server without the command in front of it."""
 
     url: str
+    told: Callable[[], str] = str
+    """All it has printed so far."""
 
 
 @contextmanager
@@ -113,7 +115,7 @@ def running_dashboard(data: Path, **more: str) -> Iterator[Served]:
     """
     put_ready_file(data / "sale_sofia.db")
     port = free_port()
-    served = Served(f"http://{DASHBOARD_HOST}:{port}")
+    url = f"http://{DASHBOARD_HOST}:{port}"
     environ = {**surroundings(data, more), **DASHBOARD_ENVIRONMENT}
     with _lifeline() as line:
         begun = _shared().begin(
@@ -121,10 +123,10 @@ def running_dashboard(data: Path, **more: str) -> Iterator[Served]:
         )
         try:
             end = time.monotonic() + PATIENCE
-            while not _answers(served.url):
+            while not _answers(url):
                 waits = _shared().ended(begun, 0.05) is None and time.monotonic() < end
                 assert waits, f"the dashboard did not start: {begun.told()}"
-            yield served
+            yield Served(url, begun.told)
         finally:
             os.kill(begun.pid, signal.SIGTERM)
             assert _shared().ended(begun, PATIENCE) is not None, "the dashboard does not end"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from yaml.nodes import MappingNode, Node, SequenceNode
+from yaml.nodes import MappingNode, SequenceNode
 
 from sale_sofia.alerts.channels import Channel, channels_of, open_service
 from sale_sofia.alerts.deciding import check_kinds, profiles_of, sources_of
@@ -24,7 +24,14 @@ from sale_sofia.alerts.rules import (
 )
 from sale_sofia.alerts.settings import ALERTS_FILE, ALERTS_FILE_SECONDS
 from sale_sofia.operations.services.ownership import ALONE, StillLocked, lock_file, take
-from sale_sofia.settings.files import compose_yaml, read_yaml, whole_or_not_at_all, write_new
+from sale_sofia.settings.files import (
+    compose_yaml,
+    end_of,
+    line_end,
+    read_yaml,
+    whole_or_not_at_all,
+    write_new,
+)
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
@@ -71,10 +78,10 @@ def add_item(text: str, key: str, item: Written) -> str:
     start, end = found.start_mark.index, found.end_mark.index
     if found.flow_style:
         items = [*read_yaml(text[start:end]), item]
-        remark, line_end, below = text[end:].partition("\n")
+        remark, ending, below = text[end:].partition("\n")
         written = "\n".join(_list_item(one, _INDENT) for one in items)
-        return f"{text[:start].rstrip(' ')}{remark}\n{written}{line_end}{below}"
-    place = _line_end(text, _end_of(found))
+        return f"{text[:start].rstrip(' ')}{remark}\n{written}{ending}{below}"
+    place = line_end(text, end_of(found))
     return f"{text[:place]}\n{_list_item(item, found.start_mark.column)}{text[place:]}"
 
 
@@ -82,14 +89,14 @@ def change_item(text: str, key: str, place: int, item: Written) -> str:
     """The text with this item instead of the one at that place; remarks inside the old one are lost."""
     _, _, node = _find_item(text, key, place)
     written = ("\n" + " " * node.start_mark.column).join(_lines_of(item))
-    return f"{text[: node.start_mark.index]}{written}{text[_end_of(node) :]}"
+    return f"{text[: node.start_mark.index]}{written}{text[end_of(node) :]}"
 
 
 def drop_item(text: str, key: str, place: int) -> str:
     """The text without the item at that place."""
     key_end, count, node = _find_item(text, key, place)
     start = text.rfind("\n", 0, node.start_mark.index) + 1
-    left = text[:start] + text[_line_end(text, _end_of(node)) + 1 :]
+    left = text[:start] + text[line_end(text, end_of(node)) + 1 :]
     if count > 1:
         return left
     colon = left.index(":", key_end) + 1
@@ -120,19 +127,6 @@ def _find_item(text: str, key: str, place: int) -> tuple[int, int, MappingNode]:
     if not isinstance(node, MappingNode) or node.flow_style:
         raise CannotEdit(f"{key}.{place} is written in one line")
     return key_end, len(found.value), node
-
-
-def _end_of(node: Node) -> int:
-    """Where the last word of a node ends; a block's own end lies behind the remarks that follow it."""
-    if not isinstance(node, MappingNode | SequenceNode) or node.flow_style or not node.value:
-        return int(node.end_mark.index)
-    last = node.value[-1]
-    return _end_of(last) if isinstance(node, SequenceNode) else max(map(_end_of, last))
-
-
-def _line_end(text: str, place: int) -> int:
-    end = text.find("\n", place)
-    return len(text) if end < 0 else end
 
 
 def _list_item(item: Written, column: int) -> str:

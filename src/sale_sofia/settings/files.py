@@ -150,6 +150,20 @@ def compose_yaml(text: str) -> yaml.Node | None:
     return node
 
 
+def end_of(node: yaml.Node) -> int:
+    """Where the last word of a node ends; a block's own end lies behind the remarks that follow it."""
+    if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
+        return int(node.end_mark.index)
+    last = node.value[-1]
+    return max(map(end_of, last)) if isinstance(last, tuple) else end_of(last)
+
+
+def line_end(text: str, place: int) -> int:
+    """Where the line of this place ends."""
+    end = text.find("\n", place)
+    return len(text) if end < 0 else end
+
+
 def _with_care(text: str, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the work makes
     if text.count("\n%") > YAML_MOST_DIRECTIVES:  # each is compared with all before it
         raise YamlTooMuch(f"has more than {YAML_MOST_DIRECTIVES} lines that begin with %")

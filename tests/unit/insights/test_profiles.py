@@ -1,5 +1,6 @@
 """Profiles as files: what is right, what is wrong and is said so, and how they are changed."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +198,60 @@ def test_a_place_is_a_stop_a_neighbourhood_or_a_point_and_an_hour(tmp_path: Path
     assert (town.stops, town.arrive_by) == (("Сердика", "Сердика II"), 8 * 60 + 30)
     assert (home.stops, home.arrive_by) == ((), 9 * 60)
     assert (point.point, point.arrive_by) == ((42.63, 23.37), 8 * 60 + 5)
+
+
+def test_an_edit_keeps_the_remarks_and_all_other_lines(tmp_path: Path) -> None:
+    path = new_profile(tmp_path, "mine")
+    before = path.read_text("utf-8").splitlines()
+    edit_profile(
+        tmp_path,
+        "mine",
+        [
+            ("budget_eur", 300_000),
+            ("must.rooms_least", 3),
+            ("must.not_last_floor", True),
+            ("wishes.orientation", ["S"]),
+        ],
+    )
+    after = path.read_text("utf-8").splitlines()
+    changed = {"budget_eur: 250000", "  rooms_least: 2", "  orientation: [E, SE, S, SW]"}
+    assert set(before) - set(after) == changed
+    assert set(after) - set(before) == {
+        "budget_eur: 300000", "  rooms_least: 3", "  not_last_floor: true", "  orientation: [S]"
+    }  # fmt: skip
+    assert load_profile(tmp_path, "mine").must.not_last_floor
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{budget_eur: 1, must: {rooms_least: 2}}",
+        "budget_eur: 1\nmust:\n",
+        "budget_eur: 1",
+        "budget_eur: 1\nmust: {}  # nothing yet",
+        "budget_eur: 1\nmust:\n  orientation:\n  - S\n  # the sun\n  - E\nwishes:\n  rooms: 2",
+        "a: &x {rooms_least: 2}\nmust: *x\nbudget_eur: 1".replace("a: ", "wishes: ").replace(
+            "rooms_least", "rooms"
+        ),
+    ],
+)
+def test_however_a_profile_is_written_an_edit_is_right_or_refused(tmp_path: Path, text: str) -> None:
+    write(tmp_path, "mine", text)
+    try:
+        before = load_profile(tmp_path, "mine")
+    except ProfileError:
+        with pytest.raises(ProfileError):
+            edit_profile(tmp_path, "mine", [("budget_eur", 5)])
+        return
+    edit_profile(tmp_path, "mine", [("must.orientation", ["W", "S"]), ("budget_eur", 5)])
+    wanted = before.must.model_copy(update={"orientation": ("W", "S")})
+    assert load_profile(tmp_path, "mine") == before.model_copy(update={"budget_eur": 5.0, "must": wanted})
+
+
+def test_of_many_who_edit_at_once_none_is_lost(tmp_path: Path) -> None:
+    new_profile(tmp_path, "mine")
+    keys = [f"weights.{name}" for name in ("location", "price", "condition", "layout", "building", "rental")]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda key: edit_profile(tmp_path, "mine", [(key, 77)]), keys))
+    found = load_profile(tmp_path, "mine").weights
+    assert [getattr(found, key.removeprefix("weights.")) for key in keys] == [77.0] * 6

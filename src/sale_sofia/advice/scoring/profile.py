@@ -21,14 +21,15 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from sale_sofia.advice.scoring.settings import PLACES_MOST, WEIGHTS
+from sale_sofia.advice.scoring.settings import PLACES_MOST, PROFILE_FILE_SECONDS, WEIGHTS
 from sale_sofia.advice.settings import COMMISSION_PERCENT, RENOVATION_EUR_SQM
 from sale_sofia.flats.walks import find_place
 from sale_sofia.geography.settings import ARRIVE_BETWEEN, ARRIVE_BY
 from sale_sofia.geography.shapes import Place as TravelPlace
 from sale_sofia.listings.model import Orientation, PropertyType
 from sale_sofia.listings.places import find_neighbourhood
-from sale_sofia.settings.files import write_whole
+from sale_sofia.operations.services.ownership import ALONE, StillLocked, lock_file, take
+from sale_sofia.settings.files import compose_yaml, end_of, line_end, read_yaml, write_whole
 from sale_sofia.settings.types import at_key, decimal, given, note, why_refused
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import Table, load_yaml
@@ -238,6 +239,8 @@ class Profile(_Section):
 DEFAULT: Final = "default"
 FOLDER: Final = "profiles"
 _NAME: Final = re.compile(r"[\w-]{1,40}")
+_LOCK: Final = "profiles.lock"
+"""Beside their folder: who changes a profile holds it."""
 
 
 class ProfileError(ValueError):
@@ -326,19 +329,68 @@ def new_profile(data_dir: Path, name: str, like: str = DEFAULT) -> Path:
 
 
 def edit_profile(data_dir: Path, name: str, changes: Sequence[tuple[str, Any]]) -> tuple[Path, Profile]:
-    """Change keys of a profile, such as `must.rooms_least`; nothing is written unless all of it is right."""
-    path, (_, values) = profile_path(data_dir, name), read_profile(data_dir, name)
-    for keys, value in changes:
-        *above, last = keys.split(".")
-        section = values
-        for key in above:
-            section = section.setdefault(key, {})
-            if not isinstance(section, dict):
-                raise ProfileError(f"{keys}: {key} holds a value and no keys")
-        section[last] = value
-    profile = check_profile(path, values)
-    write_whole(path, yaml.safe_dump(values, allow_unicode=True, sort_keys=False, default_flow_style=None))
+    """Change keys of a profile, such as `must.rooms_least`; nothing is written unless all of it is right.
+
+    Two who edit at once do so one after the other; remarks of the file stay where its lines can be edited.
+    """
+    path = profile_path(data_dir, name)
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with lock_file(data_dir / _LOCK) as lock:
+        try:
+            take(lock, ALONE, PROFILE_FILE_SECONDS)
+        except StillLocked:
+            raise ProfileError(Said("wrong_profile.busy")) from None
+        source, values = read_profile(data_dir, name)
+        for keys, value in changes:
+            *above, last = keys.split(".")
+            section = values
+            for key in above:
+                section = section.setdefault(key, {})
+                if not isinstance(section, dict):
+                    raise ProfileError(f"{keys}: {key} holds a value and no keys")
+            section[last] = value
+        profile = check_profile(path, values)
+        write_whole(path, _edited(source.read_text("utf-8"), changes, values))
     return path, profile
+
+
+def _edited(text: str, changes: Sequence[tuple[str, Any]], values: Mapping[str, Any]) -> str:
+    """The text with these changes, its other lines as they were; without remarks where that cannot be."""
+    new = text
+    try:
+        for keys, value in changes:
+            new = _with_value(new, keys.split("."), value)
+        if read_yaml(new) == values:
+            return new
+    except yaml.YAMLError:
+        pass
+    return yaml.safe_dump(values, allow_unicode=True, sort_keys=False, default_flow_style=None)
+
+
+def _with_value(text: str, keys: Sequence[str], value: object) -> str:
+    """The text with this value at these keys, in one line; a wrong text where it is written otherwise."""
+    node = compose_yaml(text)
+    for depth, key in enumerate(keys):
+        if not isinstance(node, yaml.MappingNode) or not node.value:
+            return ""
+        found = next((one for name, one in node.value if name.value == key), None)
+        if found is None:
+            for missing in reversed(keys[depth + 1 :]):
+                value = {missing: value}
+            place = line_end(text, end_of(node))
+            indent = " " * node.value[0][0].start_mark.column
+            return f"{text[:place]}\n{indent}{key}: {_one_line(value)}{text[place:]}"
+        node = found
+    return (
+        text if node is None else f"{text[: node.start_mark.index]}{_one_line(value)}{text[end_of(node) :]}"
+    )
+
+
+def _one_line(value: object) -> str:
+    dumped = yaml.safe_dump(
+        value, allow_unicode=True, default_flow_style=True, sort_keys=False, width=100_000
+    )
+    return dumped.strip().removesuffix("...").strip()
 
 
 def _sentence(details: ErrorDetails) -> Said:

@@ -106,3 +106,5 @@ YARDSTICK_TOLERANCE: Final = 0.03
 YIELD_WORST: Final = 2.0
 YIELD_BEST: Final = 6.0
 """Gross yields in per cent a year between which the worth grows; Sofia's are mostly from 3 to 5."""
+PROFILE_FILE_SECONDS: Final = 10.0
+"""Longest wait for somebody else who is changing a profile; a change takes milliseconds."""
