@@ -23,7 +23,7 @@ from browsers import chromium_or_skip
 PATIENCE_MS = 120_000
 PAGES = (
     "today", "search", "map", "compare", "mine", "criteria", "alerts", "market", "cross_site", "health",
-    "people", "channels",
+    "people", "channels", "agenda",
 )  # fmt: skip
 TELEPHONE: ViewportSize = {"width": 390, "height": 900}
 DESK: ViewportSize = {"width": 1280, "height": 900}

@@ -18,6 +18,7 @@ TITLES = {
     "today": "Днес", "search": "Търсене", "map": "Карта", "compare": "Сравнение", "criteria": "Критерии",
     "alerts": "Известия", "market": "Пазар", "cross_site": "Същият имот другаде",
     "health": "Състояние на събирането", "people": "Хора", "mine": "Моите", "channels": "Канали",
+    "agenda": "Огледи",
 }  # fmt: skip
 WIDTHS = (320, 390, 768, 1440)
 MOST_TABS = 200

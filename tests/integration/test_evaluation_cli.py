@@ -90,6 +90,8 @@ def test_what_is_elsewhere_or_for_rent_is_shown_when_asked_for(say: Command) -> 
 def test_a_flat_is_shortlisted_noted_viewed_and_decided_on(say: Command, tmp_path: Path) -> None:
     said = say("shortlist", "2", "--reason", "светло", "--json").json()
     assert (said["property_id"], said["status"], said["reason"]) == (1, "shortlist", "светло")
+    [listed] = say("shortlist", "--json").json()["shortlist"]
+    assert (listed["property_id"], listed["price_eur"]) == (1, 179_900.0)
     assert say("note", "1", "питай за мазето").err == "1 notes on property 1"
     assert say("renovation", "1", "9000", "--json").json()["renovation_eur"] == 9000
     plan = ("1", "2026-11-20 15:30", "--agent", "Иванова", "--place", "пред входа")
@@ -97,20 +99,45 @@ def test_a_flat_is_shortlisted_noted_viewed_and_decided_on(say: Command, tmp_pat
     assert (planned["property_id"], planned["starts_at"], planned["state"]) == (1, 1795181400.0, "planned")
     done = ("viewing", "done", "1", "--plus", "тихо", "--minus", "стара дограма", "--outcome", "оферта")
     assert say(*done, "--json").json()["negatives"] == ["стара дограма"]
-    assert say("decide", "1", "buy").err.startswith("property 1: shortlist; decision buy; reason светло")
+    assert say("decide", "1", "buy").err.startswith("property 1: viewing; decision buy; reason светло")
     told = say("evaluation", "1", "--json").json()
-    assert (told["status"], told["decision"], told["reason"]) == ("shortlist", "buy", "светло")
+    assert (told["status"], told["decision"], told["reason"]) == ("viewing", "buy", "светло")
     assert [one["text"] for one in told["notes"]] == ["питай за мазето"]
     assert [one["outcome"] for one in told["viewings"]] == ["оферта"]
-    assert len(told["history"]) == 13
+    assert len(told["history"]) == 14
     assert f"viewing {planned['id']} state: planned → done" in say("evaluation", "1").out
-    [listed] = say("shortlist", "--json").json()["shortlist"]
-    assert (listed["property_id"], listed["price_eur"]) == (1, 179_900.0)
     path = tmp_path / "viewings.ics"
     assert say("viewing", "export", path, "2").code == 0
     calendar = path.read_bytes().replace(b"\r\n ", b"").decode().split("\r\n")
     assert {"DTSTART:20261120T133000Z", "DTEND:20261120T140000Z", "LOCATION:пред входа"} <= set(calendar)
     assert r"SUMMARY:Оглед: 3-стаен\, 87 m²\, Лозенец\, € 179 900\, № 1" in calendar
+
+
+def test_the_agenda_tells_ways_and_days_and_a_calendar_has_an_address(say: Command) -> None:
+    for number, hour in (("3", "10:00"), ("4", "10:10")):
+        say("viewing", "add", number, f"2090-05-04 {hour}")
+        assert say("evaluation", number, "--json").json()["status"] == "viewing"
+    told = say("viewing", "agenda")
+    lines = told.out.splitlines()
+    assert lines[0] == "2090-05-04"
+    assert lines[2].endswith("property 4; Изток; way from the one before: unknown"), lines
+    (day,) = say("viewing", "agenda", "--json").json()["days"]
+    assert [(one["property_id"], one["pause_minutes"], one["late"]) for one in day["viewings"]] == [
+        (3, None, False),
+        (4, -20, True),
+    ]
+    assert say("decide", "3", "--by", "2090-05-06", "--json").json()["decide_by"] == "2090-05-06"
+    assert "say buy, maybe, no, or --by a day" in say("decide", "3").err
+    assert "'tomorrow' is no day" in say("decide", "3", "--by", "tomorrow").err
+    say("people", "add", "Ана")
+    first = say("people", "calendar", "Ана", "--address", "https://home.example", "--json").json()["calendar"]
+    assert first.startswith("https://home.example/calendar/")
+    assert say("people", "calendar", "Ана", "--json").json()["calendar"] != first
+    assert say("people", "calendar", "Ана", "--revoke", "--json").json()["calendar"] is None
+    say("people", "remove", "Ана")
+    for number in ("3", "4"):
+        say("viewing", "cancel", number)
+        say("mark", number, "new")
 
 
 def test_of_several_viewings_one_is_named(say: Command) -> None:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sale_sofia.app.guard import (
@@ -23,6 +23,7 @@ from sale_sofia.app.guard import (
     stranger,
 )
 from sale_sofia.app.visit import Site
+from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
 from sale_sofia.buyer.people import (
     Person,
     all_people,
@@ -32,7 +33,7 @@ from sale_sofia.buyer.people import (
     link_of,
     person_of,
 )
-from sale_sofia.buyer.settings import SESSION_SECONDS, SHARED_PATH, SIGN_IN_PATH
+from sale_sofia.buyer.settings import CALENDAR_PATH, SESSION_SECONDS, SHARED_PATH, SIGN_IN_PATH
 from sale_sofia.installation import open_database
 
 SESSION: Final = "sale_sofia_session"
@@ -73,6 +74,10 @@ class Entrance:
             # For who is not of the household; the page asks for nobody's name, and shows one flat or nothing.
             await self._app(scope, receive, send)
             return
+        if scope["path"].startswith(CALENDAR_PATH):
+            calendar = await run_in_threadpool(self._calendar, Request(scope, receive))
+            await calendar(scope, receive, send)
+            return
         found = await run_in_threadpool(self._look, HTTPConnection(scope).cookies.get(SESSION, ""))
         if not found.there_are_people:
             await self._otherwise(scope, receive, send)
@@ -95,6 +100,21 @@ class Entrance:
                     database.run_write(partial(keep_session, token=token, now=now))
                 return _Found(there_are_people=True, person=person)
         return _Found(there_are_people=bool(database.run_read(all_people)))
+
+    def _calendar(self, request: Request) -> Response:
+        """A person's viewings, for a program that cannot sign in: the address opens them and nothing else."""
+        token = request.url.path.removeprefix(CALENDAR_PATH).removesuffix(".ics")
+        asks, now = request.method in {"GET", "HEAD"} and _TOKEN.fullmatch(token), time.time()
+        if not asks or not open_database(self._site.settings).exists():
+            return PlainTextResponse("", 404, ENTRANCE_HEADERS)
+        database = self._site.database
+        found = database.run_read(partial(person_of, token=token, now=now, kind="calendar"))
+        if found is None:
+            return PlainTextResponse("", 404, ENTRANCE_HEADERS)
+        if found[1]:
+            database.run_write(partial(keep_session, token=token, now=now))
+        body = calendar_bytes(database.run_read(viewing_events))
+        return Response(body, media_type="text/calendar", headers=ENTRANCE_HEADERS)
 
     async def _answer(self, request: Request) -> Response:
         path = request.url.path

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Final
@@ -18,6 +19,7 @@ from sale_sofia.advice.scoring.profile import load_profiles
 from sale_sofia.app.application import application, asked, sent, shown
 from sale_sofia.app.drawing import drawn
 from sale_sofia.app.pages import (
+    agenda,
     alerts,
     channels,
     compare,
@@ -35,6 +37,7 @@ from sale_sofia.app.pages import (
 )
 from sale_sofia.app.visit import Site, Visit
 from sale_sofia.app.words import say
+from sale_sofia.buyer.agenda import read_agenda
 from sale_sofia.buyer.settings import SHARED_PATH
 from sale_sofia.installation import open_database
 from sale_sofia.settings.model import load_settings
@@ -57,6 +60,10 @@ def routes() -> list[BaseRoute]:
         *shown("/map", maps.page),
         *shown("/mine", mine.page),
         asked("/mine/viewings.ics", mine.calendar),
+        *shown("/agenda", agenda.page),
+        sent("/agenda/add", agenda.add),
+        sent("/agenda/subscribe", agenda.subscribe),
+        sent("/agenda/unsubscribe", agenda.unsubscribe),
         asked("/map/base.json", maps.base),
         asked("/map/card/{number:int}", maps.card),
         *shown("/criteria", criteria.page),
@@ -155,6 +162,7 @@ def warm(site: Site) -> None:
         if open_database(site.settings).exists():
             site.refresh(load_profiles(site.settings.data_dir).profiles)
             site.market("sale")
+            site.database.run_read(partial(read_agenda, now=time.time()))  # ways are worked out once
     except Exception:  # whatever it is, the pages meet it again and say so
         log.exception("the flats could not be read before the first visit")
 

@@ -31,7 +31,8 @@ from sale_sofia.settings.words import LANGUAGES, Language, Said
 Role = Literal["buyer", "operator"]
 ROLES: Final[tuple[str, ...]] = get_args(Role)
 """A buyer decides on flats; an operator also runs the crawl and says who may come in."""
-Kind = Literal["link", "session"]
+Kind = Literal["link", "session", "calendar"]
+"""What a token opens: the door once, the pages for as long as they are used, or the viewings alone."""
 
 
 class UnknownPerson(WrongEvaluation):
@@ -64,7 +65,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A link that was not used yet, or a browser that is signed in; moments in seconds since 1970."""
+    """An unused link, a browser that is signed in, or a calendar; moments are seconds since 1970."""
 
     digest: str
     kind: str
@@ -203,9 +204,23 @@ def enter_by_link(connection: Connection, token: str, device: str, *, now: float
     return _let_in(connection, person.id, "session", device, now)
 
 
-def person_of(connection: Connection, token: str, *, now: float) -> tuple[Person, bool] | None:
+def new_calendar(connection: Connection, person: Person, *, now: float) -> str:
+    """The token of the address at which a calendar finds their viewings; the one of before ends."""
+    drop_calendar(connection, person)
+    return _let_in(connection, person.id, "calendar", None, now)
+
+
+def drop_calendar(connection: Connection, person: Person) -> bool:
+    """Take the address of their calendar back; whether there was one."""
+    own = (sign_ins.c.person_id == person.id) & (sign_ins.c.kind == "calendar")
+    return bool(connection.execute(delete(sign_ins).where(own)).rowcount)
+
+
+def person_of(
+    connection: Connection, token: str, *, now: float, kind: Kind = "session"
+) -> tuple[Person, bool] | None:
     """Whose session this is, while it lasts; and whether it is time to write down that it was used."""
-    found = _found(connection, token, "session", now)
+    found = _found(connection, token, kind, now)
     if found is None:
         return None
     chosen = select(sign_ins.c.seen_at).where(sign_ins.c.digest == digest_of(token))

@@ -26,6 +26,8 @@ FIRST_VIEWING_YEAR: Final = 2000
 """A viewing before it has a mistyped date."""
 LAST_VIEWING_YEAR: Final = 2100
 """So has one after it."""
+WALKED_MINUTES: Final = 15
+"""From one viewing to the next one walks so long, rather than wait for a bus."""
 CALENDAR_LINE_OCTETS: Final = 75
 """Octets of a line of a calendar file, its end not counted (RFC 5545, 3.1)."""
 LARGEST_ID: Final = 2**63 - 1
@@ -52,6 +54,8 @@ LONGEST_DEVICE: Final = 120
 """Characters of what a browser calls itself, as its column holds."""
 SCRYPT_COST: Final = 2**14
 """Work of hashing a password: 16 MB and some 50 ms, as RFC 7914 gives for signing in."""
+CALENDAR_PATH: Final = "/calendar/"
+"""Where a calendar asks for a person's viewings, before its token."""
 SIGN_IN_PATH: Final = "/enter/"
 """Where a sign-in link leads, before its token."""
 SHARED_PATH: Final = "/shared/"

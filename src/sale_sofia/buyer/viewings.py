@@ -15,7 +15,9 @@ from sale_sofia.buyer.evaluations import (
     checked_word,
     clean_text,
     current_property,
+    evaluation_of,
     hold,
+    mark,
     write_changes,
 )
 from sale_sofia.buyer.settings import (
@@ -37,6 +39,7 @@ LISTS: Final = ("positives", "negatives")
 _TEXTS: Final = ("agent", "phone", "place", "remarks", "outcome")
 FIELDS: Final = ("state", "starts_at", "minutes", *_TEXTS, *LISTS)
 """All that can be written of a viewing."""
+_BEFORE_VIEWING: Final = frozenset({"new", "shortlist", "contacted"})
 
 
 def checked_viewing(fields: Mapping[str, object]) -> dict[str, Any]:
@@ -105,9 +108,18 @@ class Viewing:
     made_at: float
     changed_at: float
 
+    @property
+    def ends_at(self) -> float:
+        """When it is over."""
+        return self.starts_at + self.minutes * 60
+
+    def is_upcoming(self, now: float) -> bool:
+        """Whether it is still to come, or goes on; one that is over is not, whatever its state says."""
+        return self.state == "planned" and self.ends_at > now
+
 
 def add_viewing(connection: Connection, property_id: int, fields: Mapping[str, object], by: By) -> int:
-    """Plan a viewing; its number. `starts_at` must be among the fields.
+    """Write down a planned viewing; its number. `starts_at` must be among the fields.
 
     One that is planned again for the same moment, as no answer came, is there once, as it was planned first.
 
@@ -127,6 +139,14 @@ def add_viewing(connection: Connection, property_id: int, fields: Mapping[str, o
     number = connection.execute(insert(viewings).values(**row, **stamps)).inserted_primary_key
     made = int(number[0]) if number else 0
     write_changes(connection, (found, made), dict.fromkeys(given), given, by)
+    return made
+
+
+def plan_viewing(connection: Connection, property_id: int, fields: Mapping[str, object], by: By) -> int:
+    """As `add_viewing`; a flat that had not come so far has the status "viewing" from now on."""
+    made = add_viewing(connection, property_id, fields, by)
+    if evaluation_of(connection, property_id).status in _BEFORE_VIEWING:
+        mark(connection, property_id, "viewing", by)
     return made
 
 

@@ -13,16 +13,18 @@ import typer
 from sqlalchemy import Connection
 
 from sale_sofia.buyer import evaluations, people, sharing, viewings
+from sale_sofia.buyer.agenda import Stop, read_agenda
 from sale_sofia.buyer.calendar import viewing_events, write_calendar
 from sale_sofia.buyer.evaluations import DECISIONS, STATUSES, By, Evaluation
 from sale_sofia.buyer.opinions import dismiss, welcome
 from sale_sofia.buyer.people import ROLES, Person
-from sale_sofia.buyer.settings import SHARED_PATH, SIGN_IN_PATH, VIEWING_MINUTES
+from sale_sofia.buyer.settings import CALENDAR_PATH, SHARED_PATH, SIGN_IN_PATH, VIEWING_MINUTES
 from sale_sofia.buyer.viewings import ALLOWED, Viewing, viewing_moment, viewings_of
 from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, refuse
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import read_flats
+from sale_sofia.geography.imported import use
 from sale_sofia.installation import open_ready
 from sale_sofia.operations.settings import DASHBOARD_HOST, DASHBOARD_PORT
 from sale_sofia.settings.model import load_settings
@@ -239,7 +241,7 @@ def add(
     """
     texts = _given(agent=agent, phone=phone, place=place, remarks=remarks)
     fields = {"starts_at": viewing_moment(when), "minutes": minutes, **texts}
-    viewing = _write(partial(viewings.add_viewing, property_id=property_id, fields=fields, by=me()))
+    viewing = _write(partial(viewings.plan_viewing, property_id=property_id, fields=fields, by=me()))
     _show_viewing(property_id, viewing, as_json=as_json)
 
 
@@ -296,6 +298,37 @@ def list_command(
         cells = (str(one.id), str(one.property_id), moment(one.starts_at), one.state, str(one.minutes))
         table.add_row(*cells, "; ".join(filter(None, texts)))
     out.print(table)
+
+
+@app.command(name="agenda")
+def show_agenda(as_json: AsJson = False) -> None:
+    """Show the viewings to come by day, with the way from each to the next."""
+    settings = load_settings()
+    use(settings.data_dir)
+    found = open_ready(settings).run_read(partial(read_agenda, now=time.time()))
+    if as_json:
+        days = [{"day": day, "viewings": [one.as_json() for one in some]} for day, some in found.days]
+        print_json({"days": days, "unsaid": [one.as_json() for one in found.unsaid]})
+        return
+    for day, some in found.days:
+        out.print(day, highlight=False)
+        for one in some:
+            texts = (one.viewing.place or one.flat.neighbourhood, one.viewing.agent, one.viewing.phone)
+            told = "; ".join(filter(None, (f"property {one.viewing.property_id}", *texts, _way(one))))
+            out.print(f"  {moment(one.viewing.starts_at)} {told}", highlight=False, soft_wrap=True)
+    count = sum(len(some) for _, some in found.days)
+    log.print(f"{count} viewings to come, {len(found.unsaid)} over without a word", highlight=False)
+
+
+def _way(one: Stop) -> str:
+    """From the viewing before, where there is one on that day."""
+    if not one.follows:
+        return ""
+    if one.way is None:
+        return "way from the one before: unknown"
+    how = "on foot" if one.way.on_foot else "by public transport"
+    late = f", but {one.pause} min between the two" if one.is_late else ""
+    return f"{one.way.minutes} min {how} from the one before{late}"
 
 
 @app.command()
@@ -449,6 +482,32 @@ def sign_person_out(name: Name) -> None:
         lambda connection: people.sign_out_everywhere(connection, people.person_named(connection, name))
     )
     log.print(f"{count} links and sessions ended", highlight=False)
+
+
+@people_app.command(name="calendar")
+def person_calendar(
+    name: Name,
+    address: Address = DASHBOARD_ADDRESS,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Only take the address of before back.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print a new address for a person's calendar, which shows the viewings; the one of before ends."""
+
+    def work(connection: Connection) -> str | None:
+        person = people.person_named(connection, name)
+        if not revoke:
+            return people.new_calendar(connection, person, now=time.time())
+        people.drop_calendar(connection, person)
+        return None
+
+    token = _write(work)
+    where = f"{address.rstrip('/')}{CALENDAR_PATH}{token}.ics" if token else None
+    if as_json:
+        print_json({"person": name, "calendar": where})
+        return
+    if where:
+        out.print(where, highlight=False, soft_wrap=True)
+    log.print("whoever has it sees the viewings" if where else "no address any more", highlight=False)
 
 
 @people_app.command(name="remove")

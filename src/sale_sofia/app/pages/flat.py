@@ -21,6 +21,7 @@ from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Download, Page
 from sale_sofia.app.deck import Deck, open_deck
 from sale_sofia.app.facts import contradiction, facts_of, own_places
+from sale_sofia.app.pages.agenda import change_asked, plan_asked
 from sale_sofia.app.pages.telling import tell as tell_of
 from sale_sofia.app.settings import (
     LOAN_MOST_SHARE,
@@ -58,9 +59,6 @@ from sale_sofia.buyer.viewings import (
     STATES,
     UnknownViewing,
     Viewing,
-    add_viewing,
-    change_viewing,
-    viewing_moment,
     viewings_of,
 )
 from sale_sofia.buyer.visitors import take_up
@@ -312,28 +310,15 @@ def note(visit: Visit) -> Done:
 
 def plan(visit: Visit) -> Done:
     """Plan a viewing."""
-    form, number = visit.form, _number(visit)
-    given = {name: form[name] for name in ("agent", "phone", "remarks") if form.get(name, "").strip()}
-
-    def write(connection: Connection) -> None:
-        day = form.get("day", "").strip()
-        parts = day.split(".")
-        written = "-".join([parts[2], parts[1].zfill(2), parts[0].zfill(2)]) if len(parts) == 3 else day  # noqa: PLR2004 - day, month, year
-        starts = viewing_moment(f"{written} {form.get('hour', '').strip().zfill(5)}")
-        add_viewing(connection, number, {**given, "starts_at": starts}, visit.by)
-        if evaluation_of(connection, number).status in {"new", "contacted", "shortlist"}:
-            mark(connection, number, "viewing", visit.by, None)
-
-    return _write(visit, write, say("diary.kept"))
+    work = partial(plan_asked, number=_number(visit), form=visit.form, by=visit.by)
+    return _write(visit, work, say("diary.kept"))
 
 
 def change_plan(visit: Visit) -> Done:
-    """How a viewing went, or that it is off."""
-    form, which = visit.form, int(visit.request.path_params["viewing"])
-    lists = {"positives": form.get("positive", ""), "negatives": form.get("negative", "")}
-    fields = {"state": form.get("state", "")} | {name: [text] for name, text in lists.items() if text.strip()}
+    """Another time for a viewing, how it went, or that it is off."""
+    which = int(visit.request.path_params["viewing"])
     return _write(
-        visit, lambda connection: change_viewing(connection, which, fields, visit.by), say("diary.kept")
+        visit, partial(change_asked, viewing=which, form=visit.form, by=visit.by), say("diary.kept")
     )
 
 

@@ -154,11 +154,7 @@ def _rejected(visit: Visit, deck: Deck) -> tuple[list[Rejected], int]:
 def _read(connection: Connection, deck: Deck) -> tuple[list[Entry], list[Viewing]]:
     """The board, what was chosen last first; and the viewings that are planned from now on."""
     steps = {one.property_id: one for one in evaluations(connection).values() if one.status in BOARD}
-    planned = [
-        one
-        for one in all_viewings(connection)
-        if one.state == "planned" and one.starts_at + one.minutes * 60 > deck.now
-    ]
+    planned = [one for one in all_viewings(connection) if one.is_upcoming(deck.now)]
     cards = deck.cards(deck.flats(sorted(steps)))
     adverts = [advert.listing_id for card in cards for advert in card.flat.adverts]
     prices, returned = price_steps(connection, adverts), _returned(connection, adverts)

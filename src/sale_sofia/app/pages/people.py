@@ -76,7 +76,7 @@ def _shared(one: SharedLink) -> Values:
 def _device(visit: Visit, one: SignIn) -> Values:
     return {
         "digest": one.digest,
-        "name": _device_name(one.device) if one.kind == "session" else say("people.link_waits"),
+        "name": _device_name(one.device) if one.kind == "session" else say(f"people.kind.{one.kind}"),
         "seen": shown.ago(one.seen_at, visit.now),
         "here": one.digest == digest_of(visit.request.cookies.get(SESSION, "")),
     }
