@@ -101,8 +101,14 @@ class AlertServers:
 
     def _smtp(self) -> SMTP:
         self.connections += 1
-        login = {"authenticator": self._login, "auth_require_tls": False} if self.mail_password else {}
-        return SMTP(self, hostname="loopback.example", enable_SMTPUTF8=True, loop=self._loop, **login)
+        return SMTP(
+            self,
+            hostname="loopback.example",
+            enable_SMTPUTF8=True,
+            loop=self._loop,
+            authenticator=self._login if self.mail_password else None,
+            auth_require_tls=False,
+        )
 
     def _login(self, *words: Any) -> AuthResult:  # noqa: ANN401 - aiosmtpd's
         given: bytes = words[-1].password

@@ -262,10 +262,17 @@ class Sender:
     """Where bots are asked."""
     _services: dict[str, Any] = field(default_factory=dict)
 
-    def send(self, channel: Channel, text: Text, uid: str, answers: str | None = None) -> None:
+    def send(
+        self,
+        channel: Channel,
+        text: Text,
+        uid: str,
+        answers: str | None = None,
+        picture: str | None = None,
+    ) -> None:
         """Hand the message over under its id; when this returns, the channel has taken it.
 
-        `answers` is the id of the message that this one belongs to.
+        `answers` is the id of the message that this one belongs to, `picture` what a chat shows with it.
 
         Raises:
             NotSent: it did not, or did not say so in time.
@@ -278,7 +285,7 @@ class Sender:
                 if channel.service in {"mailto", "mailtos"}:
                     _send_mail(service, text, uid, answers)
                 elif channel.service == "tgram" and service.targets:
-                    self._send_telegram(service, text)
+                    self._send_telegram(service, text, picture)
                 else:
                     _notify(channel, service, text, uid)
         except NotSent:
@@ -292,11 +299,11 @@ class Sender:
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its words may hold secrets
             raise NotSent(channel.masked(f"{type(error).__name__}: {error}")) from None
 
-    def _send_telegram(self, service: Any, text: Text) -> None:  # noqa: ANN401 - Apprise's
+    def _send_telegram(self, service: Any, text: Text, picture: str | None) -> None:  # noqa: ANN401 - Apprise's
         """What the URL means is Apprise's own; but it does not tell a wrong token from a blocked bot."""
         ((chat, topic),) = service.targets
         bot = Bot(self.telegram, service.bot_token, self.seconds)
-        bot.send(chat, f"{text.subject}\n\n{text.body}", topic)
+        bot.send(chat, f"{text.subject}\n\n{text.body}", topic, picture)
 
 
 def _notify(channel: Channel, service: Any, text: Text, uid: str) -> None:  # noqa: ANN401 - Apprise's

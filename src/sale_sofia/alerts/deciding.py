@@ -17,13 +17,14 @@ from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.search.run import judge as judge_search
 from sale_sofia.advice.tables import scores
 from sale_sofia.alerts.rules import BuyerRule, OperatorRule, wrong_rules
-from sale_sofia.alerts.settings import PRICE_ROUNDING_EUR
+from sale_sofia.alerts.settings import BEST_NAMED, GOOD_VALUE, PRICE_ROUNDING_EUR
 from sale_sofia.alerts.store import Item, RuleState, Watched, as_of, incident_news
 from sale_sofia.buyer.evaluations import UNWANTED, current_property, evaluations
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.prices import lowest_offers
 from sale_sofia.flats.store import UnknownProperty, portions
+from sale_sofia.flats.walks import MetroWalk
 from sale_sofia.history.drift.store import DRIFT
 from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind
@@ -45,6 +46,8 @@ class Judgement:
     """How much that is, as a share."""
     unknown: tuple[str, ...] = ()
     """Conditions of which it is not known whether they hold."""
+    best: tuple[str, ...] = ()
+    """Criteria that speak for it, the strongest first."""
 
 
 FITS_NOT: Final = Judgement(fits=False)
@@ -131,7 +134,9 @@ def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile:
     """The flats that pass a profile, by their stored scores."""
     allowed = [State.PASS, State.UNKNOWN] if rule.unknown else [State.PASS]
     s = scores.c
-    chosen = select(s.property_id, s.verdict, s.value, s.known, s.points, s.unknown).where(s.profile == name)
+    chosen = select(s.property_id, s.verdict, s.value, s.known, s.points, s.unknown, s.criteria).where(
+        s.profile == name
+    )
 
     def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
         rows = (
@@ -146,6 +151,7 @@ def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile:
                 score=row.value,
                 known=row.known,
                 unknown=tuple(row.unknown) if row.verdict == State.UNKNOWN else (),
+                best=_best(row.criteria),
             )
             for row in rows
             # By points: a flat that hides its facts is no better for it.
@@ -154,6 +160,11 @@ def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile:
 
     parts = ("profile", profile.model_dump_json(), rule.min_score, rule.unknown)
     return Source(_fingerprint(*parts), judge)
+
+
+def _best(criteria: Mapping[str, Sequence[float | None]]) -> tuple[str, ...]:
+    good = {name: value or 0.0 for name, (value, *_) in criteria.items() if (value or 0.0) >= GOOD_VALUE}
+    return tuple(sorted(good, key=lambda name: (-good[name], name))[:BEST_NAMED])
 
 
 def _flat_source(connection: Connection, number: int, place: int) -> Source:
@@ -244,7 +255,9 @@ def _news(rule: BuyerRule, view: View) -> Item | None:
         return None
     if not was_offered:
         since = max(advert.gone_at or 0.0 for advert in view.watched.values())
-        return _item(rule, view, "back", cheapest, f"{oldest}|{since:.0f}")
+        asked = _comparable(cheapest, view.watched.get(cheapest.listing_id))
+        more = {"old_eur": asked} if asked not in {None, cheapest.price_eur} else {}
+        return _item(rule, view, "back", cheapest, f"{oldest}|{since:.0f}", **more)
     cut = _cut(rule, view) if "cut" in rule.tell else None
     return cut or _cheaper(rule, view)
 
@@ -289,6 +302,10 @@ def _cheaper(rule: BuyerRule, view: View) -> Item | None:
     return _item(rule, view, "cheaper", advert, key, old_eur=other.price_eur, other_site=other.site)
 
 
+def _minutes(walk: MetroWalk | None) -> list[float] | None:
+    return None if walk is None else [round(walk.least), round(walk.most)]
+
+
 def _item(
     rule: BuyerRule,
     view: View,
@@ -315,6 +332,10 @@ def _item(
         "score": judgement.score,
         "known": judgement.known,
         "unknown": list(judgement.unknown),
+        "best": list(judgement.best),
+        "photo": next(iter(flat.photo_urls), None),
+        "metro": _minutes(flat.metro_walk),
+        "centre": _minutes(flat.centre_travel),
         "portals": sorted({one.site for one in flat.adverts if one.offered}),
         **more,
     }

@@ -11,6 +11,7 @@ from functools import partial
 from sqlalchemy import Connection
 
 from sale_sofia.alerts.channels import Channel, NotSent, Sender
+from sale_sofia.alerts.links import addresses, link_key
 from sale_sofia.alerts.outbox import (
     Delivered,
     Due,
@@ -25,7 +26,8 @@ from sale_sofia.alerts.outbox import (
 from sale_sofia.alerts.rules import NONE, AlertsError, QuietHours, is_quiet, not_quiet
 from sale_sofia.alerts.settings import LEASE_FACTOR, POSTMAN_GRACE_SECONDS
 from sale_sofia.alerts.store import Item
-from sale_sofia.alerts.wording import word_message
+from sale_sofia.alerts.wording import Links, no_links, photo_of, word_message
+from sale_sofia.buyer.people import Person, all_people
 from sale_sofia.settings.model import Settings, environment_of
 from sale_sofia.settings.programs import own_program
 from sale_sofia.settings.words import Said
@@ -74,9 +76,17 @@ class Delivery:
             if due.channel not in self.channels:
                 there = list(self.channels) or NONE
                 raise NotSent(Said("channel.unknown", channel=due.channel, there=there))  # noqa: TRY301
+            channel = self.channels[due.channel]
             items, answers = self.database.run_read(partial(_content, due=due))
-            text = word_message(items, self.settings.alert_language)
-            sender.send(self.channels[due.channel], text, due.uid, answers)
+            people = self.database.run_read(all_people)
+            reader = next((one for one in people if one.stamp == channel.person), None)
+            if channel.person is not None and reader is None:
+                raise NotSent(Said("channel.gone"))  # noqa: TRY301
+            language = reader.language if reader else self.settings.alert_language
+            # A channel that is nobody's own acts for nobody.
+            links = self._links(due, reader) if reader or not people else no_links
+            text = word_message(items, language, links)
+            sender.send(channel, text, due.uid, answers, photo_of(items))
         except (NotSent, AlertsError) as error:
             done.failed += 1
             done.errors[due.channel] = str(error)
@@ -89,6 +99,19 @@ class Delivery:
         else:
             done.sent += 1
             self.database.run_write(partial(note_sent, message_id=due.id, token=token, now=self.clock()))
+
+    def _links(self, due: Due, reader: Person | None) -> Links:
+        """Where a message leads its reader; nowhere, where nobody knows by which address."""
+        dashboard = self.settings.dashboard_url
+        if dashboard is None:
+            return no_links
+        key, now = self.database.run_write(link_key), self.clock()
+
+        def of(property_id: int) -> dict[str, str]:
+            own = addresses(dashboard, key, due.uid, property_id, reader, now=now)
+            return {"open": f"{dashboard}/flat/{property_id}", **own}
+
+        return of
 
 
 def _content(connection: Connection, due: Due) -> tuple[tuple[Item, ...], str | None]:

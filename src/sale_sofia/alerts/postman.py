@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.delivery import Delivery
+from sale_sofia.alerts.kept import kept_channels
 from sale_sofia.alerts.outbox import Delivered
 from sale_sofia.alerts.rules import load_alerts
 from sale_sofia.installation import open_database
@@ -29,7 +30,8 @@ def main(seconds: float, lifeline: int) -> None:
             starter_gone, _, _ = select.select([lifeline], [], [], 0)
             return not starter_gone and time.monotonic() < end
 
-        done = Delivery(settings, database, channels_of(file), file.quiet_hours, go_on=go_on).run()
+        channels = channels_of(file, kept_channels(settings.data_dir))
+        done = Delivery(settings, database, channels, file.quiet_hours, go_on=go_on).run()
         database.dispose()
     sys.stdout.write(json.dumps(asdict(done), ensure_ascii=False))
 

@@ -64,6 +64,16 @@ MOST_IN_MESSAGE: Final = 40
 """Facts told in full in one message; of the others it says how many they are and where to see them."""
 LONGEST_BODY: Final = 30_000
 """Characters of a message."""
+LINK_PATH: Final = "/do/"
+"""Where a link of a message leads, before its token."""
+LINK_SECONDS: Final = 14 * 86_400.0
+"""How long a link in a message may be used: flats are decided on within two weeks."""
+MOST_WITH_LINKS: Final = 10
+"""Flats of a message up to which each has its links; of more, one opens the dashboard."""
+BEST_NAMED: Final = 3
+"""Criteria that a message names as what speaks for a flat."""
+GOOD_VALUE: Final = 3.5
+"""Of 5: from here on a criterion speaks for a flat."""
 SHOWN_MESSAGES: Final = 30
 """Messages that `alerts log` shows when not told otherwise."""
 OWN_SITE: Final = "sale-sofia"

@@ -105,3 +105,19 @@ alert_message_items = Table(
     Column("item_id", ForeignKey("alert_items.id"), primary_key=True),
     Index(None, "item_id"),
 )
+
+# One row: what links in messages are signed with. Who can read it could only keep and reject flats.
+link_keys = Table(
+    "link_keys",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("key", String(64), nullable=False),
+)
+
+# Links that were used; each until it would be over anyway.
+spent_links = Table(
+    "spent_links",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("ends_at", Float, nullable=False),
+)

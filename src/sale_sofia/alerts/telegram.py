@@ -60,7 +60,9 @@ class Bot:
         """Say this in the chat, with a picture of that address shown large. Raises TelegramRefused."""
         shown = {"url": picture, "prefer_large_media": True} if picture else {"is_disabled": True}
         place = {"chat_id": chat} if topic is None else {"chat_id": chat, "message_thread_id": topic}
-        self._ask("sendMessage", **place, text=text[:TELEGRAM_LONGEST], link_preview_options=shown)
+        if len(text) > TELEGRAM_LONGEST:  # a link is whole, or not there
+            text = text[:TELEGRAM_LONGEST].rpartition("\n")[0]
+        self._ask("sendMessage", **place, text=text, link_preview_options=shown)
 
     def _ask(self, method: str, **values: Any) -> Any:  # noqa: ANN401 - each answer has a shape of its own
         try:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from itertools import groupby
@@ -51,7 +51,7 @@ def safe_url(url: object) -> str | None:
 _KINDS: Final = ("new", "cut", "cheaper", "back", "gone", "incident", "incident_end")
 """In this order a message of many things tells them."""
 _SIGNATURE: Final = "sale-sofia"
-_SHARED: Final = {"property_type": "type", "breaker": "condition"}
+_SHARED: Final = {"property_type": "type", "breaker": "condition", "criterion": "criterion"}
 """Names that the dashboard has too; those of alerts themselves go before them."""
 Words = Mapping[str, Any]
 
@@ -75,9 +75,18 @@ def words_of(language: Language) -> Words:
     return words
 
 
-def word_message(items: Sequence[Item], language: Language) -> Text:
-    """The message that tells these; the same for the same items, whenever it is made."""
-    words = words_of(language)
+Links = Callable[[int], Mapping[str, str]]
+"""Of a property: where a message leads to see, to keep and to reject it."""
+
+
+def no_links(_property_id: int) -> Mapping[str, str]:
+    """A message that leads nowhere."""
+    return {}
+
+
+def word_message(items: Sequence[Item], language: Language, links: Links = no_links) -> Text:
+    """The message that tells these; the same for the same items and links, whenever it is made."""
+    words = {**words_of(language), "links": links if len(items) <= settings.MOST_WITH_LINKS else no_links}
     if len(items) == 1:
         subject, body = _subject(items[0], words), "\n".join(_lines(items[0], words))
     else:
@@ -86,6 +95,11 @@ def word_message(items: Sequence[Item], language: Language) -> Text:
         subject = f"{words['subject']['many'].format(count=len(items))}: {counted}"
         body = "\n".join(_groups(items, counts, words))
     return Text(one_line(f"{_SIGNATURE}: {subject}", settings.LONGEST_SUBJECT), body[: settings.LONGEST_BODY])
+
+
+def photo_of(items: Sequence[Item]) -> str | None:
+    """The address of the picture that belongs to a message of one flat."""
+    return safe_url(items[0].facts.get("photo")) if len(items) == 1 else None
 
 
 def word_test(language: Language) -> Text:
@@ -128,6 +142,9 @@ def _lines(item: Item, words: Words) -> Iterator[str]:
     lines = _incident_lines if item.incident_id is not None else _flat_lines
     yield from lines(item, words)
     yield words["line"]["why"].format(rules=", ".join(map(harmless, item.rules)))
+    if item.property_id is not None:
+        for name, url in words["links"](item.property_id).items():
+            yield words["line"][name].format(url=url)
 
 
 def _flat_lines(item: Item, words: Words) -> Iterator[str]:
@@ -135,9 +152,13 @@ def _flat_lines(item: Item, words: Words) -> Iterator[str]:
     yield _price(item, words)
     if about := list(_about(facts, words)):
         yield ", ".join(about)
+    if ways := [line[to].format(minutes=_range(facts[to])) for to in ("metro", "centre") if facts.get(to)]:
+        yield ", ".join(ways)
     if facts["points"] is not None:
         points, score = (f"{facts[name] or 0.0:.1f}".replace(".", ",") for name in ("points", "score"))
         yield line["score"].format(points=points, score=score, known=f"{facts['known'] or 0.0:.0%}")
+    if best := [words["criterion"][name] for name in facts.get("best", ()) if name in words["criterion"]]:
+        yield line["best"].format(names=", ".join(best))
     if facts["unknown"]:
         names = (words["condition"].get(name, name) for name in facts["unknown"])
         yield line["unknown"].format(names=", ".join(map(harmless, names)))
@@ -145,6 +166,8 @@ def _flat_lines(item: Item, words: Words) -> Iterator[str]:
         yield line["portals"].format(names=", ".join(map(harmless, facts["portals"])))
     if url := safe_url(facts["url"]):
         yield url
+    if photo := safe_url(facts.get("photo")):
+        yield line["photo"].format(url=photo)
 
 
 def _price(item: Item, words: Words) -> str:
@@ -195,6 +218,11 @@ def _number(amount: float) -> str:
     whole = round(amount) if abs(amount) >= 1000 else round(amount, 1)  # noqa: PLR2004 - as people write
     text = f"{whole:,.0f}" if float(whole).is_integer() else f"{whole:,.1f}"
     return text.replace(",", " ").replace(".", ",")
+
+
+def _range(minutes: Sequence[float]) -> str:
+    least, most = minutes
+    return f"{least:.0f}" if least == most else f"{least:.0f}–{most:.0f}"
 
 
 def _moment(moment: float) -> str:

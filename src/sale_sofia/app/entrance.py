@@ -7,11 +7,15 @@ from functools import partial
 from html import escape
 from typing import Final, NamedTuple
 
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sale_sofia.alerts.links import LinkRefused, act, look_at
+from sale_sofia.alerts.settings import LINK_PATH
+from sale_sofia.app.formatting import euro
 from sale_sofia.app.guard import (
     ENTRANCE_HEADERS,
     FIELD,
@@ -24,6 +28,7 @@ from sale_sofia.app.guard import (
 )
 from sale_sofia.app.visit import Site
 from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
+from sale_sofia.buyer.evaluations import current_property
 from sale_sofia.buyer.people import (
     Person,
     all_people,
@@ -34,7 +39,11 @@ from sale_sofia.buyer.people import (
     person_of,
 )
 from sale_sofia.buyer.settings import CALENDAR_PATH, SESSION_SECONDS, SHARED_PATH, SIGN_IN_PATH
+from sale_sofia.flats.rows import read_flats
+from sale_sofia.flats.store import UnknownProperty
 from sale_sofia.installation import open_database
+from sale_sofia.listings.text import plain
+from sale_sofia.settings.words import Said
 
 SESSION: Final = "sale_sofia_session"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{20,100}")
@@ -79,7 +88,10 @@ class Entrance:
             await calendar(scope, receive, send)
             return
         found = await run_in_threadpool(self._look, HTTPConnection(scope).cookies.get(SESSION, ""))
-        if not found.there_are_people:
+        if scope["path"].startswith(LINK_PATH):
+            answer = await self._by_message(Request(scope, receive), found.person)
+            await answer(scope, receive, send)
+        elif not found.there_are_people:
             await self._otherwise(scope, receive, send)
         elif found.person is not None and not scope["path"].startswith(SIGN_IN_PATH):
             scope.setdefault("state", {})["person"] = found.person
@@ -158,6 +170,35 @@ class Entrance:
         if session is None:  # somebody else was first
             return bare_page(request, "<p>{gate.new_link}</p>", 410, "gate.link_over")
         return admitted(request, session, "/")
+
+    async def _by_message(self, request: Request, asks: Person | None) -> Response:
+        """What a link of a message does: shown first, done when a person presses the button."""
+        database, token = self._site.database, request.url.path.removeprefix(LINK_PATH)
+        now = time.time()
+        try:
+            if request.method == "POST":
+                link = await run_in_threadpool(
+                    database.run_write, partial(act, token=token, asks=asks, now=now)
+                )
+                way = f"<p><a href='/flat/{link.property_id}'>{{link.open}}</a></p>"
+                return bare_page(request, f"<p>{{link.{link.action}.done}}</p>{way}", 200)
+            show = partial(_shown, token=token, asks=asks, now=now)
+            action, words = await run_in_threadpool(database.run_read, show)
+        except LinkRefused as error:
+            return bare_page(request, "", 410, Said.of(error).code)
+        button = f"<form method='post'><button>{{link.{action}}}</button></form>"
+        return bare_page(request, f"<h2>{words}</h2>{button}", 200)
+
+
+def _shown(connection: Connection, token: str, asks: Person | None, now: float) -> tuple[str, str]:
+    """What the link does, and to which flat, escaped."""
+    link, _ = look_at(connection, token, asks, now=now)
+    try:
+        flats = read_flats(connection, [current_property(connection, link.property_id)])
+    except UnknownProperty:
+        raise LinkRefused(Said("link.over")) from None
+    told = next((f"{plain(one.title or '')} · {euro(one.price_eur)}" for one in flats), "")
+    return link.action, escape(told or f"№ {link.property_id}").replace("{", "&#123;")
 
 
 def _who_is_it(request: Request, status: int, wrong: str | None = None, wait: str = "") -> Response:

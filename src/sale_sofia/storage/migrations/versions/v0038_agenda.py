@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0038_agenda"
-down_revision = "0036_people"
+down_revision = "0037_message_links"
 branch_labels = None
 depends_on = None
 

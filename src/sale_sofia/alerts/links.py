@@ -1,0 +1,123 @@
+"""Links in a message that keep or reject a flat: signed, of one person and flat, used once, for some days.
+
+Looking at a link changes nothing: chats look at links before people do.
+"""
+
+import hmac
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+from secrets import token_hex
+from typing import Final, NamedTuple
+
+from sqlalchemy import Connection, delete, select
+
+from sale_sofia.alerts.settings import LINK_PATH, LINK_SECONDS, OWN_SITE
+from sale_sofia.alerts.tables import link_keys, spent_links
+from sale_sofia.buyer.evaluations import By, current_property, evaluation_of, mark
+from sale_sofia.buyer.opinions import BY_STATUS, say_status
+from sale_sofia.buyer.people import Person, all_people, digest_of
+from sale_sofia.flats.store import UnknownProperty
+from sale_sofia.settings.words import Said
+from sale_sofia.storage.upserts import insert_into
+
+ACTIONS: Final[Mapping[str, str]] = {"keep": "shortlist", "reject": "rejected"}
+"""What a link does, and the status that it says."""
+_ONLY: Final = 1
+_SEPARATOR: Final = "|"
+
+
+class LinkRefused(Exception):
+    """It is none of ours, over, used, or of somebody who is gone; says why as a code without gaps."""
+
+
+class Link(NamedTuple):
+    """What a link may do. The person is a `Person.stamp`; empty: the one buyer where there are no people."""
+
+    message: str
+    property_id: int
+    person: str
+    action: str
+    ends_at: int
+
+
+def link_key(connection: Connection) -> str:
+    """The key of the installation, made when there is none."""
+    new = {"id": _ONLY, "key": token_hex(32)}
+    connection.execute(insert_into(connection, link_keys).values(new).on_conflict_do_nothing())
+    return str(connection.execute(select(link_keys.c.key)).scalar_one())
+
+
+def addresses(
+    dashboard: str, key: str, message: str, property_id: int, reader: Person | None, *, now: float
+) -> dict[str, str]:
+    """By action: where a message leads its reader."""
+    person, ends = reader.stamp if reader else "", int(now + LINK_SECONDS)
+    spoken = "?lang=en" if reader and reader.language == "en" else ""
+    links = (Link(message, property_id, person, action, ends) for action in ACTIONS)
+    return {link.action: f"{dashboard}{LINK_PATH}{_signed(key, link)}{spoken}" for link in links}
+
+
+def _signed(key: str, link: Link) -> str:
+    said = urlsafe_b64encode(_SEPARATOR.join(map(str, link)).encode()).decode().rstrip("=")
+    return f"{said}.{_signature(key, said)}"
+
+
+def _signature(key: str, said: str) -> str:
+    return hmac.new(bytes.fromhex(key), said.encode(), sha256).hexdigest()
+
+
+def look_at(
+    connection: Connection, token: str, asks: Person | None, *, now: float
+) -> tuple[Link, Person | None]:
+    """What a link would do now, and for whom; who is signed in as another may not use it.
+
+    Raises:
+        LinkRefused: it does nothing.
+    """
+    key = connection.execute(select(link_keys.c.key)).scalar()
+    said, _, signature = token.partition(".")
+    if key is None or not hmac.compare_digest(_signature(key, said).encode(), signature.encode()):
+        raise LinkRefused(Said("link.forged"))
+    message, number, stamp, action, ends = (
+        urlsafe_b64decode(said + "=" * (-len(said) % 4)).decode().split(_SEPARATOR)
+    )
+    link = Link(message, int(number), stamp, action, int(ends))
+    if link.ends_at <= now:
+        raise LinkRefused(Said("link.over"))
+    there = all_people(connection)
+    person = next((one for one in there if one.stamp == stamp), None)
+    if person is None and (stamp or there):
+        raise LinkRefused(Said("link.person"))
+    if asks is not None and asks != person:
+        raise LinkRefused(Said("link.another"))
+    used = select(spent_links.c.digest).where(spent_links.c.digest == _digest(link))
+    if connection.execute(used).first() is not None:
+        raise LinkRefused(Said("link.used"))
+    return link, person
+
+
+def act(connection: Connection, token: str, asks: Person | None, *, now: float) -> Link:
+    """Do what the link says, once; the property is the one that it is now. Raises LinkRefused."""
+    link, person = look_at(connection, token, asks, now=now)
+    connection.execute(delete(spent_links).where(spent_links.c.ends_at <= now))
+    row = {"digest": _digest(link), "ends_at": float(link.ends_at)}
+    spent = insert_into(connection, spent_links).values(row).on_conflict_do_nothing()
+    # Of two who use one link at once, one writes it down.
+    if connection.execute(spent.returning(spent_links.c.digest)).first() is None:
+        raise LinkRefused(Said("link.used"))
+    try:
+        found, status = current_property(connection, link.property_id), ACTIONS[link.action]
+    except UnknownProperty:
+        raise LinkRefused(Said("link.over")) from None
+    if person is not None:
+        say_status(connection, found, status, person, None, now=now)
+    elif status == "rejected" or evaluation_of(connection, found).status in {*BY_STATUS, "hidden"}:
+        # What was begun with a flat, as a viewing, is more than to keep it.
+        mark(connection, found, status, By(OWN_SITE, now), None)
+    return link._replace(property_id=found)
+
+
+def _digest(link: Link) -> str:
+    """The same however often the message was sent."""
+    return digest_of(_SEPARATOR.join(map(str, link[:-1])))
