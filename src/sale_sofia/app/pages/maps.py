@@ -27,6 +27,7 @@ from sale_sofia.flats.tables import flats as flat_rows
 from sale_sofia.geography.gazetteer import Area, areas_of, base_map, centres, drawn
 from sale_sofia.geography.imported import until_changed
 from sale_sofia.listings.places import SOFIA, Neighbourhood, find_neighbourhood, neighbourhoods
+from sale_sofia.listings.text import plain
 
 COLOURS: Final = {"M1": "#eb2227", "M2": "#0078c8", "M3": "#1f9b4a", "M4": "#b98a00"}
 """Of the metro's lines, as its own maps have them; each station has its name too."""
@@ -49,6 +50,7 @@ def page(visit: Visit) -> Page:
         "chips": _chips(asked),
         "rows": [_row(name, members, asked) for name, members in _largest(places)],
         "attribution": say("map.sources"),
+        "own": ", ".join(f"{plain(one.name)} ({plain(one.at)})" for one in deck.profile.places),
     }
     return Page("map.html", say("page.map"), values, lambda: _data(deck, asked, counts))
 
@@ -185,6 +187,7 @@ def _data(deck: Deck, asked: Asked, counts: Found) -> Values:
         ],
         "pins": list(_pins(inside, zoom)),
         "near": zoom >= PINS_FROM_ZOOM,
+        "own": [{"name": one.name, "at": list(one.place.point)} for one in deck.profile.places],
     }
 
 
