@@ -1,7 +1,7 @@
 """All flats as one buyer sees them now, and the card of each: what one wants to know first."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, exists, select
@@ -26,6 +26,7 @@ from sale_sofia.flats.projection import load_flats
 from sale_sofia.flats.rows import PriceStep, previous_price, price_steps
 from sale_sofia.flats.store import portions
 from sale_sofia.flats.tables import flats as flat_rows
+from sale_sofia.flats.walks import Travel
 from sale_sofia.listings.parsers import offer
 from sale_sofia.listings.text import plain
 
@@ -54,6 +55,8 @@ class Card:
     """What the people of the household think of it."""
     fair: tuple[Verdict, Band] | None = None
     """Where its price lies, and what would be fair; None where that cannot be judged."""
+    travel: Mapping[str, Travel | None] = field(default_factory=dict)
+    """Minutes to each of the buyer's own places."""
 
     @property
     def id(self) -> int:
@@ -112,6 +115,12 @@ class Card:
         if found == shown.UNKNOWN:
             return None
         return f"{found} ({plain(self.flat.metro_station)})" if self.flat.metro_station else found
+
+    @property
+    def ways(self) -> str:
+        """Minutes to the buyer's own places, of those that are known."""
+        known = ((name, way) for name, way in self.travel.items() if way)
+        return " · ".join(f"{plain(name)}: {shown.walk(way.least, way.most)}" for name, way in known)
 
     @property
     def facts(self) -> list[str]:
@@ -194,6 +203,7 @@ class Card:
             "metro_walk_minutes": [flat.metro_walk.least, flat.metro_walk.most] if flat.metro_walk else None,
             "metro_minutes": flat.metro_minutes,
             "metro_distance_m": flat.metro_distance_m,
+            "travel_minutes": {name: way and [way.least, way.most] for name, way in self.travel.items()},
             "days_on_market": flat.days_on_market(self.now),
             "offered": flat.offered,
             "status": self.status,
@@ -319,6 +329,7 @@ class Deck:
                 flat.property_id in ticked,
                 said.get(flat.property_id, ()),
                 fair.get(flat.property_id),
+                {one.name: flat.travel_to(one.place) for one in self.profile.places},
             )
             for flat in flats
         ]

@@ -26,6 +26,8 @@ LONGEST_CELL: Final = 1_000
 """Characters of a text in a table or an exported file."""
 RANKED_ONE_BY_ONE: Final = 2_000
 """Of more flats than this all scores that do not fail are read, which is quicker than to name each flat."""
+OWN_PLACE_MINUTES: Final = (10, 15, 20, 25, 30, 40, 50, 60)
+"""Minutes to one of the buyer's own places that a search offers."""
 CARDS_PER_PAGE: Final = 24
 """Cards that are drawn at once: four rows of a wide screen; the rest is a page further."""
 LONGEST_MESSAGE: Final = 300

@@ -82,7 +82,7 @@ def show(property_id: PropertyId, as_json: AsJson = False) -> None:
     out.print(_offers_table(view), highlight=False)
     if price := view["price"]:
         out.print(Text(_price_sentence(price)), highlight=False)
-    for line in (*_market_lines(view, now), *_way_lines(view)):
+    for line in (*_market_lines(view, now), *_way_lines(view), *_nearby_lines(view)):
         out.print(Text(line), highlight=False)
     out.print(_facts_table(view), highlight=False)
     if view["contradictions"]:
@@ -162,6 +162,19 @@ def _way_lines(view: View) -> Iterator[str]:
         if way := view[name]:
             minutes = " to ".join(dict.fromkeys(f"{way[most]:.0f}" for most in ("least", "most")))
             yield f"{end} {minutes} minutes {how}, {_WALKED_FROM[way['source']]}."
+
+
+def _nearby_lines(view: View) -> Iterator[str]:
+    near = view["nearby"]
+    for name, what in (("school", "school"), ("shop", "supermarket"), ("stop", "stop")):
+        if found := near[name]:
+            minutes = " to ".join(dict.fromkeys(f"{found[end]}" for end in ("least", "most")))
+            told = [found["name"] or "", ", ".join(found["lines"])]
+            told += [f"rank {' to '.join(dict.fromkeys(map(str, found['ranks'])))}"] if found["ranks"] else []
+            more = "; ".join(one for one in told if one)
+            yield f"To a {what} {minutes} minutes on foot{f' ({more})' if more else ''}."
+    if near["road"]:
+        yield f"A big road: {near['road']}."
 
 
 def _contradictions_table(found: Sequence[View]) -> Table:

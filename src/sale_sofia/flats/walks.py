@@ -88,7 +88,7 @@ def travel_to(place: Place, exact: Point | None, around: tuple[str | None, str |
 def find_place(text: str) -> Place | None:
     """A stop by its name or code, a neighbourhood's centre, or `latitude/longitude`; None: none of them.
 
-    Stops of one name far from each other are no place.
+    Coordinates may have a comma between them. Stops of one name far from each other are no place.
     """
     from sale_sofia.geography.travel import network  # noqa: PLC0415 - numpy, which no crawl needs
 
@@ -107,7 +107,7 @@ def find_place(text: str) -> Place | None:
 
 def _at_coordinates(text: str) -> Place | None:
     try:
-        lat, lon = map(float, text.split("/"))
+        lat, lon = map(float, text.replace(",", "/").split("/"))
     except ValueError:
         return None
     return Place(Point(lat, lon)) if metres(Point(lat, lon), SOFIA_CENTRE) <= SOFIA_METRES else None

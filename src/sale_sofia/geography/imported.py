@@ -60,6 +60,12 @@ def _stamp(folder: Path) -> Stamp:
     return tuple(found)
 
 
+def used_folder() -> Path | None:
+    """The folder that the process works for; None before `use` has said it."""
+    folder: Path | None = _used["folder"]
+    return folder.parent if folder else None
+
+
 def stamp() -> str:
     """Another text for other places; empty for the shipped ones."""
     return "-".join(f"{moment:x}" for _, moment in _used["stamp"])

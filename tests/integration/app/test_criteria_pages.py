@@ -1,5 +1,7 @@
 """Criteria: what is changed on the page stands in the profile's file, and the count says what passes then."""
 
+import csv
+import io
 import re
 import time
 from collections.abc import Iterator
@@ -15,9 +17,11 @@ from sqlalchemy import update
 from app_runs import put_adverts, store
 from sale_sofia.advice.scoring.profile import edit_profile, load_profile
 from sale_sofia.app.pages.criteria import SECTIONS, value_of
+from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.settings.words import dictionary
+from tables import each_row
 from web_pages import Browser, browser, form_fields, plain, spaced
 
 KNOWN = {
@@ -267,3 +271,66 @@ def test_a_profile_that_cannot_be_used_is_named_and_keeps_none_from_the_others(
     assert "Бюджет с всичко (€): '-5' не може" in buyer.text(DEFAULT)
     assert counted(buyer) == "2 → 2 минават"
     assert buyer.data("/criteria.json")["unusable"] == ["broken"]
+
+
+OWN = "form:has([name=section][value=own]):has([name=at])"
+
+
+def test_own_places_are_added_shown_searched_and_removed(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN | {"lat": 42.6737, "lon": 23.3252}, KNOWN | {"neighbourhood": "Бояна"})
+    with browser(tmp_path) as buyer:
+        place = {"name": " Работа ", "at": "Бизнес парк София", "arrive_by": "9:00"}
+        sent = form_fields(buyer.html(DEFAULT), OWN)
+        assert send(buyer, sent | place).status_code == 200
+        (own,) = load_profile(tmp_path, "default").places
+        assert (own.name, own.at, own.arrive_by) == ("Работа", "Бизнес парк София", "09:00")
+        assert "Работа: Бизнес парк София, там до часа 09:00" in buyer.text(DEFAULT)
+
+        page = buyer.html("/search?travel=40:работа")
+        chosen = LexborHTMLParser(page).css_first("select[name=travel] option[selected]")
+        assert chosen is not None
+        assert chosen.attributes["value"] == "40:Работа"
+        assert "Работа: 35 мин" in spaced(plain(page))
+        told = {
+            minutes: buyer.data(f"/search.json?travel={minutes}:Работа")["count"] for minutes in (34, 35, 240)
+        }
+        assert told == {34: 0, 35: 1, 240: 2}
+        assert "До Работа с градския транспорт 35 мин" in spaced(buyer.text("/flat/1"))
+        assert "До Работа с градския транспорт" in buyer.text("/compare?ids=1,2")
+        assert [one["name"] for one in buyer.data("/map.json?zoom=12")["own"]] == ["Работа"]
+        assert "Моите места: Работа (Бизнес парк София)" in buyer.text("/map")
+        file = csv.DictReader(io.StringIO(buyer.get("/search.csv").content.decode("utf-8-sig")))
+        rows = {row["place"]: row for row in file}
+        assert spaced(rows["Лозенец"]["До Работа с градския транспорт"]) == "35 мин"
+        assert (spaced(rows["Лозенец"]["shop"]), rows["Бояна"]["road"]) == ("5 мин · Минимарт", "")
+        assert rows["Бояна"]["attribution"] == ATTRIBUTION
+
+        old = form_fields(buyer.html(DEFAULT), "form:has([name=remove])")
+        assert send(buyer, old).status_code == 200
+        assert load_profile(tmp_path, "default").places == ()
+        assert "Адресът на страницата иска нещо, което не може" in buyer.text("/search?travel=40:Работа")
+        page = send(buyer, old).text  # of a page that is not the last any more
+        assert mistakes(page) == [("own", CONFLICT)]
+
+
+@each_row(
+    ("place", "sentence"),
+    [
+        ({"name": "Работа", "at": "Никъде"}, "'Никъде' не е спирка, квартал или ширина/дължина в София"),
+        ({"name": "", "at": "Сердика"}, "напишете име на мястото до 40 знака, без запетая"),
+        ({"name": "а, б", "at": "Сердика"}, "напишете име на мястото до 40 знака, без запетая"),
+        ({"name": "Работа", "at": "Сердика", "arrive_by": "23:00"}, "позволен е час от 07:30 до 09:30"),
+        ({"name": "ДОМ", "at": "Сердика"}, "вече има място „Дом“"),
+        ({"name": "Далеч", "at": "43.2, 27.9"}, "'43.2, 27.9' не е спирка"),
+    ],
+)
+def test_a_place_that_cannot_be_is_told_at_its_section_and_stays_in_the_fields(
+    place: dict[str, str], sentence: str, buyer: Browser, tmp_path: Path
+) -> None:
+    edit_profile(tmp_path, "default", [("places", [{"name": "Дом", "at": "42.69, 23.32"}])])
+    page = send(buyer, form_fields(buyer.html(DEFAULT), OWN) | place)
+    assert page.status_code == 400
+    ((section, told),) = mistakes(spaced(page.text))
+    assert (section, sentence in told) == ("own", True), told
+    assert form_fields(page.text, OWN)["at"] == place["at"]
+    assert [one.name for one in load_profile(tmp_path, "default").places] == ["Дом"]

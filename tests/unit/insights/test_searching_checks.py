@@ -2,16 +2,19 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sale_sofia.advice.scoring.judging import State
+from sale_sofia.advice.scoring.profile import edit_profile, new_profile
 from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search.conditions import Around, Scored, checks_of
-from sale_sofia.advice.search.query import SearchQuery
+from sale_sofia.advice.search.query import SearchQuery, WrongSearch
 from sale_sofia.advice.search.run import judge
 from sale_sofia.flats.flat import Advert, Code, Contradiction, Flat, Trap
+from sale_sofia.geography import imported
 from tables import each_row
 
 DAY = 86_400.0
@@ -281,6 +284,25 @@ def test_imported_schools_can_be_asked_for(conditions: dict[str, Any], expected:
     beside_the_other = flat(neighbourhood="Надежда 1", lat=42.71, lon=23.30)
     unranked = "unknown" if "school_rank" in conditions else "pass"
     assert matches(beside_the_other, query, AROUND) == State(unranked)
+
+
+def test_places_of_profiles_can_be_asked_by_their_names_until_they_are_others(tmp_path: Path) -> None:
+    there = flat(**IN_LOZENETS)
+    with pytest.raises(WrongSearch, match="one of yours, a stop"):
+        SearchQuery.of({"travel": ("17:Работа",)})
+    imported.use(tmp_path)
+    try:
+        edit_profile(tmp_path, "default", [("places", [{"name": "Работа", "at": "Сердика"}])])
+        query = SearchQuery.of({"travel": ("17:РАБОТА",)})
+        assert matches(there, query, AROUND) == State.PASS  # 17
+        edit_profile(tmp_path, "default", [("places", [{"name": "Работа", "at": "Бизнес парк София"}])])
+        assert matches(there, query, AROUND) == State.FAIL  # 35
+        new_profile(tmp_path, "other")
+        edit_profile(tmp_path, "other", [("places", [{"name": "работа", "at": "Сердика"}])])
+        with pytest.raises(WrongSearch, match="profiles call different places работа; rename one of them"):
+            SearchQuery.of({"travel": ("17:работа",)})
+    finally:
+        imported.use(tmp_path / "nothing")
 
 
 def test_every_condition_has_a_case() -> None:

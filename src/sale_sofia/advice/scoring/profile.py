@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, get_args, get_origin
@@ -21,9 +22,10 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from sale_sofia.advice.scoring.settings import PLACES_MOST, PROFILE_FILE_SECONDS, WEIGHTS
+from sale_sofia.advice.scoring.settings import PLACE_NAME_MOST, PLACES_MOST, PROFILE_FILE_SECONDS, WEIGHTS
 from sale_sofia.advice.settings import COMMISSION_PERCENT, RENOVATION_EUR_SQM
 from sale_sofia.flats.walks import find_place
+from sale_sofia.geography.imported import until_changed, used_folder
 from sale_sofia.geography.settings import ARRIVE_BETWEEN, ARRIVE_BY
 from sale_sofia.geography.shapes import Place as TravelPlace
 from sale_sofia.listings.model import Orientation, PropertyType
@@ -121,10 +123,18 @@ def _minutes(clock: str) -> int | None:
     return int(hours) * 60 + int(minutes) if right else None
 
 
+def _place_name(text: str) -> str:
+    """In a search a comma begins another place."""
+    name = text.strip()
+    if not 0 < len(name) <= PLACE_NAME_MOST or "," in name:
+        raise ValueError(Said("wrong_profile.place_name", most=PLACE_NAME_MOST))
+    return name
+
+
 class OwnPlace(_Section):
     """Where the buyer goes on a weekday morning."""
 
-    name: str = Field(min_length=1, max_length=40)
+    name: Annotated[str, AfterValidator(_place_name)]
     at: Annotated[str, AfterValidator(_place)]
     """A stop, a neighbourhood, or `latitude/longitude`."""
     arrive_by: Annotated[str, BeforeValidator(_clock)] = "09:00"
@@ -221,6 +231,13 @@ class Profile(_Section):
     unknown_ok: tuple[BreakerName, ...] = _several("Conditions that may be unknown.")
     weights: Weights = Weights()
 
+    @model_validator(mode="after")
+    def _each_place_once(self) -> Self:
+        names = [one.name.casefold() for one in self.places]
+        if twice := [one.name for one in self.places if names.count(one.name.casefold()) > 1]:
+            raise ValueError(Said("wrong_profile.two_places", name=twice[0]))
+        return self
+
     def shares(self) -> dict[str, float]:
         """The weights as shares of one."""
         return {name: getattr(self.weights, name) / self.weights.total() for name in WEIGHTS}
@@ -285,6 +302,46 @@ def load_profiles(data_dir: Path) -> Loaded:
         except ProfileError as error:
             loaded.mistakes[name] = error
     return loaded
+
+
+# Places by the names that buyers give them.
+
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+def places_stamp() -> Stamp:
+    """Another one when a profile of the process's DATA_DIR is another."""
+    folder = used_folder()
+    found = []
+    for path in sorted((folder / FOLDER).glob("*.yaml")) if folder else ():
+        with suppress(FileNotFoundError):  # removed meanwhile
+            told = path.stat()
+            found.append((path.name, told.st_mtime_ns, told.st_size))
+    return tuple(found)
+
+
+def find_named_place(text: str) -> TravelPlace | None:
+    """A place by the name that a profile gives it, else as `find_place` finds it; None: neither.
+
+    Raises:
+        ValueError: profiles mean different places by this name.
+    """
+    folder = used_folder()
+    named = _named_places(folder, places_stamp()) if folder else {}
+    found = named.get(text.strip().casefold(), set())
+    if len(found) > 1:
+        raise ValueError(Said("wrong_search.two_places", name=text.strip()))
+    return next(iter(found)) if found else find_place(text)
+
+
+@until_changed
+@lru_cache(maxsize=4)
+def _named_places(folder: Path, _stamp: Stamp) -> Mapping[str, set[TravelPlace]]:
+    found: dict[str, set[TravelPlace]] = {}
+    for profile in load_profiles(folder).profiles.values():
+        for one in profile.places:
+            found.setdefault(one.name.casefold(), set()).add(one.place)
+    return found
 
 
 def read_profile(data_dir: Path, name: str) -> tuple[Path, dict[str, Any]]:

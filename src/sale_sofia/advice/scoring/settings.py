@@ -46,6 +46,8 @@ ROAD_VALUES: Final = (0.0, 2.0, 4.0, 5.0)
 """Worth of a big road by its class, from beside the flat to far from it."""
 PLACES_MOST: Final = 5
 """So many places of their own a buyer may name."""
+PLACE_NAME_MOST: Final = 40
+"""Characters of such a name: a line of a card."""
 METRO_SAME_WORTH: Final = 1.0
 """A range of minutes whose ends are worth so much more or less says enough; a wider one says nothing."""
 

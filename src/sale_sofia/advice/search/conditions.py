@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, select
 
 from sale_sofia.advice.scoring.judging import State
+from sale_sofia.advice.scoring.profile import Stamp, find_named_place, places_stamp
 from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.tables import scored_flats, scores
@@ -22,7 +23,6 @@ from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import adverts_of, price_steps
 from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE
 from sale_sofia.flats.store import portions, with_current
-from sale_sofia.flats.walks import find_place
 from sale_sofia.geography.imported import until_changed
 from sale_sofia.geography.nearby import ROAD_CLASSES, Nearby
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
@@ -131,10 +131,14 @@ Check = Callable[[Flat, Around], bool | None]
 Named = tuple[str, Check]
 
 
-@until_changed
-@lru_cache(maxsize=64)
 def checks_of(query: SearchQuery) -> Sequence[Named]:
     """The conditions that a query has, by name; words, which have to be read for it, last of all."""
+    return _checks_of(query, places_stamp() if query.travel else ())
+
+
+@until_changed
+@lru_cache(maxsize=64)
+def _checks_of(query: SearchQuery, _stamp: Stamp) -> Sequence[Named]:
     kinds = (_switches, _ranges, _choices, _zones, _demands, _words)
     return [named for kind in kinds for named in kind(query)]
 
@@ -386,7 +390,7 @@ def _has_road(flat: Flat, _: Around, wanted: frozenset[int]) -> bool | None:
 def _wanted(travel: Iterable[str]) -> list[tuple[Place, int]]:
     """The places that are asked, and the minutes to them."""
     asked = (one.partition(":") for one in travel)
-    return [(place, int(minutes)) for minutes, _, name in asked if (place := find_place(name))]
+    return [(place, int(minutes)) for minutes, _, name in asked if (place := find_named_place(name))]
 
 
 def _is_near_enough(flat: Flat, _: Around, wanted: Sequence[tuple[Place, int]]) -> bool | None:

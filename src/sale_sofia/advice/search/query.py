@@ -17,10 +17,10 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from sale_sofia.advice.scoring.profile import find_named_place
 from sale_sofia.buyer.evaluations import UNWANTED, Status
 from sale_sofia.flats.flat import Code
 from sale_sofia.flats.settings import MANY_ROOMS
-from sale_sofia.flats.walks import find_place
 from sale_sofia.geography.nearby import RoadClass, line_number, lines
 from sale_sofia.geography.settings import NEAR_MOST_METRES
 from sale_sofia.geography.zones import outline_text, point_text, read_outline, read_point
@@ -102,7 +102,7 @@ def _district(text: str) -> str:
 def _travel(text: str) -> str:
     """Minutes and a place, such as `30:Сердика`."""
     minutes, _, place = squeeze(text).partition(":")
-    if not minutes.isdecimal() or int(minutes) > TRAVEL_MOST_MINUTES or find_place(place) is None:
+    if not minutes.isdecimal() or int(minutes) > TRAVEL_MOST_MINUTES or find_named_place(place) is None:
         raise ValueError(Said("wrong_search.travel"))
     return f"{int(minutes)}:{place.strip()}"
 
@@ -242,7 +242,8 @@ class SearchQuery(BaseModel):
     travel: tuple[Travel, ...] = Field(
         (),
         description="So many minutes at most by public transport to a place, on a weekday morning: "
-        "30:Сердика. A place is a stop, a neighbourhood or latitude/longitude; all of several.",
+        "30:Сердика. A place is one of a profile by its name, a stop, a neighbourhood or "
+        "latitude/longitude; all of several.",
     )
     school_minutes: Amount | None = Field(
         None, description="So many minutes on foot from a school at most; schools are imported."

@@ -20,7 +20,7 @@ from sale_sofia.advice.scoring.profile import (
     new_profile,
 )
 from sale_sofia.advice.scoring.scoring import Passing
-from sale_sofia.advice.scoring.settings import WEIGHTS
+from sale_sofia.advice.scoring.settings import PLACES_MOST, WEIGHTS
 from sale_sofia.advice.scoring.store import stored_passing
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
@@ -83,6 +83,8 @@ SECTIONS: Final[Mapping[str, tuple[Field, ...]]] = {
     "weights": tuple(Field(f"weights.{name}") for name in WEIGHTS),
 }
 """What is changed beside each other, and kept together."""
+OWN: Final = "own"
+"""The form of the buyer's own places, among the sections."""
 ANOTHER: Final = "another"
 """The form of a new profile, among the sections."""
 _WRITING: Final = threading.Lock()
@@ -107,6 +109,8 @@ def save(visit: Visit) -> Page | Done:
     """Keep one section of the profile in the address, or begin another profile; all of it or nothing."""
     if visit.form.get("section") == ANOTHER:
         return _create(visit)
+    if visit.form.get("section") == OWN:
+        return _change_places(visit)
     name, section = visit.asked("profile") or "", visit.form.get("section", "")
     folder = visit.site.settings.data_dir
     if name not in visit.profiles or section not in SECTIONS:
@@ -124,6 +128,32 @@ def save(visit: Visit) -> Page | Done:
         return _refuse(visit, Mistake(section, mistakes(error), given))
     data = _told(visit, name, after) | {"stamp": stamp_of(after, section)}
     return Done(say("criteria.saved", name=name), back=f"{address_of(name)}#{section}", data=data)
+
+
+def _change_places(visit: Visit) -> Page | Done:
+    """Add a place of the buyer's own to the profile in the address, or remove one."""
+    name, folder, form = visit.asked("profile") or "", visit.site.settings.data_dir, visit.form
+    if name not in visit.profiles:
+        return Done(say("conflict"), back="/criteria", wrong=True)
+    given = {key: form.get(key, "").strip() for key in ("name", "at", "arrive_by")}
+    try:
+        with _WRITING:
+            before = load_profile(folder, name)
+            if form.get("stamp") != own_stamp(before):
+                return _refuse(visit, Mistake(OWN, say("conflict"), {}, conflict=True))
+            places = [one.model_dump() for one in before.places if one.name != form.get("remove")]
+            if "remove" not in form:
+                places.append({key: value for key, value in given.items() if value or key != "arrive_by"})
+            edit_profile(folder, name, [("places", places)])
+    except ProfileError as error:
+        return _refuse(visit, Mistake(OWN, mistakes(error), {OWN: given}))
+    return Done(say("criteria.saved", name=name), back=f"{address_of(name)}#{OWN}")
+
+
+def own_stamp(profile: Profile) -> str:
+    """Another one when the buyer's own places are others."""
+    places = [one.model_dump() for one in profile.places]
+    return sha256(json.dumps(places).encode()).hexdigest()[:16]
 
 
 def _create(visit: Visit) -> Page | Done:
@@ -209,6 +239,14 @@ def _draw(visit: Visit, mistake: Mistake | None = None) -> Page:
         "wrong_at": mistake,
         "new_name": typed.get("name", ""),
         "another": ANOTHER,
+        "own": {
+            "section": OWN,
+            "stamp": own_stamp(profile),
+            "places": profile.places,
+            "full": len(profile.places) >= PLACES_MOST,
+            "most": PLACES_MOST,
+            "typed": typed.get(OWN, {"name": "", "at": "", "arrive_by": "09:00"}),
+        },
         "broken": [told(error) for error in broken.values()],
         **_told(visit, name, profile),
     }

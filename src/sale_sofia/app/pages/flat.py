@@ -69,7 +69,7 @@ from sale_sofia.flats.prices import Band, vat_due
 from sale_sofia.flats.rows import PriceStep, price_steps, read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.store import Source, UnknownProperty, listing_rows, sources_of
-from sale_sofia.flats.views import merged_view
+from sale_sofia.flats.views import merged_view, nearby_record
 from sale_sofia.history.tables import WAS_ASKED, market_events
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.text import address, plain
@@ -662,6 +662,7 @@ def _data(deck: Deck, data: PropertyData) -> Values:
     return {
         **card.as_json(),
         "facts": data.view["fields"],
+        "nearby": nearby_record(data.flat),
         "contradictions": data.view["contradictions"],
         "offers": [
             {**one, "phones": data.adverts[one["listing_id"]]["phones"]} for one in data.view["offers"]

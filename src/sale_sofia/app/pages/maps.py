@@ -28,6 +28,7 @@ from sale_sofia.flats.tables import flats as flat_rows
 from sale_sofia.geography.gazetteer import Area, areas_of, base_map, centres, drawn
 from sale_sofia.geography.imported import until_changed
 from sale_sofia.listings.places import SOFIA, Neighbourhood, find_neighbourhood, neighbourhoods
+from sale_sofia.listings.text import plain
 
 COLOURS: Final = {"M1": "#eb2227", "M2": "#0078c8", "M3": "#1f9b4a", "M4": "#b98a00"}
 """Of the metro's lines, as its own maps have them; each station has its name too."""
@@ -49,6 +50,7 @@ def page(visit: Visit) -> Page:
         "chips": _chips(asked),
         "rows": [_row(place, asked) for place in city.places],
         "attribution": say("map.sources"),
+        "own": ", ".join(f"{plain(one.name)} ({plain(one.at)})" for one in deck.profile.places),
     }
     return Page("map.html", say("page.map"), values, lambda: _data(deck, asked, city))
 
@@ -246,6 +248,7 @@ def _data(deck: Deck, asked: Asked, city: Survey) -> Values:
         "places": [_place(one, asked) for one in _anywhere(deck, asked, city).places],
         "pins": list(_pins(_spots(deck, asked, visit.asked("box")), zoom)) if near else [],
         "near": near,
+        "own": [{"name": one.name, "at": list(one.place.point)} for one in deck.profile.places],
     }
 
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from sqlalchemy import Connection
 
+from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.search.conditions import Around
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
 from sale_sofia.advice.search.run import Found, Part, everything, search
@@ -18,13 +19,17 @@ from sale_sofia.app import filters
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Download, Page
 from sale_sofia.app.deck import Card, Deck, Note, open_deck, pages_of
-from sale_sofia.app.filters import ANY, FILTERS
+from sale_sofia.app.facts import fact, own_places, value_of
+from sale_sofia.app.filters import ANY, FILTERS, Choice
 from sale_sofia.app.pages.telling import tell as tell_of
+from sale_sofia.app.settings import OWN_PLACE_MINUTES
 from sale_sofia.app.visit import Visit
 from sale_sofia.app.words import named, say, told
 from sale_sofia.buyer.evaluations import WrongEvaluation
 from sale_sofia.buyer.searches import SavedSearch, SearchThere, forget_search, list_searches, save_search
 from sale_sofia.flats.flat import Flat
+from sale_sofia.geography.nearby import Nearby
+from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.listings.dates import SOFIA as SOFIA_TIME
 
 SORTS: Final = ("score", "newest", "price", "eur_sqm", "days")
@@ -95,6 +100,7 @@ def page(visit: Visit) -> Page:
         "groups": filters.GROUPS,
         "filters": filters,
         "chips": filters.chips(asked.query),
+        "mine": _mine(asked.query, visit.profile),
         "sorts": SORTS,
         "unknowns": UNKNOWNS,
         "count": found.total,
@@ -110,12 +116,40 @@ def page(visit: Visit) -> Page:
     return Page("search.html", say("page.search"), values, lambda: _data(deck, asked, found, wrong))
 
 
+def _mine(query: SearchQuery, profile: Profile) -> dict[str, Any]:
+    """Minutes to each of the buyer's own places, to choose from; and what else is typed of places."""
+    names = {one.name: [str(minutes) for minutes in OWN_PLACE_MINUTES] for one in profile.places}
+    others = []
+    for asked in query.travel:
+        minutes, _, name = asked.partition(":")
+        own = next((one for one in names if one.casefold() == name.casefold()), None)
+        if own is None:
+            others.append(asked)
+        elif minutes not in names[own]:
+            names[own] = sorted([*names[own], minutes], key=int)
+    wanted = {one.casefold() for one in query.travel}
+    places = {
+        name: [
+            Choice(f"{minutes}:{name}", shown.walk(int(minutes), int(minutes)), _is_in(wanted, minutes, name))
+            for minutes in choices
+        ]
+        for name, choices in names.items()
+    }
+    return {"places": places, "others": ", ".join(others)}
+
+
+def _is_in(wanted: Collection[str], minutes: str, name: str) -> bool:
+    return f"{minutes}:{name}".casefold() in wanted
+
+
 def export(visit: Visit) -> Download:
     """What was found as a file that any spreadsheet opens."""
     deck = open_deck(visit)
     found = find(deck, read(visit))
     text = io.StringIO()
-    rows = [_row(card) for card in deck.cards([one.flat for one in (*found.passed, *found.unknown)])]
+    rows = [
+        _row(card, deck.profile) for card in deck.cards([one.flat for one in (*found.passed, *found.unknown)])
+    ]
     if rows:
         writer = csv.DictWriter(text, list(rows[0]))
         writer.writeheader()
@@ -266,7 +300,7 @@ def _saved(one: SavedSearch) -> dict[str, str | None]:
     return {"name": one.name, "address": Asked(query, passing=query.passing).address}
 
 
-def _row(card: Card) -> dict[str, object]:
+def _row(card: Card, profile: Profile) -> dict[str, object]:
     flat = card.flat
     row = {
         "id": card.id,
@@ -281,11 +315,20 @@ def _row(card: Card) -> dict[str, object]:
         "year": flat.year_built,
         "score": round(card.score.value, 2) if card.score and card.score.value is not None else None,
         "status": named("status", card.status),
+        **{name: _known(name, flat) for name in ("metro_walk", *Nearby._fields)},
+        **{one.name: one.value if one.known else None for one in own_places(flat, profile)},
         "days": round(flat.days_on_market(card.now)),
         "title": flat.title,
         "url": flat.adverts[0].url if flat.adverts else None,
+        "attribution": ATTRIBUTION,
     }
     return {name: shown.cell(value) for name, value in row.items()}
+
+
+def _known(name: str, flat: Flat) -> str | None:
+    """A fact in words; nothing where it is not known."""
+    told = fact(name, value_of(name, flat))
+    return None if told == shown.UNKNOWN else told
 
 
 def _data(deck: Deck, asked: Asked, found: Found, wrong: str | None) -> dict[str, object]:

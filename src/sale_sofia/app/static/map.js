@@ -11,7 +11,7 @@ let params = new URLSearchParams(location.search);
 const view = () => (params.get("at") ?? "42.695,23.325,12").split(",").map(Number);
 const map = L.map(place, { preferCanvas: true, minZoom: 10, maxZoom: 18, zoomSnap: 0.5 }).setView(view().slice(0, 2), view()[2]);
 map.attributionControl.setPrefix(false).addAttribution(place.dataset.attribution);
-const ground = L.layerGroup().addTo(map), places = L.layerGroup().addTo(map), outlines = L.layerGroup().addTo(map), sketch = L.layerGroup().addTo(map), pins = L.layerGroup().addTo(map), metro = L.layerGroup().addTo(map);
+const ground = L.layerGroup().addTo(map), places = L.layerGroup().addTo(map), outlines = L.layerGroup().addTo(map), sketch = L.layerGroup().addTo(map), pins = L.layerGroup().addTo(map), metro = L.layerGroup().addTo(map), own = L.layerGroup().addTo(map);
 const borders = new Map(), roads = [];
 let near = false;
 
@@ -92,6 +92,8 @@ async function drawFlats() {
   tellAsked(found);
   drawPlaces(found);
   drawPins(found);
+  own.clearLayers();
+  for (const one of found.own) label(one.at, `⌂ ${one.name}`, "own").addTo(own);
   outlines.clearLayers();
   for (const outline of held.polygon) L.polygon(outline.split(";").map((corner) => corner.split(",").map(Number)), { color: ink.picked, weight: 3, fillOpacity: 0.06, interactive: false }).addTo(outlines);
   for (const road of roads) zoom >= 14 ? road.addTo(map) : road.remove();
