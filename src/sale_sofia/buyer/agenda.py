@@ -14,8 +14,8 @@ from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.walks import find_place
 from sale_sofia.geography.metro import walk_minutes
-from sale_sofia.geography.shapes import Point, metres
-from sale_sofia.geography.travel import Place, journeys_to
+from sale_sofia.geography.shapes import Place, Point, metres
+from sale_sofia.geography.travel import journeys_to
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.places import find_neighbourhood
 

@@ -131,7 +131,11 @@ def test_three_weeks_of_two_people_who_act_at_the_same_moment(
 ) -> None:
     with alert_servers() as servers, own_clock() as clock, delivering_here():
         clock.now = NOON
-        monkeypatch.setattr(application, "Visit", lambda *given: Visit(*given, now=time.time()))
+        monkeypatch.setattr(
+            application,
+            "Visit",
+            lambda site, request, form=None: Visit(site, request, form or {}, time.time()),
+        )
         database = ready_database(tmp_path / "sale_sofia.db")
         world = AlertWorld(Settings(data_dir=tmp_path), database, NOON)
         world.begin(servers, flats=8)

@@ -96,7 +96,7 @@ def press(asks: Browser, link: str) -> tuple[int, str]:
     return answer.status_code, plain(answer.text)
 
 
-def said(folder: Path) -> list[tuple[str, str]]:
+def said(folder: Path) -> list[tuple[str, str | None]]:
     database = store(folder)
     found = database.run_read(lambda connection: opinions_on(connection, [1])).get(1, ())
     database.dispose()

@@ -9,8 +9,7 @@ from sale_sofia.buyer import agenda
 from sale_sofia.buyer.agenda import Way, stops, way_between
 from sale_sofia.buyer.viewings import Viewing
 from sale_sofia.flats.flat import Flat
-from sale_sofia.geography.shapes import Point
-from sale_sofia.geography.travel import Place
+from sale_sofia.geography.shapes import Place, Point
 from sale_sofia.listings.dates import SOFIA
 
 SERDIKA, NEAR, MLADOST = Point(42.6977, 23.3219), Point(42.7000, 23.3250), Point(42.6516, 23.3790)
