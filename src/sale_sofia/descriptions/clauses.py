@@ -479,6 +479,9 @@ def _give_away(tokens: Sequence[Token], first: int) -> None:
 
 def _abstain(tokens: Sequence[Token], first: int, end: int) -> None:
     """Nobody's is what a clause says that is not understood, unless its subject is ours."""
+    if "relative" in tokens[first].tags and _begins(tokens, first):  # "който иска мазе, доплаща"
+        _give((one for one in tokens[first:end] if one.owner in _OURS), "unknown")
+        return
     strangers = list(find_strangers(tokens, first, end))
     if not strangers or tagged(tokens[first:end], _OFFERING):
         return

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from itertools import dropwhile
 from typing import Final
 
 from sale_sofia.descriptions.clauses import same_clause
@@ -9,7 +10,12 @@ from sale_sofia.descriptions.grammar import ADJECTIVES
 from sale_sofia.descriptions.patterns import after, before, tagged
 from sale_sofia.descriptions.readers import is_of_a_twin
 from sale_sofia.descriptions.rulebook import Candidate
-from sale_sofia.descriptions.settings import CLAUSE_MOST_TOKENS, NOUN_LETTERS, OFFER_WORDS
+from sale_sofia.descriptions.settings import (
+    CLAUSE_MOST_TOKENS,
+    NOUN_LETTERS,
+    OFFER_WINDOW,
+    OFFER_WORDS,
+)
 from sale_sofia.descriptions.words import Token, group
 
 _THINGS: Final = frozenset(
@@ -18,6 +24,7 @@ _THINGS: Final = frozenset(
 )
 _QUALITIES: Final = frozenset({"construction", "furnishing", "condition", "storage"})
 _THERE: Final = _THINGS | {"heating", "elevator", "metro_near"}
+_MASCULINE: Final = ("ен", "ан", "ов", "ев", "ив", "ав", "ък", "ър", "ъл", "ям", "щ", "ски")
 _BE: Final = frozenset({"е", "са"})
 _OF_A_BUILDING: Final = frozenset({"total_floors", "construction", "year", "year_range"})
 _NUMBERS: Final = frozenset({"num", "count"})
@@ -25,7 +32,7 @@ _DISTANCES: Final = frozenset({"metre", "minute", "kilometre", "крачки"})
 _METRO: Final = frozenset({"metro_near", "metro_minutes", "metro_distance_m"})
 _OFFERED_TERMS: Final = frozenset({"parking_type", "parking_status"})
 """Of these an "или" offers both."""
-_MADE: Final = frozenset({"convert", "made", "merged"})
+_MADE: Final = frozenset({"convert", "made", "merged", "обединен", "обединени"})
 _ARTICLES: Final = ("ът", "ят", "та", "то", "те")
 
 
@@ -46,8 +53,10 @@ def is_only_mentioned(one: Candidate, found: Sequence[Candidate], tokens: Sequen
         return tagged(before(tokens, one.first, 1), group("not_to_the_floor")) or (
             _is_owned(one, tokens, {"building", "house", "storeys", "storeyed"})
         )
+    if one.field == "deal":
+        return _is_of_a_thing(one, tokens)
     if one.field in _OF_A_BUILDING:
-        return is_of_a_twin(one, tokens)
+        return is_of_a_twin(one, tokens) or _is_anothers_building(one, tokens)
     if one.field in _METRO:
         return _is_idle(one, tokens)
     if one.field == "rooms":
@@ -74,6 +83,8 @@ def _is_of_one_kind(one: Candidate, tokens: Sequence[Token]) -> bool:
     back = before(tokens, one.first, 1)
     if not back or tokens[one.first].clause != tokens[one.first - 1].clause:
         return False
+    if not back[0].tags.isdisjoint({"ordinal", "twin"}):  # "вторият асансьор е спрян"
+        return True
     if not tagged(before(tokens, one.first, 3), {"lacking", "not"}):
         return False
     is_kind = not back[0].tags.isdisjoint({"plain", "glazed"}) and back[0].text.endswith(ADJECTIVES)
@@ -112,6 +123,10 @@ def _is_for_others(one: Candidate, tokens: Sequence[Token]) -> bool:
 def _is_there_only(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether a thing is said to be somewhere else: "подово отопление има в новите блокове"."""
     ahead = after(tokens, one.after, 5)
+    if tagged(ahead[:1], {"word"}) and not tagged(ahead[:1], {"preposition"}):
+        ahead = ahead if tagged(ahead[:1], {"има", "имат"}) else ahead[1:]
+    if one.field != "metro_near" and tagged(ahead[:1], {"в", "във", "при"}) and tagged(ahead[1:2], {"place"}):
+        return True  # "климатична инсталация в мола"
     if not tagged(ahead[:1], {"има", "имат"}) or not tagged(ahead[1:2], {"в", "във", "на", "при", "само"}):
         return False
     return not tagged(ahead[2:], group("where_things_are") | {"building", "house"}) or tagged(
@@ -146,16 +161,38 @@ def _leads_elsewhere(one: Candidate, tokens: Sequence[Token]) -> bool:
     return noun.tags.isdisjoint(group("no_nouns")) and not noun.text.endswith((*ADJECTIVES, "о"))
 
 
+def _is_anothers_building(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether several buildings are meant, or a preposition leads to one: "залепен за панелен блок"."""
+    if one.field == "total_floors" and not tokens[one.after - 1].tags.isdisjoint(group("qualified_others")):
+        return True
+    back = list(dropwhile(_is_before_a_noun, before(tokens, one.first, OFFER_WINDOW)))
+    return one.field == "construction" and tagged(back[:1], group("to_another_building"))
+
+
+def _is_of_a_thing(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether something else is sold or let: "давам под наем паркомясто"."""
+    clause = same_clause(tokens, one.first)
+    ahead = after(tokens, one.after, 2)
+    return tagged(ahead, group("sold_besides")) and not tagged(clause, group("flats") | {"house", "sqm"})
+
+
 def _is_led_to(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether a preposition leads to a flat of so many rooms, which is another: "свързан е с двустайния"."""
+    back = list(dropwhile(_is_before_a_noun, before(tokens, one.first, OFFER_WINDOW)))
     if "roomed_plural" in tokens[one.first].tags:
-        return False
-    back = [token for token in before(tokens, one.first, 2) if not token.text.endswith("ен")]
+        return tagged(back[:1], {"за"}) and not tagged(same_clause(tokens, one.first), group("offering"))
     is_the_offer = tagged(back[:1], {"за"}) and tagged(
         before(tokens, one.first, OFFER_WORDS), group("offering")
     )
     is_made = tagged(back[:1], {"в", "във"}) and tagged(same_clause(tokens, one.first), _MADE)
     return tagged(back[:1], group("to_another_flat")) and not is_the_offer and not is_made
+
+
+def _is_before_a_noun(token: Token) -> bool:
+    """Whether it may stand between a preposition and its noun: "за по-голям тристаен"."""
+    return token.text in {"по", "най", "-"} or (
+        token.tags.isdisjoint({"preposition", "verb", "count"}) and token.text.endswith(_MASCULINE)
+    )
 
 
 def _is_one_of_two_flats(one: Candidate, tokens: Sequence[Token]) -> bool:
@@ -201,6 +238,9 @@ def _is_idle(one: Candidate, tokens: Sequence[Token]) -> bool:
     stops = [place for place, token in enumerate(clause) if token.text == "спирки"]
     if tagged(clause, {"kilometre"}) or any(tagged(clause[max(0, one - 1) : one], _NUMBERS) for one in stops):
         return True  # "на две спирки от метрото"
+    ahead = after(tokens, places[-1] + 1, 2)
+    if tagged(ahead[:1], {"е"}) and tagged(ahead[1:], {"plain"}) and not tagged(ahead[1:], group("stands")):
+        return True  # "метрото е шумно"
     if tagged(clause, {"goes"}) and tagged(clause, {"с", "със"}):
         return True  # "до метро стигате с рейс"
     if is_place and tagged(tokens[places[-1] + 1 : places[-1] + 2], {"има", "имат"}):

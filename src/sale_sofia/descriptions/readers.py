@@ -19,6 +19,7 @@ from sale_sofia.descriptions.settings import (
     EXPOSURE_WINDOW,
     MEASURE_WINDOW,
     OWNER_WINDOW,
+    PARKING_SUM,
     PARKING_WINDOW,
     QUOTE_CHARACTERS,
     SENTENCE_WINDOW,
@@ -568,6 +569,8 @@ def _is_instalment(act: Candidate, tokens: Sequence[Token]) -> bool:
     begun = led[1:2]
     if tagged(led[:1], {"при", "след", "от"}) and tagged(begun, {"word"}) and not tagged(begun, {"building"}):
         return True  # "ключове след Акт 16"
+    if tagged(led[:1], {"от"}) and not begun:  # "от Акт 16 ни делят седмици"
+        return True
     dates = tagged(led[:1], group("act_dates"))
     near = (*back, *after(tokens, act.after, SENTENCE_WINDOW)) if dates else back
     return (dates or tagged(back[:1], {"на"})) and tagged(near, group("act_payment"))
@@ -592,7 +595,7 @@ def _is_awaited(act: Candidate, tokens: Sequence[Token]) -> bool:
         following = same_clause(tokens, act.after + len(ahead) - 1)
         if tagged(following, {"act_word"}):
             ahead = [token for token in ahead if token.clause != following[0].clause]
-    if ahead and ahead[0].text == "от":
+    if ahead and (ahead[0].text == "от" or "past" in ahead[0].tags):  # "Акт 14 беше през май"
         return False
     years = [token.value for token in ahead if "year" in token.tags]
     if years and isinstance(years[0], int):
@@ -699,6 +702,13 @@ def _kinds(tokens: Sequence[Token], place: int, end: int) -> Iterator[str]:
         yield "outdoor_space"
 
 
+def _has_a_sum(near: Sequence[Token]) -> bool:
+    """Whether a number can only be a price: "подземен гараж 28 000"."""
+    numbers = (token.value for token in near if "whole" in token.tags and "year" not in token.tags)
+    sums = any(isinstance(number, int) and number >= PARKING_SUM for number in numbers)
+    return sums or any(token.text == "000" for token in near)
+
+
 def _terms(tokens: Sequence[Token], place: int, end: int) -> str:
     back = before(tokens, place, PARKING_WINDOW)
     near = (*back, *after(tokens, end, PARKING_WINDOW))
@@ -709,7 +719,7 @@ def _terms(tokens: Sequence[Token], place: int, end: int) -> str:
     )
     if not excluded and ("included" in tags or {"цената", "в"} <= texts):
         return "included"
-    costs_extra = tags & group("parking_extra") or {"separate", "price"} <= tags
+    costs_extra = tags & group("parking_extra") or {"separate", "price"} <= tags or _has_a_sum(near)
     if "под" in texts and "rent" in tags and not tagged(same_clause(tokens, place), group("flats")):
         return "optional_rent"
     if excluded or costs_extra or tagged(back, {"possible"}) or tokens[place].mood == "possible":

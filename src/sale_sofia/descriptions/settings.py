@@ -55,6 +55,8 @@ MEASURE_WINDOW: Final = 4
 """Tokens between a garage and its square metres: "гаражът е около 18 кв.м"."""
 PARKING_WINDOW: Final = 8
 """Tokens around a parking place in which its terms stand."""
+PARKING_SUM: Final = 3000
+"""Smallest number beside a place for a car that is its price, whatever the money."""
 SENTENCE_WINDOW: Final = 14
 """Tokens before and behind an act among which a payment makes it a date of paying."""
 QUESTION_TOKENS: Final = 10
