@@ -200,6 +200,12 @@ class Flat:
         return ACTS[-1] if aged or self.construction in OLD_CONSTRUCTIONS else None
 
     @property
+    def ready_in(self) -> int | None:
+        """The year yet to come in which the building is to be finished, where nobody doubts it."""
+        coming = self.year_built is not None and self.year_built > time.gmtime(self.last_seen_at).tm_year
+        return self.year_built if coming and Code.BUILT_IN_FUTURE not in self.flags else None
+
+    @property
     def counting(self) -> tuple[Advert, ...]:
         """The adverts that count: those still there, or all of a flat that is gone."""
         return tuple(advert for advert in self.adverts if advert.offered or not self.offered)

@@ -71,7 +71,12 @@ CASES: list[tuple[str, dict[str, Any], State]] = [
     ("act15", {"act_status": None, "year_built": 1985}, P),
     ("act15", {"act_status": "before_act15", "year_built": 1985}, F),  # what is printed counts
     ("act15", {"act_status": None, "year_built": None}, U),
-    ("act15", {"act_status": None, "year_built": 2028, "under_construction": True}, U),
+    ("act15", {"act_status": None, "year_built": None, "under_construction": True}, U),
+    ("act15", {"act_status": None, "year_built": 2026}, U),
+    ("act15", {"act_status": None, "year_built": 2028, "under_construction": True}, F),
+    ("act15", {"act_status": None, "year_built": 2030}, F),
+    ("act15", {"act_status": None, "year_built": 2030, "flags": frozenset({"built_in_future"})}, U),
+    ("act15", {"act_status": "act15", "year_built": 2027}, P),  # what is printed counts
     ("metro", {"metro_minutes": 15}, P),
     ("metro", {"metro_minutes": 16}, F),
     ("metro", {"metro_minutes": None, "metro_distance_m": 1200}, P),

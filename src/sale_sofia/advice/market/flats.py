@@ -219,11 +219,7 @@ class MarketFlat:
 
 def market_flats(connection: Connection, deal: str) -> Iterator[MarketFlat]:
     """The flats in Sofia for sale (or to let) whose place is known, each once, as the table has them."""
-    histories = read_histories(connection)
-    members: dict[int, list[AdvertHistory]] = defaultdict(list)
-    whose = {row[0]: row[1] for row in connection.execute(select(_OWNERS.listing_id, _OWNERS.property_id))}
-    for listing_id, history in histories.items():
-        members[whose.get(listing_id, listing_id)].append(history)
+    members = _members(connection)
     of = flats.c
     chosen = select(
         of.property_id, of.neighbourhood, of.property_type, of.rooms, of.area_sqm, of.without_vat
@@ -235,8 +231,17 @@ def market_flats(connection: Connection, deal: str) -> Iterator[MarketFlat]:
         of.flags.not_like("%|place_conflict|%"),
     )
     for number, place, kind, rooms, area, without_vat in connection.execute(chosen.order_by(of.property_id)):
-        if adverts := members.get(number):
+        if adverts := members.pop(number, None):
             yield MarketFlat(number, place, room_type(kind, rooms), area, without_vat, tuple(adverts))
+
+
+def _members(connection: Connection) -> dict[int, list[AdvertHistory]]:
+    """The histories of the adverts of each property."""
+    members: dict[int, list[AdvertHistory]] = defaultdict(list)
+    whose = {row[0]: row[1] for row in connection.execute(select(_OWNERS.listing_id, _OWNERS.property_id))}
+    for listing_id, history in read_histories(connection).items():
+        members[whose.get(listing_id, listing_id)].append(history)
+    return members
 
 
 _OWNERS: Final = listing_sources.c

@@ -44,9 +44,11 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """One flat through the weeks, worked out once for all parts of the market it belongs to."""
+    """One flat through the weeks, worked out once for all parts of the market it belongs to.
 
-    flat: MarketFlat
+    There are as many as flats: it keeps nothing of their histories, which are larger than all the rest.
+    """
+
     first_seen_at: float
     new_in: int | None
     """The number of the week in which it came; None: before the first."""
@@ -63,14 +65,21 @@ def _track(flat: MarketFlat, spans: Sequence[Span]) -> Track:
         return next((number for number, span in enumerate(spans) if span.holds(moment)), None)
 
     return Track(
-        flat,
         flat.first_seen_at,
         week_of(flat.first_seen_at),
         week_of(flat.gone_at),
-        tuple([flat.at(span.end) for span in spans]),
+        tuple(_shared(flat.at(span.end) for span in spans)),
         tuple(flat.cuts()),
         flat.stay(spans[-1].end),
     )
+
+
+def _shared(snapshots: Iterable[Snapshot]) -> Iterator[Snapshot]:
+    """The same, those that equal the one before as one object: most weeks nothing happens to a flat."""
+    last = None
+    for one in snapshots:
+        last = last if one == last else one
+        yield last or one
 
 
 def spans_until(now: float, weeks: int) -> list[Span]:

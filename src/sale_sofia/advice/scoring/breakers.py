@@ -91,10 +91,10 @@ def panel(_profile: Profile, construction: str | None) -> Finding:
     return (fails if construction == "panel" else passes)("panel", "construction", construction=construction)
 
 
-def act15(_profile: Profile, act: str | None) -> Finding:
-    """The building has its act 15 or is further; "before act 15" is not."""
+def act15(_profile: Profile, act: str | None, ready_in: int | None) -> Finding:
+    """The building has its act 15 or is further; "before act 15" is not, nor one of a year to come."""
     if act is None:
-        return not_known("act15")
+        return not_known("act15") if ready_in is None else fails("act15", "later", year=ready_in)
     return (passes if ACTS.index(act) >= ACTS.index("act15") else fails)("act15", "act", act=act)
 
 

@@ -121,7 +121,7 @@ BREAKERS: Final[tuple[Judge[Finding], ...]] = (
     _breaker(breakers.last_floor, ("floor", "floors_total"), "not_last_floor"),
     _breaker(breakers.elevator, ("floor", "elevator"), "elevator_above_floor"),
     _breaker(breakers.panel, ("construction",), "not_panel"),
-    _breaker(breakers.act15, ("act",), "act15_or_later"),
+    _breaker(breakers.act15, ("act", "ready_in"), "act15_or_later"),
     _breaker(breakers.metro, ("metro_walk",), "metro_most_minutes"),
     _breaker(breakers.orientation, ("orientation",), "orientation"),
     _breaker(breakers.outdoors, ("has_balcony", "balconies", "yard_sqm", "floor"), "balcony_or_garden"),

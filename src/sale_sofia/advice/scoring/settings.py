@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-SCORING_VERSION: Final = 4
+SCORING_VERSION: Final = 5
 """Raised when a score changes its meaning: what was stored is then scored anew."""
 BEST: Final = 5.0
 """The most that a fact is worth."""
