@@ -41,7 +41,7 @@ def run_measured(crawl: Callable[[], object]) -> None:
     used = {
         "seconds": time.perf_counter() - started,
         "cpu_seconds": _cpu_seconds() - cpu,
-        "peak_mb": _peak_megabytes(),
+        "peak_mb": peak_megabytes(),
     }
     print(json.dumps(used))
 
@@ -51,7 +51,7 @@ def _cpu_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def _peak_megabytes() -> float:
+def peak_megabytes() -> float:
     """The kernel's high-water mark of this program; `ru_maxrss` would count the parent's at the fork too."""
     status = Path("/proc/self/status").read_text("ascii")
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024

@@ -9,16 +9,20 @@ The portal has one core, the crawler the other; crawlers run one after the other
 interleaved rounds, and the least CPU time and the best rate of each count. A run in which an advert is
 missing, fetched twice or read wrongly ends the benchmark.
 
+`--budget` tells instead where our own CPU time of a page goes (`engine_budget.py`), each part as a share of
+the bare selectolax parse of the same pages in the same run, and compares it with what a page may cost.
+
 The goal is three times the pages per second of each peer at a third of Scrapy's CPU time, and a peak memory
 that does not grow by more than a tenth from 10 000 adverts to 50 000; `--check` leaves room for a busy
 machine.
 """
 
 import json
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import crawling
 import measure
@@ -42,11 +46,18 @@ CHECK = Goal(2.5, 0.40, 1.10)
 QUICK_CHECK = Goal(2.0, 0.50, 1.10)  # a few hundred pages: starting up weighs more
 
 Used = dict[str, float]
+BUDGET = {"parse and normalise": 1.0, "fetch": 0.25, "gate and visit": 0.2, "store": 0.25, "else": 0.1}
+"""What each part of a page may cost, in bare parses of the page."""
+BUDGET_MB = 115
 
 
 def main() -> None:
     """Measure, print a table, and end with one JSON object."""
-    options = measure.options(__doc__, memory="measure only the memory of long crawls")
+    options = measure.options(
+        __doc__, memory="measure only the memory of long crawls", budget="tell where a page's CPU time goes"
+    )
+    if options.budget:
+        tell_budget(300 if options.quick else 3000, 2 if options.quick else 3, check=options.check)
     with tempfile.TemporaryDirectory(prefix="bench-engine-") as name:
         folder = Path(name)
         rounds = 2 if options.quick else 3
@@ -137,6 +148,45 @@ def _peak(adverts: int, folder: Path) -> float:
         )
     show(f"{adverts} adverts", per_page(used, adverts))
     return used["peak_mb"]
+
+
+def tell_budget(adverts: int, rounds: int, *, check: bool) -> NoReturn:
+    """The least share of each part, of several crawls."""
+    with tempfile.TemporaryDirectory(prefix="bench-engine-") as name:
+        folder = Path(name)
+        with crawling.world(adverts, folder / "world") as world:
+            runs = [run_budget(folder / str(turn), world) for turn in range(rounds)]
+    parts = {part: min(run["parts"][part] / run["bare"] / adverts for run in runs) for part in BUDGET}
+    bare, peak = min(run["bare"] for run in runs), max(run["peak_mb"] for run in runs)
+    for part, share in parts.items():
+        print(f"{part:20}{share:6.2f} of a bare parse, at most {BUDGET[part]:.2f}", flush=True)
+    print(f"{'peak memory':20}{peak:6.0f} MB, at most {BUDGET_MB}")
+    met = peak <= BUDGET_MB and all(share <= BUDGET[part] for part, share in parts.items())
+    measure.finish(
+        {
+            "bench": "engine",
+            "adverts": adverts,
+            "bare_ms": round(bare * 1000, 3),
+            "of_bare_parse": {part: round(share, 3) for part, share in parts.items()},
+            "peak_mb": round(peak, 1),
+            "budget": BUDGET | {"peak_mb": BUDGET_MB},
+        },
+        met=met,
+        check=check,
+    )
+
+
+def run_budget(folder: Path, world: World) -> dict[str, Any]:
+    """One crawl whose parts are timed; what it stored is compared as always."""
+    folder.mkdir()
+    program = str(crawling.HERE / "engine_budget.py")
+    process = crawling.start([sys.executable, program, str(folder), str(CONCURRENCY), *world.urls])
+    output, errors = process.communicate()
+    if process.returncode:
+        raise SystemExit(f"the crawl failed: {errors}")
+    crawling.check_stored(OURS, folder, world.truths)
+    told: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return told
 
 
 def figures(best: Mapping[str, Used], peaks: Mapping[str, float]) -> dict[str, Any]:

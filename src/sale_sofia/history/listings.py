@@ -7,7 +7,7 @@ put in its place in time (`save_late`), and one that is saved twice changes noth
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from sqlalchemy import Connection, Executable, RowMapping, bindparam, func, insert, or_, select, update
 
@@ -57,6 +57,7 @@ from sale_sofia.history.timeline import (
     step,
 )
 from sale_sofia.listings.model import Listing
+from sale_sofia.storage.upserts import insert_numbered
 
 __all__ = ["VOLATILE_FIELDS", "Sighting", "detect_all_changes"]
 
@@ -66,8 +67,6 @@ _Results = dict[Key, SaveResult]
 
 DEFAULT_RULES = HistoryRules()
 _UPDATE = update(listings).where(listings.c.id == bindparam("of_id"))
-_INSERT_LISTINGS = insert(listings).returning(listings.c.id, sort_by_parameter_order=True)
-_INSERT_VISITS = insert(scrape_history).returning(scrape_history.c.id, sort_by_parameter_order=True)
 _INSERT_QUIET_VISITS = insert(scrape_history)
 _INSERT_CHANGES = insert(listing_changes)
 _INSERT_PRICES = insert(price_points)
@@ -202,13 +201,13 @@ def _insert(connection: Connection, new: Sequence[tuple[Sighting, int]], rules: 
         (sighting, number, first_step(sighting.fields, rules, held=sighting.held, card=sighting.card))
         for sighting, number in new
     ]
-    ids = _inserted(connection, _INSERT_LISTINGS, [new_row(*one, rules) for one in taken])
+    ids = insert_numbered(connection, listings, [new_row(*one, rules) for one in taken])
     revisions.touch(connection, ids)
     seen = [
         visit_row(sighting, own, "new", _odd(sighting, first))
         for (sighting, _, first), own in zip(taken, ids, strict=True)
     ]
-    visits = _inserted(connection, _INSERT_VISITS, seen)
+    visits = insert_numbered(connection, scrape_history, seen)
     points = [
         price
         for (sighting, _, first), own, visit in zip(taken, ids, visits, strict=True)
@@ -259,7 +258,7 @@ def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -
         visit_row(sighting, old["id"], one.result, _odd(sighting, one), one.unseen)
         for (sighting, old), one in taken
     ]
-    visits = _inserted(connection, _INSERT_VISITS, rows)
+    visits = insert_numbered(connection, scrape_history, rows)
     seen = [sighting.under(visit) for (sighting, _), visit in zip(pairs, visits, strict=True)]
     whole = [(old["id"], at, one) for ((_, old), one), at in zip(taken, seen, strict=True)]
     _run(connection, _INSERT_CHANGES, [row for one in whole for row in change_rows(*one)])
@@ -335,11 +334,6 @@ def _note_back(connection: Connection, seen: Iterable[tuple[RowMapping, float]])
     note_events(
         connection, [event(row["id"], "back", at, at, SEEN_AGAIN) for row, at in seen if is_back(row, at)]
     )
-
-
-def _inserted(connection: Connection, statement: Executable, rows: Sequence[Row]) -> list[Any]:
-    """The numbers of the rows, which are inserted in this order."""
-    return list(connection.execute(statement, rows).scalars()) if rows else []
 
 
 def _run(connection: Connection, statement: Executable, rows: Sequence[Row]) -> None:

@@ -6,13 +6,15 @@ so numbers are committed in their order, and who has read up to one has missed n
 """
 
 from collections.abc import Collection, Iterable
+from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, select, update
+from sqlalchemy.sql.dml import ReturningInsert
 
 from sale_sofia.history.tables import followers, revision_counter, revisions
 from sale_sofia.storage.database import before_commit
-from sale_sofia.storage.upserts import insert_into, replace_in
+from sale_sofia.storage.upserts import insert_for, insert_into, replace_in
 
 _ONLY_ROW = 1
 
@@ -35,12 +37,18 @@ def touch(connection: Connection, listing_ids: Iterable[int]) -> None:
 
 
 def _number(connection: Connection, listing_ids: Collection[int]) -> None:
-    first = insert_into(connection, revision_counter).values(id=_ONLY_ROW, value=1)
-    next_one = {"value": revision_counter.c.value + 1}
-    drawn = first.on_conflict_do_update(index_elements=["id"], set_=next_one)
-    number = connection.execute(drawn.returning(revision_counter.c.value)).scalar_one()
+    number = connection.execute(_drawn(connection.dialect.name)).scalar_one()
     rows = [{"listing_id": listing_id, "revision": number} for listing_id in sorted(listing_ids)]
     connection.execute(replace_in(connection, revisions), rows)
+
+
+@cache
+def _drawn(dialect: str) -> ReturningInsert[int]:
+    """Put together once: every commit of a crawl draws a number."""
+    first = insert_for(dialect, revision_counter).values(id=_ONLY_ROW, value=1)
+    next_one = {"value": revision_counter.c.value + 1}
+    drawn = first.on_conflict_do_update(index_elements=["id"], set_=next_one)
+    return drawn.returning(revision_counter.c.value)
 
 
 def latest(connection: Connection) -> int:

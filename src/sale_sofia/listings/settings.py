@@ -33,6 +33,8 @@ REMEMBERED_TOWNS: Final = 64
 """Towns for which it is kept what other towns are called: a crawl meets few, a country has thousands."""
 REMEMBERED_LABELS: Final = 4096
 """Labels of rows whose key is kept: portals repeat a hundred, but any text may stand where a label should."""
+LABEL_MOST_CHARACTERS: Final = 100
+"""Longer texts are no word of a portal's: they come once, and are not kept."""
 REPAIR_MOST_PLACES: Final = 20_000
 """Places of one page that are tried for a field that drifted: a page of 2 000 elements has some 10 000."""
 REPAIR_SEARCHED_PAGES: Final = 3

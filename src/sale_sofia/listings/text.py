@@ -17,6 +17,7 @@ _SIGNS = str.maketrans(
     | dict.fromkeys("‐‑‒–—―−", "-")
     | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff")
 )
+_SIGN = re.compile(f"[{''.join(map(re.escape, map(chr, _SIGNS)))}]")
 _SEAM = re.compile(r"[A-Za-z][Ѐ-ӿ]|[Ѐ-ӿ][A-Za-z]")
 _WORD = re.compile(r"[A-Za-zЀ-ӿ]+")
 _LATIN = re.compile(r"[A-Za-z]")
@@ -64,7 +65,9 @@ def match_key(text: str) -> str:
     Look-alikes, case, white space, the shape of quotes (all become `"`) and of dashes (all become `-`) make
     no difference; characters without width are dropped.
     """
-    plain = unicodedata.normalize("NFC", text).translate(_SIGNS)
+    plain = unicodedata.normalize("NFC", text)
+    if _SIGN.search(plain):  # to look costs a tenth of what to translate does
+        plain = plain.translate(_SIGNS)
     return squeeze(fold_lookalikes(plain).casefold())
 
 

@@ -1,10 +1,11 @@
 """The portals' words and what they mean, read from `vocabulary.yaml`."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
+from sale_sofia.listings.settings import LABEL_MOST_CHARACTERS, REMEMBERED_LABELS
 from sale_sofia.listings.text import match_key
 from sale_sofia.settings.files import read_yaml
 
@@ -25,4 +26,9 @@ def meanings(section: str) -> Mapping[str, Any]:
 
 def meaning(section: str, text: str) -> Any:  # noqa: ANN401 - each section has values of its own kind
     """What the whole text means in this section, or None: a part of a text never counts."""
-    return meanings(section).get(match_key(text))
+    key = _known_key(text) if len(text) <= LABEL_MOST_CHARACTERS else match_key(text)
+    return meanings(section).get(key)
+
+
+_known_key = lru_cache(REMEMBERED_LABELS)(match_key)
+"""The same words stand on every page of a portal."""
