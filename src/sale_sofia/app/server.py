@@ -93,6 +93,7 @@ def routes() -> list[BaseRoute]:
         sent("/people/password", people.password),
         sent("/people/sign_out", people.leave),
         sent("/criteria", criteria.save),
+        sent("/criteria/apply", criteria.apply),
         sent("/alerts", alerts.keep),
         sent("/alerts/begin", alerts.begin),
         sent("/alerts/switch", alerts.switch),

@@ -33,7 +33,7 @@ from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.store import listing_rows
 from sale_sofia.flats.views import merged_view
-from sale_sofia.listings.text import address, plain
+from sale_sofia.listings.text import CUT, address, plain
 from sale_sofia.settings.words import LANGUAGES
 
 Row = Mapping[Any, Any]
@@ -161,7 +161,7 @@ def _texts(data: PublicFlat) -> Iterator[list[str]]:
 
 
 def _without_numbers(text: str) -> str:
-    return _NUMBERS.sub(shown.CUT, text)
+    return _NUMBERS.sub(CUT, text)
 
 
 # What the household does with links.
