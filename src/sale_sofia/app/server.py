@@ -69,6 +69,8 @@ def routes() -> list[BaseRoute]:
         asked("/health/page/{row:int}", health.archived),
         asked("/search.csv", search.export),
         asked(f"{_FLAT}/viewings.ics", flat.calendar),
+        asked(f"{_FLAT}/sheet.pdf", shared.sheet),
+        asked(f"{_FLAT}/sheet.png", shared.sheet),
         asked("/property", _property),
         asked("/drawing/{name}.svg", _drawing),
         asked("/manifest.webmanifest", _manifest),
