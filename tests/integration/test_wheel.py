@@ -109,6 +109,7 @@ def test_all_of_the_package_is_in_the_wheel_and_nothing_else(wheel: Path) -> Non
     assert {name.partition("/")[2] for name in about} == {
         "METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE",
         "licenses/src/sale_sofia/geography/data/README.md",
+        "licenses/src/sale_sofia/app/fonts/LICENSE_DEJAVU",
     }  # fmt: skip
     kinds = {Path(name).suffix for name in names - about}
     assert {".py", ".yaml", ".lua", ".css", ".html", ".typed"} <= kinds
@@ -119,7 +120,7 @@ def test_the_wheel_says_what_it_is(wheel: Path) -> None:
         told = content.read(f"sale_sofia-{PROJECT['version']}.dist-info/METADATA").decode()
         licence = content.read(f"sale_sofia-{PROJECT['version']}.dist-info/licenses/LICENSE").decode()
     assert f"\nVersion: {PROJECT['version']}\n" in told
-    assert "\nLicense-Expression: MIT AND ODbL-1.0 AND CC-BY-4.0\n" in told
+    assert "\nLicense-Expression: MIT AND ODbL-1.0 AND CC-BY-4.0 AND Bitstream-Vera\n" in told
     assert "\nDescription-Content-Type: text/markdown\n" in told
     assert licence == (ROOT / "LICENSE").read_text("utf-8")
 

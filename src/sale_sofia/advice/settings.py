@@ -96,3 +96,15 @@ UNBUILT: Final = frozenset(
 """Acts that adverts of new buildings print, for which VAT may be due."""
 NEW_CONDITIONS: Final = frozenset({"new", "turnkey", "bare"})
 """Conditions of flats that nobody has lived in, for which VAT may be due."""
+
+
+# What is learnt from the flats that were rejected.
+
+LESSON_LEAST_CAUGHT: Final = 2
+"""Rejected flats that a change must have kept away to be offered: one alone is chance."""
+LESSON_METRO_MINUTES: Final = 15
+"""Minutes on foot to the metro that are offered as a limit: farther away people take a bus."""
+LESSON_ELEVATOR_FLOOR: Final = 3
+"""Floor above which an elevator is offered as a condition."""
+LESSON_BUDGET_STEP_EUR: Final = 1_000
+"""Euros: budgets are whole thousands."""

@@ -26,6 +26,7 @@ from sale_sofia.app.entrance import Entrance
 from sale_sofia.app.guard import HEALTH, OwnHosts, OwnPages, PasswordGate
 from sale_sofia.app.settings import FORM_MOST_BYTES, PAGES_KEPT_OFFLINE, SAID_SECONDS, YEAR_SECONDS
 from sale_sofia.app.visit import LANGUAGE, PROFILE, SAID, VISITOR, NoProfile, Site, Values, Visit
+from sale_sofia.buyer.opinions import REASONS
 from sale_sofia.buyer.settings import MOST_STARS
 from sale_sofia.flats.store import UnknownProperty
 from sale_sofia.geography.imported import stamp, use
@@ -310,6 +311,7 @@ def environment() -> jinja2.Environment:
         "safe_address": safe_address,
         "with_parameter": with_parameter,
         "places_stamp": stamp,
+        "reject_reasons": REASONS,
         "most_stars": MOST_STARS,
     }
     return found

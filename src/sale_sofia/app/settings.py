@@ -70,5 +70,11 @@ PHOTOS_SHOWN: Final = 30
 """Photos of a flat that are shown: portals allow so many."""
 PHOTOS_SHARED: Final = 12
 """Photos of a flat that is shown to others: enough to know it by; the portal has the rest."""
+PAPER_DPI: Final = 150
+"""Dots per inch of a sheet: text is sharp in print, and the file small enough for any mail."""
+PAPER_OFFERS: Final = 6
+"""Adverts of a flat on its sheet, the cheapest first."""
+PAPER_CHARACTERS: Final = 4_000
+"""Characters of a description that could fit a sheet; the rest is not laid out."""
 COMPARED_PLACES: Final = 15
 """Neighbourhoods whose prices are drawn beside each other: what fits a screen; the table has all."""

@@ -35,6 +35,9 @@ AS_STATUS: Final[Mapping[str | None, str]] = {"liked": "shortlist", "rejected": 
 """What an opinion is for its person: a status as the one buyer would have given it."""
 BY_STATUS: Final[Mapping[str, Liking | None]] = {"shortlist": "liked", "rejected": "rejected", "new": None}
 
+REASONS: Final = ("price", "place", "noise", "floor", "building", "layout", "condition", "doubt")
+"""Why flats are rejected, as the pages offer it; their words are those of `reject.…`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
@@ -154,6 +157,19 @@ def waiting_for(connection: Connection, person: Person | None) -> frozenset[int]
         if household.get(number, "new") in BY_STATUS and any(one.opinion == "liked" for one in some):
             found |= {number for one in asked if one.name not in spoken}
     return frozenset(found)
+
+
+def rejections(connection: Connection) -> Mapping[int, Sequence[str]]:
+    """The flats that somebody rejects now, by the id each has now, with the reasons that were given."""
+    found = {
+        one.property_id: [one.reason] if one.reason else []
+        for one in evaluations(connection).values()
+        if one.status == "rejected"
+    }
+    for number, said in _summed(connection.execute(_said(None))).items():
+        if against := [one for one in said if one.opinion == "rejected"]:
+            found[number] = [one.reason for one in against if one.reason]
+    return found
 
 
 def welcome(connection: Connection, name: str, language: str, role: str | None, *, now: float) -> Person:

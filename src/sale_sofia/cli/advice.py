@@ -1,7 +1,9 @@
 """What flats are worth to a buyer: scores and profiles, the market, the fair price of one."""
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -14,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 from sqlalchemy import Connection
 
+from sale_sofia.advice.lessons import learn
 from sale_sofia.advice.market.market import LABEL, VAT_RULE, Deal, Figures, Market, read_market
 from sale_sofia.advice.market.settings import MARKET_LISTED
 from sale_sofia.advice.scoring import profile as profile_files
@@ -33,7 +36,8 @@ from sale_sofia.flats.rows import find_flat, read_flats
 from sale_sofia.installation import open_ready
 from sale_sofia.listings.places import find_neighbourhood
 from sale_sofia.settings.files import read_yaml
-from sale_sofia.settings.model import load_settings
+from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.storage.database import Database
 
 View = Mapping[str, Any]
 _UNKNOWN = "?"
@@ -60,12 +64,7 @@ def score(
     refuse(property_id is not None and passing, "--passing is for the list; leave it out with a property")
     settings = load_settings()
     wanted = profile_files.load_profile(settings.data_dir, profile)
-    database = open_ready(settings)
-    try:
-        merge_flats(database)
-        score_all(settings, database)
-    except ProfileError as error:  # of another profile than the one asked for
-        tell(str(error), style="yellow")
+    database = _scored(settings)
     if remark := wanted.remark():
         tell(remark)
     if property_id is not None:
@@ -242,6 +241,39 @@ def edit(
     tell(f"{path} is changed")
     if remark := profile.remark():
         tell(remark)
+
+
+def _scored(settings: Settings) -> Database:
+    """The database, in which what changed has been merged and scored."""
+    database = open_ready(settings)
+    try:
+        merge_flats(database)
+        score_all(settings, database)
+    except ProfileError as error:  # of another profile than the one asked for
+        tell(str(error), style="yellow")
+    return database
+
+
+@app.command()
+def learnt(name: Name = DEFAULT, as_json: AsJson = False) -> None:
+    """Count why flats were rejected, and say which change of a profile would have kept them away."""
+    settings = load_settings()
+    profile = profile_files.load_profile(settings.data_dir, name)
+    found = _scored(settings).run_read(lambda connection: learn(connection, name, profile))
+    if as_json:
+        print_json({"profile": name, **asdict(found)})
+        return
+    for one in found.lessons:
+        out.print(f"{one.flats} of {found.rejected} rejected: {one.reason}", highlight=False)
+        if one.offer is None:
+            left_out = one.out == one.flats
+            out.print(f"  {'left out already' if left_out else 'no filter for it yet'}", highlight=False)
+            continue
+        leaves = f"of {found.fitting} that fit {one.offer.leaves} stay"
+        out.print(f"  {one.offer.caught} of them would not have been shown; {leaves}", highlight=False)
+        change = f"{one.offer.key}={json.dumps(one.offer.value)}"
+        out.print(f"  sale-sofia profiles edit {name} '{change}'", highlight=False, soft_wrap=True)
+    log.print(f"{found.rejected} flats rejected", highlight=False)
 
 
 def _change(text: str) -> tuple[str, Any]:

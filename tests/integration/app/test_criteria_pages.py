@@ -15,9 +15,11 @@ from selectolax.lexbor import LexborHTMLParser
 from sqlalchemy import update
 
 from app_runs import put_adverts, store
+from commands_here import commands
 from sale_sofia.advice.scoring.profile import edit_profile, load_profile
 from sale_sofia.app.pages.criteria import SECTIONS, value_of
 from sale_sofia.geography.settings import ATTRIBUTION
+from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.settings.words import dictionary
@@ -334,3 +336,73 @@ def test_a_place_that_cannot_be_is_told_at_its_section_and_stays_in_the_fields(
     assert (section, sentence in told) == ("own", True), told
     assert form_fields(page.text, OWN)["at"] == place["at"]
     assert [one.name for one in load_profile(tmp_path, "default").places] == ["Дом"]
+
+
+@pytest.fixture
+def learner(tmp_path: Path) -> Iterator[Browser]:
+    """Flats 1 to 4 under the roof, 5 to 9 not; of those the first is chosen."""
+    under = KNOWN | {"floor": 8, "floors_total": 8}
+    others = [KNOWN | {"floor": 2 + number % 3, "area_sqm": 100.0 + number} for number in range(5)]
+    put_adverts(tmp_path, *(under | {"area_sqm": 90.0 + number} for number in range(4)), *others)
+    with browser(tmp_path) as opened:
+        opened.cookies.set("sale_sofia_language", "en")
+        opened.fill("/flat/5/status", status="shortlist")
+        yield opened
+
+
+def reject(buyer: Browser, reasons: dict[int, str]) -> None:
+    for number, reason in reasons.items():
+        buyer.fill(f"/flat/{number}/status", status="rejected", reason=reason)
+
+
+def test_what_rejected_flats_have_in_common_is_offered_as_a_condition(
+    learner: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "What we learnt" not in learner.text(DEFAULT)
+    reject(learner, {1: "етажът", 2: "The floor!", 3: "the floor", 6: "a noisy street", 7: "mould", 8: ""})
+    before = load_profile(tmp_path, "default")
+    told = learner.text(DEFAULT)
+    assert "3 of 6 rejected: the floor" in told
+    assert "Not on the last floor: 3 of them would not have been shown; of 9 that fit 5 stay Apply" in told
+    assert "1 of 6 rejected: a noisy street no filter for it yet" in told
+    assert "1 of 6 rejected: something else no filter for it yet" in told
+    say = commands(tmp_path, monkeypatch, capsys)
+    lesson = say("profiles", "learnt", "--json").json()["lessons"][0]
+    offer = {"key": "must.not_last_floor", "value": True, "caught": 3, "leaves": 5}
+    assert lesson == {"reason": "floor", "flats": 3, "out": 0, "offer": offer}
+    command = "sale-sofia profiles edit default 'must.not_last_floor=true'"
+    assert command in say("profiles", "learnt").out
+    form = form_fields(learner.html(DEFAULT), 'form[action^="/criteria/apply"]')
+    learner.fill("/criteria/apply?profile=default", **{**form, "value": "false"})
+    assert load_profile(tmp_path, "default") == before, "only what is offered can be applied"
+    learner.fill("/criteria/apply?profile=default", **form)
+    after = load_profile(tmp_path, "default")
+    assert after == before.model_copy(
+        update={"must": before.must.model_copy(update={"not_last_floor": True})}
+    )
+    assert learner.data("/criteria.json?profile=default")["passing"]["passing"] == offer["leaves"]
+    assert "3 of 6 rejected: the floor your conditions leave them out already" in learner.text(DEFAULT)
+
+
+def test_what_would_also_keep_away_a_chosen_flat_is_not_offered(learner: Browser) -> None:
+    learner.fill("/flat/4/status", status="shortlist")
+    reject(learner, dict.fromkeys((1, 2, 3), "the floor"))
+    assert "3 of 3 rejected: the floor no filter for it yet" in learner.text(DEFAULT)
+
+
+def test_a_lower_budget_is_offered_to_who_finds_flats_too_dear(learner: Browser, tmp_path: Path) -> None:
+    db = store(tmp_path)
+    with db.write() as connection:
+        for number, price in ((1, 215_000), (2, 217_000), (3, 219_000)):
+            connection.execute(update(listings).where(listings.c.id == number).values(price_eur=price))
+            touch(connection, [number])
+    db.dispose()
+    reject(learner, dict.fromkeys((1, 2, 3), "too dear"))
+    (lesson,) = learner.data("/criteria.json?profile=default")["learnt"]["lessons"]
+    offer = lesson["offer"]
+    assert (offer["key"], offer["caught"], offer["leaves"]) == ("budget_eur", 2, 7)
+    assert 217_000 < offer["value"] < 250_000
+    form = form_fields(learner.html(DEFAULT), 'form[action^="/criteria/apply"]')
+    learner.fill("/criteria/apply?profile=default", **form)
+    assert load_profile(tmp_path, "default").budget_eur == offer["value"]
+    assert learner.data("/criteria.json?profile=default")["passing"]["passing"] == 7

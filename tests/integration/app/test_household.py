@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 
 from alert_servers import alert_servers
 from alert_world import DAY, AlertWorld, facts_in
@@ -29,7 +30,7 @@ from dashboards import running_dashboard
 from release_1_0 import make_release_database
 from sale_sofia.alerts.running import Alerts
 from sale_sofia.app import application
-from sale_sofia.app.visit import Visit
+from sale_sofia.app.visit import Site, Visit
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.model import Settings
 from web_pages import Browser, browser, plain
@@ -126,16 +127,17 @@ def at_once(*works: Callable[[], None]) -> None:
         list(pool.map(begin, works))
 
 
+def visit_now(site: Site, request: Request, form: Mapping[str, str] | None = None) -> Visit:
+    """A request at the moment that the test's clock shows."""
+    return Visit(site, request, form or {}, time.time())
+
+
 def test_three_weeks_of_two_people_who_act_at_the_same_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with alert_servers() as servers, own_clock() as clock, delivering_here():
         clock.now = NOON
-        monkeypatch.setattr(
-            application,
-            "Visit",
-            lambda site, request, form=None: Visit(site, request, form or {}, time.time()),
-        )
+        monkeypatch.setattr(application, "Visit", visit_now)
         database = ready_database(tmp_path / "sale_sofia.db")
         world = AlertWorld(Settings(data_dir=tmp_path), database, NOON)
         world.begin(servers, flats=8)

@@ -5,10 +5,12 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from io import BytesIO
 from pathlib import Path
 
 import httpx
 import pytest
+from PIL import Image, ImageDraw
 
 from app_runs import put_adverts
 from web_pages import Browser, browser, form_fields, harm, plain
@@ -154,3 +156,33 @@ def test_behind_the_password_of_the_house_a_link_opens_one_flat(tmp_path: Path) 
         with stranger(owner) as bank:
             assert "€ 100 000" in plain(bank.get(link).text)
             assert (bank.get("/flat/1").status_code, bank.get(f"{link}/x").status_code) == (401, 401)
+
+
+def test_a_sheet_is_one_page_with_what_others_may_know(ana: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    ana.fill("/flat/1/note", text="my note")
+    told: list[str] = []
+    real = ImageDraw.ImageDraw.text
+
+    def text(self: ImageDraw.ImageDraw, at: object, words: str, *more: object) -> None:
+        told.append(words)
+        real(self, at, words, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ImageDraw.ImageDraw, "text", text)
+    pdf = ana.get("/flat/1/sheet.pdf")
+    assert (pdf.status_code, pdf.headers["content-type"]) == (200, "application/pdf")
+    assert (pdf.content[:5], pdf.content.count(b"/Type /Page\n")) == (b"%PDF-", 1)
+    written = " ".join(told).replace("\N{NO-BREAK SPACE}", " ")
+    for part in (
+        "€ 100 000",
+        "80 m²",
+        "Светъл апартамент.",
+        "imot.bg · private",
+        "prices are asked, not agreed",
+    ):
+        assert part in written, (part, written)
+    assert ("888" in re.sub(r"\D", "", written), "my note" in written, "Петров" in written) == (False,) * 3
+    picture = Image.open(BytesIO(ana.get("/flat/1/sheet.png").content))
+    assert picture.size == (1240, 1754)
+    with stranger(ana) as bank:
+        assert bank.get("/flat/1/sheet.pdf").status_code == 401
+    assert ana.get("/flat/99/sheet.pdf").status_code == 404

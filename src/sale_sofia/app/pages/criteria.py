@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any, Final, Literal, NamedTuple, get_args
 from urllib.parse import urlencode
 
+from sale_sofia.advice.lessons import Learnt, Offer, learn
 from sale_sofia.advice.scoring.profile import (
     BREAKERS,
     Profile,
@@ -156,6 +157,62 @@ def own_stamp(profile: Profile) -> str:
     return sha256(json.dumps(places).encode()).hexdigest()[:16]
 
 
+def apply(visit: Visit) -> Done:
+    """Change the profile in the address as was offered; nothing when that is no longer on offer."""
+    name = visit.asked("profile") or ""
+    if name not in visit.profiles:
+        return Done(say("conflict"), back="/criteria", wrong=True)
+    for one in _learn(visit, name, visit.profiles[name]).lessons:
+        if one.offer and (one.offer.key, _stamped(one.offer)) == (
+            visit.form.get("key"),
+            visit.form.get("value"),
+        ):
+            try:
+                edit_profile(visit.site.settings.data_dir, name, [(one.offer.key, one.offer.value)])
+            except ProfileError as error:
+                return Done(mistakes(error), wrong=True)
+            return Done(say("criteria.saved", name=name), back=f"{address_of(name)}#learnt")
+    return Done(say("conflict"), back=address_of(name), wrong=True)
+
+
+def _learn(visit: Visit, name: str, profile: Profile) -> Learnt:
+    visit.site.refresh(visit.profiles)
+    return visit.database.run_read(lambda connection: learn(connection, name, profile))
+
+
+def _stamped(offer: Offer) -> str:
+    return json.dumps(offer.value)
+
+
+def _learnt(learnt: Learnt) -> list[Values]:
+    """Each reason in a sentence, and what is offered for it."""
+    return [
+        {
+            "text": say(
+                "learnt.line",
+                n=shown.number(one.flats),
+                all=shown.number(learnt.rejected),
+                reason=say(f"reject.{one.reason}"),
+            ),
+            "why_not": say("learnt.out" if one.out == one.flats else "learnt.no_filter"),
+            "offer": _offered(one.offer, learnt.fitting) if one.offer else None,
+        }
+        for one in learnt.lessons
+    ]
+
+
+def _offered(offer: Offer, fitting: int) -> Values:
+    field = next(one for fields in SECTIONS.values() for one in fields if one.key == offer.key)
+    what = say(f"criteria.{offer.key}")
+    if field.kind == "several":
+        what = f"{what}: {', '.join(named(field.vocabulary, one) for one in offer.value)}"
+    elif field.kind != "switch":
+        what = f"{what}: {shown.written(offer.value)}"
+    counts = {"caught": offer.caught, "leaves": offer.leaves, "fitting": fitting}
+    text = say("learnt.offer", what=what, **{name: shown.number(one) for name, one in counts.items()})
+    return {"text": text, "key": offer.key, "value": _stamped(offer)}
+
+
 def _create(visit: Visit) -> Page | Done:
     """A new profile with what stands in the one of the address."""
     name, like = visit.form.get("name", "").strip(), visit.asked("profile") or ""
@@ -247,6 +304,7 @@ def _draw(visit: Visit, mistake: Mistake | None = None) -> Page:
             "most": PLACES_MOST,
             "typed": typed.get(OWN, {"name": "", "at": "", "arrive_by": "09:00"}),
         },
+        "learnt": _learnt(_learn(visit, name, profile)),
         "broken": [told(error) for error in broken.values()],
         **_told(visit, name, profile),
     }
@@ -305,4 +363,5 @@ def _data(visit: Visit, broken: Sequence[str]) -> Values:
         "unusable": broken,
         "values": visit.profile.model_dump(mode="json"),
         "passing": asdict(passing_of(visit, visit.profile_name)),
+        "learnt": asdict(_learn(visit, visit.profile_name, visit.profile)),
     }

@@ -18,7 +18,8 @@ from sqlalchemy import Connection
 from starlette.responses import HTMLResponse, Response
 
 from sale_sofia.app import formatting as shown
-from sale_sofia.app.application import Done, Page, environment
+from sale_sofia.app import paper
+from sale_sofia.app.application import Done, Download, Page, environment
 from sale_sofia.app.deck import Card
 from sale_sofia.app.drawing import drawn
 from sale_sofia.app.facts import facts_of
@@ -26,7 +27,7 @@ from sale_sofia.app.pages import flat as flat_page
 from sale_sofia.app.settings import PHOTOS_SHARED
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import named, say, told
-from sale_sofia.buyer.evaluations import WrongEvaluation
+from sale_sofia.buyer.evaluations import WrongEvaluation, current_property
 from sale_sofia.buyer.settings import LARGEST_ID, SHARED_PATH
 from sale_sofia.buyer.sharing import SharedLink, share, shared_by, take_back
 from sale_sofia.flats.flat import Flat
@@ -164,7 +165,20 @@ def _without_numbers(text: str) -> str:
     return _NUMBERS.sub(CUT, text)
 
 
-# What the household does with links.
+# What the household does with links, and with a sheet of paper.
+
+
+def sheet(visit: Visit) -> Download:
+    """The flat on one sheet, as a PDF or a picture, with what others may know of it and nothing else."""
+    number = int(visit.request.path_params["number"])
+    public = visit.database.run_read(
+        lambda connection: read_public(connection, current_property(connection, number))
+    )
+    values = public_values(public, visit.now)
+    drawn_sheet = paper.draw_sheet(values)
+    if visit.request.url.path.endswith(".pdf"):
+        return Download(paper.as_pdf(drawn_sheet, values["title"]), "application/pdf", f"flat-{number}.pdf")
+    return Download(paper.as_png(drawn_sheet), "image/png", f"flat-{number}.png")
 
 
 def make(visit: Visit) -> Done | Page:

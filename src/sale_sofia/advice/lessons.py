@@ -1,0 +1,199 @@
+"""What is learnt from rejected flats: how often for which reason, and which condition would have spared them.
+
+A condition is offered only if it keeps away several of the flats that were rejected for its reason and none
+that the household chose. Offers make a profile narrower, so that what then fits is among what fits now.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+from sqlalchemy import Connection, select
+
+from sale_sofia.advice.costs import all_costs
+from sale_sofia.advice.scoring.judging import State
+from sale_sofia.advice.scoring.profile import Profile, TrapName
+from sale_sofia.advice.scoring.scoring import Scorer, Seen, look
+from sale_sofia.advice.scoring.yardsticks import Yardstick
+from sale_sofia.advice.settings import (
+    LESSON_BUDGET_STEP_EUR,
+    LESSON_ELEVATOR_FLOOR,
+    LESSON_LEAST_CAUGHT,
+    LESSON_METRO_MINUTES,
+)
+from sale_sofia.advice.tables import scores
+from sale_sofia.buyer.evaluations import BOARD, statuses
+from sale_sofia.buyer.opinions import REASONS, rejections
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.projection import load_flats
+from sale_sofia.settings.words import LANGUAGES, dictionary
+
+OTHER: Final = "other"
+"""A reason in words of one's own."""
+Setting = tuple[str, Any]
+"""A key of a profile, such as `must.not_panel`, and a value for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A change of the profile."""
+
+    key: str
+    value: Any
+    caught: int
+    """Flats rejected for the reason that would not have passed."""
+    leaves: int
+    """Flats that would fit then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A reason for which flats were rejected."""
+
+    reason: str
+    flats: int
+    out: int
+    """Of them those that the profile leaves out as it is."""
+    offer: Offer | None
+    """None: there is no condition for it, or none that would have helped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """All lessons, those of the most flats first."""
+
+    rejected: int
+    fitting: int
+    """Flats that fit the profile as it is."""
+    lessons: Sequence[Lesson]
+
+
+def learn(connection: Connection, name: str, profile: Profile) -> Learnt:
+    """What the rejected flats say of this profile, whose scores are stored."""
+    said = rejections(connection)
+    by_reason: dict[str, list[int]] = defaultdict(list)
+    for number, reasons in said.items():
+        for code in {code for one in reasons for code in _codes(one)}:
+            by_reason[code].append(number)
+    if not by_reason:
+        return Learnt(len(said), 0, ())
+    passed = (scores.c.profile == name) & (scores.c.verdict == State.PASS)
+    fitting = _looked_at(connection, connection.scalars(select(scores.c.property_id).where(passed)))
+    rejected = {one.flat.property_id: one for one in _looked_at(connection, said)}
+    board = [number for number, status in statuses(connection).items() if status in BOARD]
+    trial = _Trial(profile, fitting, _looked_at(connection, board))
+    lessons = [
+        trial.lesson(code, len(some), [rejected[one] for one in some if one in rejected])
+        for code, some in by_reason.items()
+    ]
+    return Learnt(len(said), len(fitting), sorted(lessons, key=lambda one: (-one.flats, one.reason)))
+
+
+def _codes(reason: str) -> list[str]:
+    """Which of the known reasons the words name, in any language."""
+    given = reason.casefold()
+    words = {code: [dictionary()[f"reject.{code}"][one].casefold() for one in LANGUAGES] for code in REASONS}
+    return [code for code, some in words.items() if any(word in given for word in some)] or [OTHER]
+
+
+def _looked_at(connection: Connection, property_ids: Iterable[int]) -> list[Seen]:
+    """These flats as their conditions see them; what their neighbours cost plays no part in that."""
+    flats = load_flats(connection, list(property_ids))
+    return [look(flat, lambda _: Yardstick()) for flat in flats]
+
+
+class _Trial:
+    """Tries changes of a profile on the flats that it is about."""
+
+    def __init__(self, profile: Profile, fitting: Sequence[Seen], chosen: Sequence[Seen]) -> None:
+        self._profile, self._fitting = profile, fitting
+        self._chosen = self._in(profile, chosen)
+
+    def lesson(self, reason: str, flats: int, rejected: Sequence[Seen]) -> Lesson:
+        """With the change that would have kept away the most of these, and the fewest of those that fit."""
+        shown = self._in(self._profile, rejected)
+        settings = _settings(reason, self._profile, [one.flat for one in shown])
+        offers = [self._try(setting, shown) for setting in settings]
+        good = [one for one in offers if one and one.caught >= LESSON_LEAST_CAUGHT]
+        best = max(good, key=lambda one: (one.caught, one.leaves), default=None)
+        return Lesson(reason, flats, len(rejected) - len(shown), best)
+
+    def _try(self, setting: Setting, shown: Sequence[Seen]) -> Offer | None:
+        after = _changed(self._profile, setting)
+        if len(self._in(after, self._chosen)) < len(self._chosen):
+            return None
+        caught = len(shown) - len(self._in(after, shown))
+        scorer = Scorer(after)
+        leaves = sum(scorer.score(one).verdict is State.PASS for one in self._fitting)
+        return Offer(*setting, caught=caught, leaves=leaves)
+
+    def _in(self, profile: Profile, flats: Sequence[Seen]) -> list[Seen]:
+        """Those that do not fail."""
+        scorer = Scorer(profile)
+        return [one for one in flats if scorer.score(one).verdict is not State.FAIL]
+
+
+def _changed(profile: Profile, setting: Setting) -> Profile:
+    key, value = setting
+    values = profile.model_dump()
+    *above, last = key.split(".")
+    section = values
+    for name in above:
+        section = section[name]
+    section[last] = value
+    return Profile.model_validate(values)
+
+
+def _settings(reason: str, profile: Profile, flats: Sequence[Flat]) -> Iterator[Setting]:
+    """What could be set for a reason, narrower than it is."""
+    found = _SETTINGS.get(reason)
+    for key, value in found(profile, flats) if found else ():
+        section, _, last = key.rpartition(".")
+        stands = getattr(getattr(profile, section) if section else profile, last)
+        stands = list(stands) if isinstance(stands, tuple) else stands
+        if stands != value and not (stands and key in _GROWING and stands > value):
+            yield key, value
+
+
+_GROWING: Final = frozenset({"must.rooms_least", "must.bathrooms_least", "must.area_net_least_sqm"})
+"""Of these a larger value is narrower; who asks for more already is offered nothing."""
+
+
+def _budget(profile: Profile, flats: Sequence[Flat]) -> Iterator[Setting]:
+    """So that half of them, the dearer ones, are above it."""
+    costs = sorted(found.total.least for flat in flats if (found := all_costs(flat, profile)))
+    if costs:
+        below = (costs[len(costs) // 2] - 1) // LESSON_BUDGET_STEP_EUR * LESSON_BUDGET_STEP_EUR
+        if 0 < below < profile.budget_eur:
+            yield "budget_eur", below
+
+
+def _layout(profile: Profile, _flats: Sequence[Flat]) -> Iterator[Setting]:
+    yield "must.rooms_least", profile.wishes.rooms
+    yield "must.bathrooms_least", profile.wishes.bathrooms
+    yield "must.area_net_least_sqm", int(profile.wishes.area_net_sqm)
+    yield "must.balcony_or_garden", True
+
+
+def _place(profile: Profile, _flats: Sequence[Flat]) -> Iterator[Setting]:
+    if profile.must.metro_most_minutes is None:
+        yield "must.metro_most_minutes", LESSON_METRO_MINUTES
+
+
+def _floor(profile: Profile, _flats: Sequence[Flat]) -> Iterator[Setting]:
+    yield "must.not_ground_floor", True
+    yield "must.not_last_floor", True
+    if profile.must.elevator_above_floor is None:
+        yield "must.elevator_above_floor", LESSON_ELEVATOR_FLOOR
+
+
+_SETTINGS: Final[Mapping[str, Callable[[Profile, Sequence[Flat]], Iterable[Setting]]]] = {
+    "price": _budget,
+    "place": _place,
+    "floor": _floor,
+    "building": lambda _profile, _flats: [("must.not_panel", True), ("must.act15_or_later", True)],
+    "layout": _layout,
+    "doubt": lambda _profile, _flats: [("must.no_traps", list(get_args(TrapName)))],
+}
+"""Nothing asks for a quiet street or a good condition yet."""
