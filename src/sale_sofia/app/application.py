@@ -4,6 +4,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from email.message import Message as Headed
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -28,6 +29,7 @@ from sale_sofia.app.settings import FORM_MOST_BYTES, PAGES_KEPT_OFFLINE, SAID_SE
 from sale_sofia.app.visit import LANGUAGE, PROFILE, SAID, VISITOR, NoProfile, Site, Values, Visit
 from sale_sofia.buyer.opinions import REASONS
 from sale_sofia.buyer.settings import MOST_STARS
+from sale_sofia.flats.photos.settings import OWN_PHOTOS_AT_ONCE
 from sale_sofia.flats.store import UnknownProperty
 from sale_sofia.geography.imported import stamp, use
 from sale_sofia.listings.text import address as safe_address
@@ -171,6 +173,43 @@ def sent(path: str, work: Work) -> Route:
     return Route(path, partial(_answer, work), methods=["POST"])
 
 
+def uploaded(path: str, work: Work) -> Route:
+    """What a form with photos does."""
+    return Route(path, partial(_take, work), methods=["POST"])
+
+
+async def _take(work: Work, request: Request) -> Response:
+    most = OWN_PHOTOS_AT_ONCE * request.app.state.site.settings.own_photo_max_bytes
+    body = await _body(request, most + FORM_MOST_BYTES)
+    form, files = parts_of(body, request.headers.get("content-type", "")) if body is not None else ({}, None)
+    visit = Visit(request.app.state.site, request, form, files)
+    return await run_in_threadpool(_respond, work, visit)
+
+
+def parts_of(body: bytes, content_type: str) -> tuple[dict[str, str], list[bytes]]:
+    """The fields and the files of a form that has files; what is none has neither."""
+    boundary = _parameter("content-type", content_type, "boundary")
+    fields, files = {}, []
+    for part in body.split(f"--{boundary}".encode())[1:-1] if boundary else ():
+        head, _, content = part.partition(b"\r\n\r\n")
+        said = next((line for line in head.split(b"\r\n") if b"form-data" in line), b"")
+        disposition = said.partition(b":")[2].decode("utf-8", "replace").strip()
+        content = content.removesuffix(b"\r\n")
+        if _parameter("content-disposition", disposition, "filename") is None:
+            name = _parameter("content-disposition", disposition, "name") or ""
+            fields[name] = content.decode("utf-8", "replace")
+        elif content:
+            files.append(content)
+    return fields, files
+
+
+def _parameter(header: str, value: str, name: str) -> str | None:
+    message = Headed()
+    message[header] = value.replace("\n", " ").replace("\r", " ")
+    found = message.get_param(name, header=header)
+    return found if isinstance(found, str) else None
+
+
 async def _answer(work: Work, request: Request) -> Response:
     """Do the work in a thread: pages read the database, and others must not wait for that."""
     form = await _form(request) if request.method == "POST" else {}
@@ -180,15 +219,23 @@ async def _answer(work: Work, request: Request) -> Response:
 
 async def _form(request: Request) -> dict[str, str]:
     """The fields of a form; of several with one name all, separated by line ends."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > FORM_MOST_BYTES:
-            return {}
+    body = await _body(request, FORM_MOST_BYTES)
     fields: dict[str, str] = {}
+    if body is None:
+        return fields
     for name, value in parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True):
         fields[name] = f"{fields[name]}\n{value}" if name in fields else value
     return fields
+
+
+async def _body(request: Request, most: int) -> bytes | None:
+    """What was sent; None where it is too much: that is read to its end, so that its sender hears why."""
+    body: bytearray | None = bytearray()
+    async for part in request.stream():
+        if body is not None:
+            body += part
+            body = body if len(body) <= most else None
+    return None if body is None else bytes(body)
 
 
 def _respond(work: Work, visit: Visit) -> Response:

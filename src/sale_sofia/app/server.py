@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from sale_sofia.advice.scoring.profile import load_profiles
-from sale_sofia.app.application import application, asked, sent, shown
+from sale_sofia.app.application import application, asked, sent, shown, uploaded
 from sale_sofia.app.drawing import drawn
 from sale_sofia.app.pages import (
     agenda,
@@ -30,6 +30,7 @@ from sale_sofia.app.pages import (
     maps,
     market,
     mine,
+    own_photos,
     people,
     search,
     shared,
@@ -99,6 +100,9 @@ def routes() -> list[BaseRoute]:
         sent(f"{_FLAT}/tell", flat.tell),
         sent(f"{_FLAT}/viewing", flat.plan),
         sent(f"{_FLAT}/viewing/{{viewing:int}}", flat.change_plan),
+        uploaded(f"{_FLAT}/own_photos", own_photos.add),
+        asked(f"{_FLAT}/own_photos/{{photo:int}}.jpg", own_photos.show),
+        sent(f"{_FLAT}/own_photos/{{photo:int}}/drop", own_photos.drop),
         sent(f"{_FLAT}/correct", flat.put_right),
         sent(f"{_FLAT}/split", flat.part),
         sent(f"{_FLAT}/value", flat.value),

@@ -141,6 +141,8 @@ class Visit:
     request: Request
     form: Mapping[str, str] = field(default_factory=dict)
     """The first value of each field of a form that was sent."""
+    files: Sequence[bytes] | None = ()
+    """The files of a form that has some; None where they were too large together."""
     now: float = field(default_factory=time.time)
 
     @property

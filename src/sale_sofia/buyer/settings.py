@@ -54,6 +54,10 @@ LONGEST_DEVICE: Final = 120
 """Characters of what a browser calls itself, as its column holds."""
 SCRYPT_COST: Final = 2**14
 """Work of hashing a password: 16 MB and some 50 ms, as RFC 7914 gives for signing in."""
+OWN_PHOTOS_FOLDER: Final = "own_photos"
+"""Photos of the household's own, in DATA_DIR."""
+MOST_OWN_PHOTOS: Final = 200
+"""Of one flat: several viewings of it, and a plan."""
 CALENDAR_PATH: Final = "/calendar/"
 """Where a calendar asks for a person's viewings, before its token."""
 SIGN_IN_PATH: Final = "/enter/"

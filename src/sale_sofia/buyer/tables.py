@@ -148,6 +148,20 @@ shared_links = Table(
     Index(None, "property_id"),
 )
 
+# Photos that the household took itself; the pictures are files of the data folder.
+own_photos = Table(
+    "own_photos",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("property_id", ForeignKey("listings.id"), nullable=False),
+    # Of the file, without its ending; nobody can guess it.
+    Column("name", String(40), nullable=False),
+    Column("added_by", String(80), nullable=False),
+    Column("added_at", Float, nullable=False),
+    UniqueConstraint("name"),
+    Index(None, "property_id"),
+)
+
 # Looked through at every page for what has changed since the last one.
 Index("ix_listings_last_seen_at", listings.c.last_seen_at)
 Index("ix_description_reads_read_at", description_reads.c.read_at)

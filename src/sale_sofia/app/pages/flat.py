@@ -53,6 +53,7 @@ from sale_sofia.buyer.evaluations import (
     notes_of,
 )
 from sale_sofia.buyer.opinions import say_stars, say_status, statuses_for
+from sale_sofia.buyer.own_photos import OwnPhoto, own_photos_of
 from sale_sofia.buyer.settings import SHARED_DAYS
 from sale_sofia.buyer.sharing import SharedLink, links_to
 from sale_sofia.buyer.viewings import (
@@ -112,6 +113,7 @@ class PropertyData:
     evaluation: Evaluation
     notes: Sequence[Note]
     viewings: Sequence[Viewing]
+    own_photos: Sequence[OwnPhoto]
     history: Sequence[Change]
     """What was said of it, and by whom."""
 
@@ -137,6 +139,7 @@ def read_property(connection: Connection, property_id: int) -> PropertyData:
         evaluation=evaluation_of(connection, found),
         notes=notes_of(connection, found),
         viewings=viewings_of(connection, found),
+        own_photos=own_photos_of(connection, found),
         history=history_of(connection, found),
     )
 
@@ -174,6 +177,7 @@ def page(visit: Visit) -> Page:
         "my_stars": next((one.stars for one in card.opinions if one.person == visit.by.who), None),
         "notes": list(reversed(data.notes)),
         "viewings": data.viewings,
+        "own_photos": data.own_photos,
         "viewing_states": STATES,
         "share_days": sorted({*SHARED_DAYS, usual}),
         "share_usual": usual,
@@ -395,6 +399,7 @@ _CHANGED: Final[Mapping[str, Callable[[Any], str]]] = {
     "state": lambda value: say(f"viewing.state.{value}"),
     "starts_at": shown.moment,
     "renovation_eur": shown.euro,
+    "own_photo": lambda _: "✓",
     "positives": ", ".join,
     "negatives": ", ".join,
 }
@@ -672,6 +677,10 @@ def _data(deck: Deck, data: PropertyData) -> Values:
             for number, steps in data.steps.items()
         },
         "notes": [{"at": one.written_at, "by": one.written_by, "text": one.text} for one in data.notes],
+        "own_photos": [
+            {"url": f"/flat/{card.id}/own_photos/{one.id}.jpg", "by": one.added_by, "at": one.added_at}
+            for one in data.own_photos
+        ],
         "history": [asdict(one) for one in data.history],
         "viewings": [{"starts_at": one.starts_at, "state": one.state} for one in data.viewings],
     }

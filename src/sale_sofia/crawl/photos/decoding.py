@@ -4,7 +4,7 @@ import io
 from functools import partial
 from typing import Final, NamedTuple
 
-from PIL import Image, ImageFile
+from PIL import Image, ImageFile, ImageOps
 
 # The three that portals use, and no other: each further format is one more parser for strangers to try.
 from PIL import JpegImagePlugin as _Jpeg  # noqa: F401 - imported here, not in each process
@@ -17,6 +17,8 @@ from sale_sofia.flats.photos.pictures import TILE, WINDOWS
 from sale_sofia.flats.photos.settings import (
     DECODE_MEMORY_BYTES,
     DECODE_SECONDS,
+    OWN_PHOTO_QUALITY,
+    OWN_PHOTO_SIDE,
     THUMBNAIL_QUALITY,
     THUMBNAIL_SIDE,
 )
@@ -87,6 +89,52 @@ def look(most_pixels: int, body: bytes, *, thumbnails: bool = False) -> Seen | s
     except Exception as problem:  # noqa: BLE001 - whatever a parser finds wrong with a stranger's bytes
         return f"no picture: {type(problem).__name__}"
     return Seen(_tiles(plain.convert("L")), _thumbnail(plain) if thumbnails else None)
+
+
+def decode_own(settings: Settings, body: bytes) -> bytes:
+    """A photo of the household's own as a JPEG of ours, without anything that was written beside the picture.
+
+    Raises:
+        ParseHostile: it is none, too large, or took too much.
+    """
+    bounds = Bounds(
+        seconds=DECODE_SECONDS,
+        patience=DECODE_SECONDS * PAGE_PATIENCE,
+        memory=DECODE_MEMORY_BYTES,
+        desk=settings.own_photo_max_bytes + DESK_SLACK_BYTES,
+    )
+    apart = Apart(write_anew, bounds)
+    try:
+        found: bytes | str = apart.do_now(settings.own_photo_max_pixels, body)
+    except EndedApart as why:
+        raise ParseHostile(f"looking at the picture was ended: {why}") from None
+    finally:
+        apart.close()
+    if isinstance(found, str):
+        raise ParseHostile(found)
+    return found
+
+
+def write_anew(most_pixels: int, body: bytes) -> bytes | str:
+    """The picture upright and of a screen's size, or why it is none; for the process apart."""
+    ImageFile.LOAD_TRUNCATED_IMAGES = False
+    Image.MAX_IMAGE_PIXELS = None  # as above
+    try:
+        with Image.open(io.BytesIO(body), formats=FORMATS) as picture:
+            wide, high = picture.size
+            if wide * high > most_pixels:
+                return f"a picture of {wide} times {high} pixels"
+            picture.draft("RGB", (OWN_PHOTO_SIDE, OWN_PHOTO_SIDE))
+            plain = ImageOps.exif_transpose(picture).convert("RGB")
+    except MemoryError:
+        raise
+    except Exception as problem:  # noqa: BLE001 - whatever a parser finds wrong with a stranger's bytes
+        return f"no picture: {type(problem).__name__}"
+    plain.thumbnail((OWN_PHOTO_SIDE, OWN_PHOTO_SIDE))
+    plain.info = {}  # where and when it was taken, by which phone, and what was written beside it
+    file = io.BytesIO()
+    plain.save(file, "JPEG", quality=OWN_PHOTO_QUALITY)
+    return file.getvalue()
 
 
 def _tiles(grey: Image.Image) -> bytes:

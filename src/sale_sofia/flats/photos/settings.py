@@ -35,6 +35,12 @@ THUMBNAIL_SIDE: Final = 320
 """Pixels of the longer side of a thumbnail that is kept."""
 THUMBNAIL_QUALITY: Final = 70
 """Of its JPEG."""
+OWN_PHOTO_SIDE: Final = 2_000
+"""Pixels of the longer side of a photo of the household's own, as it is kept: all that a screen shows."""
+OWN_PHOTO_QUALITY: Final = 82
+"""Of its JPEG."""
+OWN_PHOTOS_AT_ONCE: Final = 4
+"""So many of the largest kind are sent in one form."""
 DECODE_SECONDS: Final = 2.0
 """Computing on one picture; a photo of twelve megapixels takes a tenth of that."""
 DECODE_MEMORY_BYTES: Final = 400_000_000
@@ -54,6 +60,12 @@ class PhotoSettings(BaseModel):
     )
     photo_max_pixels: int = whole(
         25_000_000, 1000, 1_000_000_000, "pixels", "Most pixels of a photo; one with more is not unpacked."
+    )
+    own_photo_max_bytes: int = whole(
+        15_000_000, 1000, 100_000_000, "bytes", "Largest photo of your own that the dashboard takes."
+    )
+    own_photo_max_pixels: int = whole(
+        60_000_000, 1000, 1_000_000_000, "pixels", "Most pixels of a photo of your own."
     )
     photo_rate_per_minute: float = decimal(
         30, 0.1, 60_000, "requests per minute", "Most requests to one host of photos."

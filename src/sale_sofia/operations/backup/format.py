@@ -9,6 +9,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
 from sale_sofia.alerts.settings import ALERTS_FILE, CHANNELS_FILE
+from sale_sofia.buyer.settings import OWN_PHOTOS_FOLDER
 from sale_sofia.crawl.runners.schedule import SCHEDULE_FILE
 from sale_sofia.flats.settings import SECRET_FILE
 from sale_sofia.geography.settings import IMPORTED_FOLDER
@@ -39,7 +40,7 @@ SITES_FOLDER: Final = "sites"
 """Where site files of the user's own are in a backup, and in the DATA_DIR that is restored from it."""
 KEPT_FILES: Final = (SCHEDULE_FILE, ALERTS_FILE, CHANNELS_FILE, SECRET_FILE)
 """Files of DATA_DIR that a backup holds. The key of hashed phones is one: they mean nothing without it."""
-KEPT_FOLDERS: Final = ("profiles", IMPORTED_FOLDER, PROXIES_FOLDER, REPORTS_FOLDER)
+KEPT_FOLDERS: Final = ("profiles", IMPORTED_FOLDER, PROXIES_FOLDER, REPORTS_FOLDER, OWN_PHOTOS_FOLDER)
 """Folders of DATA_DIR whose files a backup holds. What is not named here is left out, passwords above all."""
 
 SQLITE_PAGES_AT_ONCE: Final = 2_000
