@@ -8,14 +8,16 @@ DATA_DIR=data/demo python bench/travel.py --stored    of a database, by all that
 import argparse
 import random
 import time
-from collections import Counter
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
+from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.flats.rows import read_flats
-from sale_sofia.flats.walks import travel_to, walk_around
+from sale_sofia.flats.walks import METRO_FACTS, told_minutes, travel_to, walk_around, what_is_near
 from sale_sofia.geography.gazetteer import areas
 from sale_sofia.geography.shapes import BUYERS_CENTRE, Place, Point, Shape
 from sale_sofia.geography.travel import network
@@ -28,6 +30,8 @@ PLACES = (
     Place(Point(42.62939, 23.37316), ("Бизнес парк София",)),
     Place(Point(42.68797, 23.41619), ("Летище София",)),
 )
+SHOWN = 12
+"""Neighbourhoods that are named."""
 
 
 def main() -> None:
@@ -43,21 +47,61 @@ def main() -> None:
         measure(given.flats)
 
 
+class Known(NamedTuple):
+    """What is known of one flat."""
+
+    neighbourhood: str | None
+    told: bool
+    """A walk to the metro, by adverts alone: what was known before places were."""
+    walk: bool
+    travel: bool
+    shop: bool
+    stop: bool
+
+
+KINDS = {
+    "told": "a walk to the metro that adverts tell",
+    "walk": "a known walk to the metro",
+    "travel": "known minutes to Сердика",
+    "shop": "a known walk to a supermarket",
+    "stop": "a known walk to a stop",
+}
+
+
 def print_known(adverts: Path | None) -> None:
-    """How many flats have a known walk to the metro, and minutes to Сердика; which have none."""
-    known: list[tuple[str | None, object, object]]
-    if adverts:
-        named = pq.read_table(adverts, columns=["neighbourhood"]).column(0).to_pylist()
-        known = [
-            (name, walk_around(SOFIA, name), travel_to(BUYERS_CENTRE, None, (SOFIA, name))) for name in named
-        ]
-    else:
-        flats = open_ready(load_settings()).run_read(lambda connection: list(read_flats(connection)))
-        known = [(one.neighbourhood, one.metro_walk, one.centre_travel) for one in flats]
-    for place, what in ((1, "a known walk to the metro"), (2, "known minutes to Сердика")):
-        print(f"{sum(one[place] is not None for one in known) / len(known):.1%} of {len(known)} have {what}")
-    without = Counter(name for name, _, travel in known if travel is None)
-    print("without minutes:", ", ".join(f"{name} {count}" for name, count in without.most_common(8)))
+    """How many flats have a known walk to the metro, before and after, and other facts; by neighbourhood."""
+    known = [*(_of_adverts(adverts) if adverts else _of_database())]
+    for name, what in KINDS.items():
+        print(f"{sum(getattr(one, name) for one in known) / len(known):.1%} of {len(known)} have {what}")
+    places: dict[str | None, list[Known]] = defaultdict(list)
+    for one in known:
+        places[one.neighbourhood].append(one)
+    unknown = {name: some for name, some in places.items() if not all(one.walk for one in some)}
+    print(
+        f"{len(places) - len(unknown)} of {len(places)} neighbourhoods: all flats with a known walk; others:"
+    )
+    for name, some in sorted(unknown.items(), key=lambda one: -len(one[1]))[:SHOWN]:
+        before, after = sum(one.told for one in some), sum(one.walk for one in some)
+        print(f"{len(some):6} flats, {before:5} before, {after:5} after  {name}")
+
+
+def _of_adverts(path: Path) -> Iterator[Known]:
+    """By the neighbourhood, and by what the text tells."""
+    for row in pq.read_table(path, columns=["neighbourhood", "snippet"]).to_pylist():
+        name, text = row["neighbourhood"], row["snippet"]
+        said = read_description(text) if text and "метро" in text.lower() else {}
+        told = any(one.value is not None for field, one in said.items() if field in METRO_FACTS)
+        near, travel = what_is_near(None, (SOFIA, name)), travel_to(BUYERS_CENTRE, None, (SOFIA, name))
+        walk = told or walk_around(SOFIA, name) is not None
+        yield Known(name, told, walk, travel is not None, near.shop is not None, near.stop is not None)
+
+
+def _of_database() -> Iterator[Known]:
+    """By all that is known."""
+    for flat in open_ready(load_settings()).run_read(lambda connection: list(read_flats(connection))):
+        told = told_minutes(flat.metro_minutes, flat.metro_distance_m) is not None
+        facts = (flat.metro_walk, flat.centre_travel, flat.nearby.shop, flat.nearby.stop)
+        yield Known(flat.neighbourhood, told, *(one is not None for one in facts))
 
 
 def measure(count: int) -> None:

@@ -140,7 +140,7 @@ def _fact(name: str, flat: Flat, told: Mapping[str, Any] | None) -> Fact:
 def _nearby_source(name: str, flat: Flat, value: str) -> str:
     """From where it is known: which data, and by what of the flat."""
     if value == shown.UNKNOWN:
-        return ""
+        return say("nearby.unknown")
     by = say("walk.position" if flat.exact_place else "walk.neighbourhood")
     return f"{say(f'nearby.{name}', file=schools_file())}, {by}"
 

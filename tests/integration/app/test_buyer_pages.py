@@ -114,6 +114,7 @@ def test_everything_unknown_is_counted_and_never_guessed(tmp_path: Path) -> None
         assert "Оценка: ?" in found or "Оценка ? от 5" in found
         told = buyer.text("/flat/1")
         assert "Попитайте агента (34 неизвестни)" in told
+        assert "Голям път ? мястото не е достатъчно точно или няма данни" in told
         assert "Никоя обява не казва цена." in told
         assert "Цената не е известна" in told
         assert "1 имот · 1 без точно място" in buyer.text("/map")

@@ -240,7 +240,7 @@ def test_what_is_near_is_told_with_its_source_and_unknown_as_unknown(
 ) -> None:
     facts = facts_of(empty_flat(city="София", **fields), {})
     found = {one.key: f"{one.value} ({one.source})" if one.source else one.value for one in facts}
-    assert found["school"] == "?"
+    assert found["school"] == "? (мястото не е достатъчно точно или няма данни)"
     for name, text in zip(("shop", "stop", "road"), told, strict=True):
         assert found[name].replace("\N{NO-BREAK SPACE}", " ").startswith(text)
 

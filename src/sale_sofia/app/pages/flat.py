@@ -71,6 +71,7 @@ from sale_sofia.flats.rows import PriceStep, price_steps, read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.store import Source, UnknownProperty, listing_rows, sources_of
 from sale_sofia.flats.views import merged_view, nearby_record
+from sale_sofia.geography.nearby import Nearby
 from sale_sofia.history.tables import WAS_ASKED, market_events
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.text import address, plain
@@ -166,8 +167,8 @@ def page(visit: Visit) -> Page:
         "advert": next((url for one in data.flat.adverts if (url := address(one.url))), None),
         "agent": next((plain(one.seller_name) for one in data.flat.adverts if one.seller_name), None),
         "contradictions": [contradiction(one) for one in data.flat.contradictions],
-        "facts": facts,
-        "unknown": [one for one in facts if not one.known],
+        "facts": [one for one in facts if one.known or one.key in Nearby._fields],
+        "unknown": [one for one in facts if not one.known and one.key not in Nearby._fields],
         "correctable": CORRECTABLE,
         "texts": list(_texts(data)),
         "sources": list(_sources(data)),
