@@ -80,9 +80,9 @@ def print_known(adverts: Path | None) -> None:
     print(
         f"{len(places) - len(unknown)} of {len(places)} neighbourhoods: all flats with a known walk; others:"
     )
-    for name, some in sorted(unknown.items(), key=lambda one: -len(one[1]))[:SHOWN]:
+    for place, some in sorted(unknown.items(), key=lambda one: -len(one[1]))[:SHOWN]:
         before, after = sum(one.told for one in some), sum(one.walk for one in some)
-        print(f"{len(some):6} flats, {before:5} before, {after:5} after  {name}")
+        print(f"{len(some):6} flats, {before:5} before, {after:5} after  {place}")
 
 
 def _of_adverts(path: Path) -> Iterator[Known]:

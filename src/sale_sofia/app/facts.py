@@ -8,16 +8,9 @@ from sale_sofia.app import formatting as shown
 from sale_sofia.app.words import named, say
 from sale_sofia.flats.flat import Contradiction, Flat
 from sale_sofia.flats.views import YOU
-from sale_sofia.geography.nearby import (
-    Nearby,
-    Nearest,
-    Road,
-    line_kind,
-    line_number,
-    ranked_schools,
-    schools_file,
-)
+from sale_sofia.geography.nearby import ranked_schools, schools_file
 from sale_sofia.geography.settings import ROAD_CLASS_METRES
+from sale_sofia.geography.surroundings import Nearby, Nearest, Road, line_kind, line_number
 from sale_sofia.listings.text import plain
 from sale_sofia.settings.words import dictionary
 

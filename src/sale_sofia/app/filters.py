@@ -8,7 +8,7 @@ from sale_sofia.app.words import named, say
 from sale_sofia.buyer.evaluations import Status
 from sale_sofia.flats.flat import Code
 from sale_sofia.flats.settings import MANY_ROOMS
-from sale_sofia.geography.nearby import ROAD_CLASSES
+from sale_sofia.geography.surroundings import ROAD_CLASSES
 from sale_sofia.listings.dates import SOFIA as SOFIA_TIME
 from sale_sofia.listings.model import (
     ActStatus,

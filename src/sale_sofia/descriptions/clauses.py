@@ -238,7 +238,9 @@ def _is_the_offer(following: Sequence[Token]) -> bool:
 _SIGNS: Final = frozenset({",", "(", ")"})
 _NUMBERS: Final = frozenset({"num", "count"})
 _CLOSING: Final = frozenset({"и", "или", "нито"})
-_NO_ITEMS: Final = frozenset({"end", "verb", "contrast", "now", "relative", "preposition", "num", "-", "(", ":"})
+_NO_ITEMS: Final = frozenset(
+    {"end", "verb", "contrast", "now", "relative", "preposition", "num", "-", "(", ":"}
+)
 
 
 def _cut(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
@@ -344,7 +346,9 @@ _POINTING: Final = frozenset(
 _ADDING: Final = frozenset({"-", "(", ":"})
 _INTRODUCING: Final = frozenset({"contrast", "и", "е", "са"})
 _MEASURED: Final = frozenset({"area", "area_built", "floor"})
-_SINGLE: Final = frozenset({"апартамент", "апартамента", "апартаментът", "жилище", "жилището", "имот", "имота", "имотът"})
+_SINGLE: Final = frozenset(
+    {"апартамент", "апартамента", "апартаментът", "жилище", "жилището", "имот", "имота", "имотът"}
+)
 _SHARED: Final = frozenset({"общ", "обща", "общо", "общи"})
 _PRONOUNS: Final = frozenset({"го", "я", "ги"})
 _OFFERING: Final = frozenset({"offering"})

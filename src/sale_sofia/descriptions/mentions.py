@@ -142,7 +142,9 @@ def _is_owned(one: Candidate, tokens: Sequence[Token], also: AbstractSet[str] = 
     nouns = [token for token in ahead[1:] if not token.tags.isdisjoint({"word", "sign"})]
     while len(nouns) > 1 and "plain" in nouns[0].tags and nouns[0].text.endswith(ADJECTIVES):
         nouns = nouns[1:]
-    return bool(nouns) and "word" in nouns[0].tags and nouns[0].tags.isdisjoint(group("where_things_are") | also)
+    return (
+        bool(nouns) and "word" in nouns[0].tags and nouns[0].tags.isdisjoint(group("where_things_are") | also)
+    )
 
 
 def _leads_elsewhere(one: Candidate, tokens: Sequence[Token]) -> bool:

@@ -15,8 +15,8 @@ from pydantic import BeforeValidator
 from sale_sofia.advice.scoring.settings import ACTS, FINISHED_YEARS, OLD_CONSTRUCTIONS
 from sale_sofia.flats.age import EarlierOffer
 from sale_sofia.flats.walks import MetroWalk, Travel, metro_walk, told_minutes, travel_to, what_is_near
-from sale_sofia.geography.nearby import Nearby
 from sale_sofia.geography.shapes import BUYERS_CENTRE, Place, Point
+from sale_sofia.geography.surroundings import Nearby
 from sale_sofia.history.market_events import Since, days_on_market
 from sale_sofia.listings.places import SOFIA
 

@@ -5,9 +5,9 @@ from typing import Literal, NamedTuple
 
 from sale_sofia.flats.settings import METRES_PER_MINUTE
 from sale_sofia.geography.metro import Walk, walk_from, walk_within
-from sale_sofia.geography.nearby import Nearby, near_point, near_wherever
 from sale_sofia.geography.settings import ONE_PLACE_METRES, SOFIA_METRES
 from sale_sofia.geography.shapes import BUYERS_CENTRE, SOFIA_CENTRE, Place, Point, metres
+from sale_sofia.geography.surroundings import Nearby
 from sale_sofia.listings.places import SOFIA, find_neighbourhood
 
 # The walk to the metro: from its exact place, else as adverts tell it, else from its area.
@@ -58,6 +58,8 @@ def metro_walk(
 
 def what_is_near(exact: Point | None, around: tuple[str | None, str | None]) -> Nearby:
     """By what is known best of where the flat is; `around` are the city and the neighbourhood."""
+    from sale_sofia.geography.nearby import near_point, near_wherever  # noqa: PLC0415 - numpy, which no crawl needs
+
     if exact:
         return near_point(exact)
     city, neighbourhood = around

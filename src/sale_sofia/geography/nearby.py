@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -27,50 +27,12 @@ from sale_sofia.geography.settings import (
     SAMPLE_METRES,
 )
 from sale_sofia.geography.shapes import Point, Shape, samples, shape_of
+from sale_sofia.geography.surroundings import Nearby, Nearest, Road
 from sale_sofia.geography.timetable import Floats, used_timetable
 
-RoadClass = Literal["beside", "near", "close", "far"]
-ROAD_CLASSES: Final[tuple[RoadClass, ...]] = get_args(RoadClass)
-"""How far a big road is: up to 50, 150 and 300 m, and farther."""
 Kind = Literal["school", "shop", "stop"]
 _SLACK: Final = SAMPLE_METRES * (math.sqrt(0.5) + 0.5)
 """No point of an area is farther from one of its samples."""
-
-
-class Nearest(NamedTuple):
-    """The nearest of a kind: minutes on foot from the least to the most that they can be."""
-
-    least: int
-    most: int
-    name: str | None = None
-    """None where it is another one from another point that is meant."""
-    ranks: tuple[int, int] | None = None
-    """Of a school: its place among the city's by the exam, from the best to the worst that it can be."""
-    lines: tuple[str, ...] = ()
-    """Of stops: the lines of those within a short walk, from wherever."""
-    some_lines: tuple[str, ...] = ()
-    """Those, and lines that are within it only from some of the points that are meant."""
-
-
-class Road(NamedTuple):
-    """How far a big road is, as classes from the nearest to the farthest that it can be."""
-
-    least: int
-    most: int
-
-    @property
-    def known(self) -> RoadClass | None:
-        """The class, where there is one."""
-        return ROAD_CLASSES[self.least] if self.least == self.most else None
-
-
-class Nearby(NamedTuple):
-    """What is near a flat; None of what is not known."""
-
-    school: Nearest | None
-    shop: Nearest | None
-    stop: Nearest | None
-    road: Road | None
 
 
 class Spots:
@@ -181,16 +143,6 @@ def _stops() -> Iterable[Row]:
 def lines() -> tuple[str, ...]:
     """All lines of the timetable in use: M2, b94, t5, tb2."""
     return tuple(sorted({pattern.line for pattern in used_timetable().patterns}))
-
-
-def line_kind(line: str) -> str:
-    """What runs there: `M`, `b`, `t` or `tb`; empty where the name does not say."""
-    return next((kind for kind in ("tb", "t", "b", "M") if line.startswith(kind)), "")
-
-
-def line_number(line: str) -> str:
-    """What stands on it; of the metro with its letter."""
-    return line if line.startswith("M") else line.removeprefix(line_kind(line))
 
 
 _READ: Final[Mapping[Kind, Callable[[], Iterable[Row]]]] = {

@@ -129,7 +129,7 @@ def at_once(*works: Callable[[], None]) -> None:
 
 def visit_now(site: Site, request: Request, form: Mapping[str, str] | None = None) -> Visit:
     """A request at the moment that the test's clock shows."""
-    return Visit(site, request, form or {}, time.time())
+    return Visit(site, request, form or {}, now=time.time())
 
 
 def test_three_weeks_of_two_people_who_act_at_the_same_moment(

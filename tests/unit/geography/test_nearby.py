@@ -11,12 +11,7 @@ from sale_sofia.geography import imported
 from sale_sofia.geography.gazetteer import areas_of, shipped
 from sale_sofia.geography.geojson import Feature, WrongPlaces, read_schools
 from sale_sofia.geography.nearby import (
-    Nearby,
-    Nearest,
-    Road,
     keep_nearby,
-    line_kind,
-    line_number,
     lines,
     near_all,
     near_point,
@@ -26,6 +21,7 @@ from sale_sofia.geography.nearby import (
 )
 from sale_sofia.geography.settings import ROAD_CLASS_METRES
 from sale_sofia.geography.shapes import Point, metres, shape_of
+from sale_sofia.geography.surroundings import Nearby, Nearest, Road, line_kind, line_number
 from tables import each_row
 from unit.geography.test_gazetteer import numbered
 

@@ -11,8 +11,8 @@ from sale_sofia.advice.scoring.yardsticks import Prices, Rents
 from sale_sofia.advice.settings import PARTS_REMEMBERED
 from sale_sofia.flats.prices import Band
 from sale_sofia.flats.walks import MetroWalk, travel_to, what_is_near
-from sale_sofia.geography.nearby import ROAD_CLASSES, Road
 from sale_sofia.geography.shapes import Point
+from sale_sofia.geography.surroundings import ROAD_CLASSES, Road
 
 Words = tuple[str, ...]
 

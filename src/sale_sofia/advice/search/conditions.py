@@ -24,9 +24,9 @@ from sale_sofia.flats.rows import adverts_of, price_steps
 from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE
 from sale_sofia.flats.store import portions, with_current
 from sale_sofia.geography.imported import until_changed
-from sale_sofia.geography.nearby import ROAD_CLASSES, Nearby
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
 from sale_sofia.geography.shapes import Place
+from sale_sofia.geography.surroundings import ROAD_CLASSES, Nearby
 from sale_sofia.geography.zones import Circle, Outline, Zone, read_outline, read_point
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings, price_points

@@ -17,7 +17,7 @@ from sale_sofia.flats.projection import NOBODY
 from sale_sofia.flats.settings import MANY_ROOMS
 from sale_sofia.flats.store import with_current
 from sale_sofia.flats.tables import flats
-from sale_sofia.geography.nearby import ROAD_CLASSES
+from sale_sofia.geography.surroundings import ROAD_CLASSES
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings
 

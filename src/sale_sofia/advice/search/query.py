@@ -21,8 +21,8 @@ from sale_sofia.advice.scoring.profile import find_named_place
 from sale_sofia.buyer.evaluations import UNWANTED, Status
 from sale_sofia.flats.flat import Code
 from sale_sofia.flats.settings import MANY_ROOMS
-from sale_sofia.geography.nearby import RoadClass, line_number, lines
 from sale_sofia.geography.settings import NEAR_MOST_METRES
+from sale_sofia.geography.surroundings import RoadClass, line_number
 from sale_sofia.geography.zones import outline_text, point_text, read_outline, read_point
 from sale_sofia.listings.model import (
     ActStatus,
@@ -109,6 +109,8 @@ def _travel(text: str) -> str:
 
 def _line(text: str) -> str:
     """By its code, or by its number where only one kind of transport has it."""
+    from sale_sofia.geography.nearby import lines  # noqa: PLC0415 - numpy, which no crawl needs
+
     key = squeeze(text).casefold()
     same = [one for one in lines() if key in (one.casefold(), line_number(one).casefold())]
     exact = [one for one in same if one.casefold() == key]

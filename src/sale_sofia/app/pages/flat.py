@@ -71,7 +71,7 @@ from sale_sofia.flats.rows import PriceStep, price_steps, read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.store import Source, UnknownProperty, listing_rows, sources_of
 from sale_sofia.flats.views import merged_view, nearby_record
-from sale_sofia.geography.nearby import Nearby
+from sale_sofia.geography.surroundings import Nearby
 from sale_sofia.history.tables import WAS_ASKED, market_events
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.text import address, plain

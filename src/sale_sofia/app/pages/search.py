@@ -28,8 +28,8 @@ from sale_sofia.app.words import named, say, told
 from sale_sofia.buyer.evaluations import WrongEvaluation
 from sale_sofia.buyer.searches import SavedSearch, SearchThere, forget_search, list_searches, save_search
 from sale_sofia.flats.flat import Flat
-from sale_sofia.geography.nearby import Nearby
 from sale_sofia.geography.settings import ATTRIBUTION
+from sale_sofia.geography.surroundings import Nearby
 from sale_sofia.listings.dates import SOFIA as SOFIA_TIME
 
 SORTS: Final = ("score", "newest", "price", "eur_sqm", "days")
