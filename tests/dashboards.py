@@ -103,6 +103,7 @@ class Served:
     """The dashboard's server without the command in front of it."""
 
     url: str
+    pid: int
 
 
 @contextmanager
@@ -113,12 +114,12 @@ def running_dashboard(data: Path, **more: str) -> Iterator[Served]:
     """
     put_ready_file(data / "sale_sofia.db")
     port = free_port()
-    served = Served(f"http://{DASHBOARD_HOST}:{port}")
     environ = {**surroundings(data, more), **DASHBOARD_ENVIRONMENT}
     with _lifeline() as line:
         begun = _shared().begin(
             (DASHBOARD_HOST, str(port)), environ, _FOLDER, said=line, module=f"{DASHBOARD}.server"
         )
+        served = Served(f"http://{DASHBOARD_HOST}:{port}", begun.pid)
         try:
             end = time.monotonic() + PATIENCE
             while not _answers(served.url):
