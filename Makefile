@@ -30,8 +30,9 @@ test: setup  ## Lint, types and all tests; FAST=1: quick unit and contract tests
 	$(PYTEST) -m "not slow" tests/unit tests/contract
 else
 test: setup
-	@# mypy leaves all cores but one idle: meanwhile one process compiles the tests for those that will run them.
-	@$(BIN)/pytest --collect-only -qq >/dev/null 2>&1 & $(BIN)/python tests/dependency_audit.py --warn & \
+	@# mypy leaves all cores but one idle: meanwhile the tests are compiled, and the world made that they wait for.
+	@{ $(BIN)/pytest --collect-only -qq; $(BIN)/python tests/demo_worlds.py; } >/dev/null 2>&1 & \
+	$(BIN)/python tests/dependency_audit.py --warn & \
 	$(MAKE) --no-print-directory lint; ended=$$?; wait; exit $$ended
 	$(PYTEST) --durations 20 || $(BIN)/pytest --last-failed --last-failed-no-failures none
 endif

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from demo_worlds import copied, demo_data
+from demo_worlds import EVERY_ADVERT_OPENED, copied, demo_data
 from postgres_servers import PostgresServer, server_or_skip
 from ready_files import put_ready_file
 from redis_servers import fresh_database, shared_server
@@ -29,7 +29,8 @@ settings.load_profile("suite")
 
 # Every advert is opened, so that what is stored can be compared with the truth page by page. Adverts that are
 # linked instead are the matter of contract/scraping/test_linking.py and unit/scraping/test_family_days.py.
-os.environ.setdefault("COPY_CHECK_EVERY", "1")
+for name, value in EVERY_ADVERT_OPENED.items():
+    os.environ.setdefault(name, value)
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of the user's own there
 """Files in memory, where the system has such a place."""
@@ -104,9 +105,9 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def demo_world(pytestconfig: pytest.Config) -> Path:
+def demo_world() -> Path:
     """The DATA_DIR of the demo, for reading only."""
-    return demo_data(pytestconfig.cache)
+    return demo_data()
 
 
 @pytest.fixture

@@ -103,6 +103,7 @@ class Served:
     """The dashboard's server without the command in front of it."""
 
     url: str
+    pid: int
     told: Callable[[], str] = str
     """All it has printed so far."""
 
@@ -126,7 +127,7 @@ def running_dashboard(data: Path, **more: str) -> Iterator[Served]:
             while not _answers(url):
                 waits = _shared().ended(begun, 0.05) is None and time.monotonic() < end
                 assert waits, f"the dashboard did not start: {begun.told()}"
-            yield Served(url, begun.told)
+            yield Served(url, begun.pid, begun.told)
         finally:
             os.kill(begun.pid, signal.SIGTERM)
             assert _shared().ended(begun, PATIENCE) is not None, "the dashboard does not end"

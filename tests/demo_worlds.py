@@ -1,4 +1,7 @@
-"""The world of `sale-sofia demo`: days of two portals, crawled once for all tests, copied for each."""
+"""The world of `sale-sofia demo`: days of two portals, crawled once for all tests, copied for each.
+
+Run as a program it makes that world, so that a run of tests need not begin with waiting for it.
+"""
 
 import fcntl
 import hashlib
@@ -9,8 +12,6 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 import sale_sofia
 from command_server import COMMAND
 from crawls import environment
@@ -19,18 +20,21 @@ ADVERTS = 72
 SEED = 54
 """A city in which pairs wait for review and flats are cheaper elsewhere, though it is small."""
 DAYS = 8
+KEPT = Path(__file__).parents[1] / ".pytest_cache" / "d" / "demo-worlds"
+"""Where it is kept until the day or the program is another."""
+EVERY_ADVERT_OPENED = {"COPY_CHECK_EVERY": "1"}
 _PATIENCE = 600
 _DONE = "done"
 
 
-def demo_data(cache: pytest.Cache) -> Path:
-    """The DATA_DIR of the demo; never written to. Kept until the day or the program is another."""
-    kept = Path(cache.mkdir("demo-worlds"))
-    root = kept / _digest()
-    with (kept / "lock").open("w") as lock:
+def demo_data() -> Path:
+    """The DATA_DIR of the demo; never written to."""
+    root = KEPT / _digest()
+    KEPT.mkdir(parents=True, exist_ok=True)
+    with (KEPT / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (root / _DONE).exists():
-            for old in kept.iterdir():
+            for old in KEPT.iterdir():
                 if old.is_dir():
                     shutil.rmtree(old)
             _crawl(root)
@@ -52,7 +56,7 @@ def _crawl(root: Path) -> None:
     root.mkdir()
     told = subprocess.run(
         [COMMAND, "demo", "--properties", str(ADVERTS), "--seed", str(SEED), "--days", str(DAYS)],
-        env=environment(root, {}),
+        env=environment(root, EVERY_ADVERT_OPENED),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -74,3 +78,7 @@ def copied(data: Path, target: Path) -> Path:
     """
     passing = shutil.ignore_patterns("locks", "logs", "*.db-wal", "*.db-shm")
     return Path(shutil.copytree(data, target, ignore=passing))
+
+
+if __name__ == "__main__":
+    demo_data()

@@ -212,6 +212,7 @@ def test_a_database_is_not_copied_into_itself(source: Database, tmp_path: Path, 
         copy_database(source, same)
 
 
+@pytest.mark.slow
 def test_a_servers_database_is_not_copied_into_itself(postgres_url: str) -> None:
     other = postgres_url.replace("127.0.0.1", "localhost")
     with closing(opened(postgres_url)) as one, closing(opened(other)) as two:
@@ -256,6 +257,7 @@ def test_a_source_without_tables_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "target.db").exists()
 
 
+@pytest.mark.slow
 def test_a_row_that_the_server_does_not_take_is_named(source: Database, postgres_url: str) -> None:
     with source.write() as connection:
         connection.execute(update(jobs).values(site="x" * 81))

@@ -265,6 +265,7 @@ def test_a_step_that_fails_leaves_nothing_and_is_named(db: Database) -> None:
     assert check(db) == []
 
 
+@pytest.mark.slow
 def test_a_harmed_postgresql_is_found_out(postgres_url: str) -> None:
     db = database(postgres_url)
     with db.write() as connection:

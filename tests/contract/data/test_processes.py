@@ -30,7 +30,7 @@ def test_ten_processes_initialise_at_once(empty_store_url: str) -> None:
 @pytest.mark.slow
 def test_eight_processes_save_the_same_adverts_and_lose_no_change(store_url: str) -> None:
     db = ready_database(store_url)
-    workers, saves, adverts = 8, 60, 20
+    workers, saves, adverts = 8, 24, 8
     results = at_once(save_many, [(store_url, worker, saves, adverts) for worker in range(workers)])
     told = sum(results, Counter())
     assert (told["new"], told.total()) == (adverts, workers * saves)

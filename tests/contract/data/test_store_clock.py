@@ -16,6 +16,7 @@ def opened(url: str) -> Database:
     return Database(url, busy_timeout_seconds=10, busy_retries=3)
 
 
+@pytest.mark.slow
 def test_a_server_tells_the_time_to_hosts_whose_clocks_are_wrong(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -27,6 +28,7 @@ def test_a_server_tells_the_time_to_hosts_whose_clocks_are_wrong(
     database.dispose()
 
 
+@pytest.mark.slow
 def test_a_clock_that_was_looked_at_goes_on_when_ours_is_set(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

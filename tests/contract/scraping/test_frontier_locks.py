@@ -16,6 +16,8 @@ from sale_sofia.history.jobs import create_job
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseBusy
 
+pytestmark = pytest.mark.slow
+
 
 def targets(first: int, count: int, kind: str = "listing") -> list[Target]:
     return [Target(kind, f"https://x/{kind}/{n}", f"{kind}:{n}") for n in range(first, first + count)]

@@ -32,6 +32,7 @@ def areas(path: Path, *names: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_own_borders_are_imported_searched_by_shown_and_given_back(command: Command, tmp_path: Path) -> None:
     put_adverts(tmp_path, FLAT | {"lat": 42.675, "lon": 23.325}, FLAT | {"lat": 42.672, "lon": 23.318})
     with store(tmp_path).read() as connection:

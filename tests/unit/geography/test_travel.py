@@ -166,6 +166,7 @@ def plain_search(start: int, leave: int, place: Place) -> float:
 BUSINESS_PARK = Place(Point(42.62939, 23.37316), ("Бизнес парк София",))
 
 
+@pytest.mark.slow
 def test_minutes_to_the_business_park_are_those_of_a_plain_search() -> None:
     """Every 400th of the stops, from each of the seven departures, one at a time."""
     table, compared = network().timetable, 0

@@ -24,6 +24,7 @@ from sale_sofia_simulator.truth import bazar_truth
 from sale_sofia_simulator.world import advance, make_world
 from simulated_days import Days, moment_of
 
+pytestmark = pytest.mark.slow
 DAYS, PROPERTIES, SEED, WEEKS = 25, 90, 5, 3
 NOW = moment_of(DAYS)
 Ask = Callable[..., list[tuple[Any, ...]]]
@@ -85,7 +86,6 @@ def weeks_of(market: Market) -> dict[tuple[str | None, str | None, int], Week]:
     }
 
 
-@pytest.mark.slow
 def test_the_world_has_what_the_figures_are_about(market: Market) -> None:
     whole = market.cells[Cell(None, None)]
     assert whole.stock > 60
@@ -147,7 +147,6 @@ def fitter() -> Any:  # noqa: ANN401 - of a library without types
     return KaplanMeierFitter
 
 
-@pytest.mark.slow
 def test_days_on_market_are_those_of_lifelines(market: Market, ask: Ask, fitter: Any) -> None:  # noqa: ANN401
     stays = defaultdict(list)
     for place, kind, days, gone in ask(sql.STAYS):

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestRegressor
 
 from sale_sofia.advice.valuation.error import Judged, fit_and_judge, judge_apart, neighbourhood_of
 from sale_sofia.advice.valuation.flats import (
@@ -34,6 +33,8 @@ def judged() -> Judged:
 
 
 def test_leaves_are_those_of_the_trees_as_they_were_grown() -> None:
+    from sklearn.ensemble import RandomForestRegressor  # noqa: PLC0415 - each test process would wait 1.4 s for it
+
     rows, target = matrix(FLATS[:200]), np.log([asked_eur_sqm(flat) or 0 for flat in FLATS[:200]])
     grown = RandomForestRegressor(7, min_samples_leaf=2, random_state=3).fit(rows, target)
     forest = Forest._of_trees([one.tree_ for one in grown.estimators_], rows)  # noqa: SLF001 - the arrays are the point
@@ -73,6 +74,7 @@ def test_the_error_is_near_what_chance_leaves_and_the_interval_holds_its_share(j
     assert worst == sorted(worst, reverse=True)
 
 
+@pytest.mark.slow
 def test_the_same_flats_give_the_same_forest(judged: Judged) -> None:
     part = judged.model.parts[2]
     again = Forest.grow(matrix([FLATS[place] for place in part.known]), judged.model.target[part.known])

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import pytest
 from pydantic import SecretStr
 from sqlalchemy import text
 
@@ -23,6 +24,7 @@ def test_a_file_that_is_there_or_will_be(tmp_path: Path) -> None:
     assert database_clock_offset(settings(url)) is None
 
 
+@pytest.mark.slow
 def test_a_server(postgres_server: PostgresServer) -> None:
     [(found, advice)] = look_at_database(settings(postgres_server.new_database(READY)))
     assert found.startswith(f"postgresql://127.0.0.1:{postgres_server.port}/test")
@@ -36,6 +38,7 @@ def test_a_server(postgres_server: PostgresServer) -> None:
     assert advice == "Correct DATABASE_URL, or unset it to use a file in DATA_DIR."
 
 
+@pytest.mark.slow
 def test_a_damaged_table_of_a_server_is_named(postgres_server: PostgresServer) -> None:
     url = postgres_server.new_database(READY)
     source = database(url)

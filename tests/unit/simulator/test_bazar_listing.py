@@ -92,6 +92,7 @@ def test_pages_weigh_as_much_as_the_real_ones_and_end(survey: Survey) -> None:
     assert survey.ended == SURVEYED
 
 
+@pytest.mark.slow
 @each_row("quirk", QUIRKS)
 def test_each_quirk_occurs_but_never_everywhere(survey: Survey, quirk: str) -> None:
     assert 0 < survey.counts[quirk] < SURVEYED

@@ -109,6 +109,7 @@ def test_the_first_three_selects_show_the_adverts_own_type_town_and_place(imot_t
     assert {text.count("<option selected value") for text in imot_texts} == {2, 3}
 
 
+@pytest.mark.slow
 @each_row("quirk", QUIRKS)
 def test_each_quirk_occurs_but_never_everywhere(survey: Survey, quirk: str) -> None:
     assert 0 < survey.counts[quirk] < SURVEYED

@@ -81,6 +81,7 @@ def test_all_copies_are_reached_exactly_once_within_the_cap(
     assert sorted(seen) == sorted(truth["external_id"] for truth in truths if truth["site"] == site)
 
 
+@pytest.mark.slow
 def test_a_world_of_copies_has_no_second_day(running: RunningSimulator) -> None:
     with pytest.raises(HTTPError, match="409") as refused:
         running.advance()

@@ -54,6 +54,7 @@ def test_rents_plots_offices_and_shops_are_what_they_are(site: str) -> None:
     assert deals == {"sale", "rent"}
 
 
+@pytest.mark.slow
 @each_row("site", TWIN_PORTALS)
 def test_only_what_is_misfiled_is_flagged(site: str) -> None:
     """A flat of Търговище under София keeps the portal's city and says that it tells of another."""
@@ -64,6 +65,7 @@ def test_only_what_is_misfiled_is_flagged(site: str) -> None:
     assert len(misfiled) == (flags["place_conflict"] if site == "olx.bg" else 0)
 
 
+@pytest.mark.slow
 def test_the_first_link_of_a_chain_is_the_one_that_matches() -> None:
     """What falls to a later link tells of a changed layout, so the rendered layouts must not."""
     for site in ("homes.bg", "olx.bg", "imoti.net"):
