@@ -40,10 +40,7 @@ def read_clauses(prepared: Prepared) -> list[Token]:
             carried, previous = _NOTHING, first
         if first:
             carried = _carry_on(tokens, first, carried)
-        if first and (_goes_on(tokens, first) or _is_led_in(tokens, first)):
             _inherit_mood(tokens, first, end)
-        elif first and _is_listed(tokens, first):
-            _raise_mood(tokens[first:end], tokens[first - 1].mood)
         for token in tokens[first:end]:
             token.clause = number
         cues = list(_find_cues(tokens, first, end))
@@ -238,7 +235,9 @@ def _is_the_offer(following: Sequence[Token]) -> bool:
 _SIGNS: Final = frozenset({",", "(", ")"})
 _NUMBERS: Final = frozenset({"num", "count"})
 _CLOSING: Final = frozenset({"и", "или", "нито"})
-_NO_ITEMS: Final = frozenset({"end", "verb", "contrast", "now", "relative", "preposition", "num", "-", "(", ":"})
+_NO_ITEMS: Final = frozenset(
+    {"end", "verb", "contrast", "now", "relative", "preposition", "num", "-", "(", ":"}
+)
 
 
 def _cut(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
@@ -300,7 +299,7 @@ def _is_led_in(tokens: Sequence[Token], first: int) -> bool:
 
 
 def _is_listed(tokens: Sequence[Token], first: int) -> bool:
-    """Whether a list goes on of what a verb told: "ще има асансьор, мазе и гараж", "няма мазе, нито таван"."""
+    """Whether a list goes on of what a verb told: "ще има асансьор, мазе и гараж"."""
     if tokens[first - 1].text != "," or tokens[first - 1].sentence != tokens[first].sentence:
         return False
     before, _ = _bounds(tokens, first - 1)
@@ -315,10 +314,12 @@ def _is_listed(tokens: Sequence[Token], first: int) -> bool:
 
 
 def _inherit_mood(tokens: Sequence[Token], first: int, end: int) -> None:
+    """Give a clause the mood of the one before where it only goes on."""
     mood = tokens[first - 1].mood
-    if mood != "denied":  # "без преходи и две тераси": these are there
-        for token in tokens[first:end]:
-            token.mood = mood
+    # "без преходи и две тераси": these are there.
+    goes_on = mood != "denied" and (_goes_on(tokens, first) or _is_led_in(tokens, first))
+    if goes_on or _is_listed(tokens, first):
+        _raise_mood(tokens[first:end], mood)
 
 
 # Whose a clause is: by its subject, then by other words.
@@ -344,7 +345,9 @@ _POINTING: Final = frozenset(
 _ADDING: Final = frozenset({"-", "(", ":"})
 _INTRODUCING: Final = frozenset({"contrast", "и", "е", "са"})
 _MEASURED: Final = frozenset({"area", "area_built", "floor"})
-_SINGLE: Final = frozenset({"апартамент", "апартамента", "апартаментът", "жилище", "жилището", "имот", "имота", "имотът"})
+_SINGLE: Final = frozenset(
+    {"апартамент", "апартамента", "апартаментът", "жилище", "жилището", "имот", "имота", "имотът"}
+)
 _SHARED: Final = frozenset({"общ", "обща", "общо", "общи"})
 _PRONOUNS: Final = frozenset({"го", "я", "ги"})
 _OFFERING: Final = frozenset({"offering"})
