@@ -53,11 +53,15 @@ def _is_owned(one: Candidate, tokens: Sequence[Token], also: AbstractSet[str] = 
     if not tagged(ahead[:1], {"на"}):
         return False
     nouns = [token for token in ahead[1:] if not token.tags.isdisjoint({"word", "sign"})]
-    while len(nouns) > 1 and "plain" in nouns[0].tags and nouns[0].text.endswith(ADJECTIVES):
+    while len(nouns) > 1 and _is_adjective(nouns[0]):
         nouns = nouns[1:]
     return (
         bool(nouns) and "word" in nouns[0].tags and nouns[0].tags.isdisjoint(group("where_things_are") | also)
     )
+
+
+def _is_adjective(token: Token) -> bool:
+    return "plain" in token.tags and ("harmless" in token.tags or token.text.endswith(ADJECTIVES))
 
 
 def is_not_our_floor(one: Candidate, tokens: Sequence[Token]) -> bool:
