@@ -23,7 +23,17 @@ def is_not_the_flats(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether a room, a cellar, a garage or furniture is not this flat's."""
     if one.status == "negated" or tokens[one.first].mood == "denied":
         return False
-    return _is_far(one, tokens) or _is_owned(one, tokens) or _is_named(one, tokens)
+    return (
+        _is_far(one, tokens) or _is_owned(one, tokens) or _is_named(one, tokens) or _is_landmark(one, tokens)
+    )
+
+
+def _is_landmark(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a thing only tells where something else is: "достъп до мазе", "изглед към тераси"."""
+    back = before(tokens, one.first, 2)
+    if tagged(back[:1], {"към"}):
+        return tagged(back[1:], {"view"})
+    return tagged(back[:1], group("past_things"))
 
 
 def _is_far(one: Candidate, tokens: Sequence[Token]) -> bool:

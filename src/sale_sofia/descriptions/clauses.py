@@ -303,6 +303,8 @@ def _is_listed(tokens: Sequence[Token], first: int) -> bool:
     if tokens[first - 1].text != "," or tokens[first - 1].sentence != tokens[first].sentence:
         return False
     before, _ = _bounds(tokens, first - 1)
+    if tagged(tokens[before:first], {":"}) and tokens[first - 1].mood in _LIMITING:
+        return not tagged(tokens[first : first + 2], _NO_ITEMS)  # "възможности за отопление: ТЕЦ, газ"
     if not tagged(tokens[before:first], _words_of("list_verbs")):
         return False
     for token in tokens[first : first + LIST_TOKENS]:

@@ -62,13 +62,13 @@ ALL, EVEN, ODD = slice(None), slice(0, None, 2), slice(1, None, 2)
         ("unseen", ODD, 0.74, 0.68),  # never looked at
         ("later", ALL, 0.93, 0.84),
         ("hidden", EVEN, 0.95, 0.91),
-        ("hidden", ODD, 0.87, 0.88),  # never looked at; a third of them is plain
+        ("hidden", ODD, 0.88, 0.88),  # never looked at; a third of them is plain
         ("lots", ALL, 0.83, 0.71),
         ("agents", EVEN, 0.93, 0.79),
         ("agents", ODD, 0.67, 0.70),  # never looked at; two of three say nothing of this flat
         ("plain", EVEN, 0.99, 0.97),
         ("plain", ODD, 0.98, 0.95),  # never looked at
-        ("worked", ALL, 0.84, 0.87),
+        ("worked", ALL, 0.77, 0.85),
     ],
 )
 def test_what_is_said_of_this_flat_is_read_and_nothing_else(
