@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
-from sale_sofia.descriptions.clauses import may_be_taken, read_clauses, takes
+from sale_sofia.descriptions.clauses import is_anothers, may_be_taken, read_clauses, takes
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.descriptions.fields import (
     ATTRIBUTE_FIELDS,
@@ -21,9 +21,10 @@ from sale_sofia.descriptions.fields import (
     check_value,
     json_schema,
 )
+from sale_sofia.descriptions.mentions import is_only_mentioned
 from sale_sofia.descriptions.ollama import OllamaModel
 from sale_sofia.descriptions.patterns import tagged
-from sale_sofia.descriptions.rulebook import LIST_FIELDS, rules_version
+from sale_sofia.descriptions.rulebook import LIST_FIELDS, Candidate, Status, rules_version
 from sale_sofia.descriptions.settings import QUOTE_CHARACTERS, TEXT_CHARACTERS_ASKED
 from sale_sofia.descriptions.words import Prepared, Token, load_rules_file, prepare, tokenize
 
@@ -139,11 +140,24 @@ def _is_of_this_flat(name: str, value: Any, tokens: Sequence[Token], start: int,
         moods |= {"denied"}
     elif value == "optional":
         moods |= {"possible"}
+    places = [place for place, token in enumerate(tokens) if start <= token.start and token.end <= end]
     return any(
-        token.owner in {*owners, "unknown"} and token.mood in moods and token.tags & _words(name)
-        for token in tokens
-        if start <= token.start and token.end <= end
-    )
+        tokens[place].owner in {*owners, "unknown"}
+        and tokens[place].mood in moods
+        and not is_anothers(name, tokens, place)
+        for place in places
+        if tokens[place].tags & _words(name)
+    ) and not _is_only_named(name, value, tokens, places)
+
+
+def _is_only_named(name: str, value: Any, tokens: Sequence[Token], places: Sequence[int]) -> bool:  # noqa: ANN401
+    """Whether the words of a quote, as those that a rule finds, do no more than name a thing."""
+    speaking = [
+        place for place in places if tokens[place].tags & _words(name) or tokens[place].value == value
+    ]
+    status: Status = "negated" if value is False else "stated"
+    candidate = Candidate(name, value, status, speaking[0], speaking[-1] + 1, 1)
+    return is_only_mentioned(candidate, (), tokens)
 
 
 def _is_said_by(name: str, value: Any, quote: str) -> bool:  # noqa: ANN401

@@ -40,10 +40,7 @@ def read_clauses(prepared: Prepared) -> list[Token]:
             carried, previous = _NOTHING, first
         if first:
             carried = _carry_on(tokens, first, carried)
-        if first and (_goes_on(tokens, first) or _is_led_in(tokens, first)):
             _inherit_mood(tokens, first, end)
-        elif first and _is_listed(tokens, first):
-            _raise_mood(tokens[first:end], tokens[first - 1].mood)
         for token in tokens[first:end]:
             token.clause = number
         cues = list(_find_cues(tokens, first, end))
@@ -302,10 +299,12 @@ def _is_led_in(tokens: Sequence[Token], first: int) -> bool:
 
 
 def _is_listed(tokens: Sequence[Token], first: int) -> bool:
-    """Whether a list goes on of what a verb told: "ще има асансьор, мазе и гараж", "няма мазе, нито таван"."""
+    """Whether a list goes on of what a verb told: "ще има асансьор, мазе и гараж"."""
     if tokens[first - 1].text != "," or tokens[first - 1].sentence != tokens[first].sentence:
         return False
     before, _ = _bounds(tokens, first - 1)
+    if tagged(tokens[before:first], {":"}) and tokens[first - 1].mood in _LIMITING:
+        return not tagged(tokens[first : first + 2], _NO_ITEMS)  # "възможности за отопление: ТЕЦ, газ"
     if not tagged(tokens[before:first], _words_of("list_verbs")):
         return False
     for token in tokens[first : first + LIST_TOKENS]:
@@ -317,10 +316,12 @@ def _is_listed(tokens: Sequence[Token], first: int) -> bool:
 
 
 def _inherit_mood(tokens: Sequence[Token], first: int, end: int) -> None:
+    """Give a clause the mood of the one before where it only goes on."""
     mood = tokens[first - 1].mood
-    if mood != "denied":  # "без преходи и две тераси": these are there
-        for token in tokens[first:end]:
-            token.mood = mood
+    # "без преходи и две тераси": these are there.
+    goes_on = mood != "denied" and (_goes_on(tokens, first) or _is_led_in(tokens, first))
+    if goes_on or _is_listed(tokens, first):
+        _raise_mood(tokens[first:end], mood)
 
 
 # Whose a clause is: by its subject, then by other words.

@@ -488,7 +488,8 @@ def _is_noun_of_flat(wind: Candidate, tokens: Sequence[Token]) -> bool:
     following = next(iter(after(tokens, wind.after, 1)), None)
     if previous is None or previous.text in {",", "-"}:
         apart = following is None or following.text == ","
-        return apart and (previous is None or len(wind.value) > 1)
+        # "Изток" and "Запад" are quarters too.
+        return apart and (previous is None or len(wind.value) > 1 or wind.value in {"S", "N"})
     if previous.text in {"на", "към"} and (following is None or following.text != "от"):
         if _is_correction(wind, tokens):
             return True

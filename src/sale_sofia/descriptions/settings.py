@@ -16,7 +16,7 @@ CUT_SHORT_LETTERS: Final = 3
 ROOT_LETTERS: Final = 2
 """Letters behind such a beginning in which all words agree that it may stand for."""
 LATIN_SHARE: Final = 0.9
-"""Share of its letters from which on a text is written in Latin ones; names of agencies and streets stay below."""
+"""Share of its letters from which on a text is written in Latin ones; with names alone it stays below."""
 WORDS_REMEMBERED: Final = 50_000
 """Words whose meaning is kept in memory: more than all adverts of a city use."""
 RULE_WINDOW: Final = 3

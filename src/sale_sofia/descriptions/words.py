@@ -205,9 +205,8 @@ def tokenize(prepared: Prepared) -> list[Token]:
         text, start, end = found[0], found.start(), found.end()
         if kind == "word":
             for word, first in _parts(text, start, prepared):
-                tags, value = meaning(word) if len(text) <= WORD_LETTERS else (_NO_WORD, None)
-                if "plain" in tags and prepared.plain.startswith(".", end):
-                    tags, value = _cut_short(word) or (tags, value)
+                is_cut = prepared.plain.startswith(".", end)
+                tags, value = _meaning(word, is_cut=is_cut) if len(text) <= WORD_LETTERS else (_NO_WORD, None)
                 token = Token(word, tags, value, first, first + len(word), sentence)
                 token.is_capital = prepared.quote(first, first + 1).isupper()
                 tokens.append(token)
@@ -226,6 +225,11 @@ def tokenize(prepared: Prepared) -> list[Token]:
         end = len(prepared.plain)
         tokens.append(Token(".", frozenset({"end", "."}), None, end, end, sentence))
     return tokens
+
+
+def _meaning(word: str, *, is_cut: bool) -> Meaning:
+    found = meaning(word)
+    return (_cut_short(word) or found) if is_cut and "plain" in found[0] else found
 
 
 @lru_cache(maxsize=WORDS_REMEMBERED)

@@ -101,6 +101,11 @@ def test_the_model_never_overrules_the_rules() -> None:
         ("furnishing", "furnished", "обзаведен", "Не се предлага обзаведен."),
         ("metro_near", "yes", "метростанция", "Бъдеща метростанция на 300 метра."),
         ("rooms", "4", "четиристаен", "Бивш четиристаен, преустроен в тристаен."),
+        # What is only named, as the rules judge their own candidates.
+        ("floor", "7", "7-ми етаж", "Чака се разрешение за 7-ми етаж."),
+        ("storage", ["closet"], "Склад", "Склад на Кауфланд."),
+        ("construction", "panel", "панелен блок", "Залепен за панелен блок."),
+        ("deal", "rent", "под наем", "Давам под наем паркомясто."),
     ],
 )
 def test_what_is_said_of_something_else_does_not_count(field: str, value: str, quote: str, text: str) -> None:

@@ -1,7 +1,7 @@
 """Sentences that mislead a reader of words: how many values are read rightly, of each part by itself."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,12 @@ def spelt(field: str, value: object) -> object:
     return sorted(str(SPELLINGS.get(one, one)) for one in value) if isinstance(value, list) else value
 
 
-def judge(text: str, says: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def judge(text: str, says: dict[str, Any], left_open: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
     """Each field that is said or read, and what became of it: right, wrong, missed or invented."""
     found = read_description(text)
     for field in ATTRIBUTE_FIELDS:
+        if field in left_open:
+            continue
         value = found[field].value if field in found else None
         if field not in says:
             if value is not None:
@@ -41,7 +43,9 @@ def judge(text: str, says: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def count(part: str, positions: slice) -> Counter[str]:
     rows = [row for rows in SENTENCES[part].values() for row in rows]
-    return Counter(kind for row in rows[positions] for _, kind in judge(row["text"], row["says"]))
+    return Counter(
+        kind for row in rows[positions] for _, kind in judge(row["text"], row["says"], row.get("open", ()))
+    )
 
 
 ALL, EVEN, ODD = slice(None), slice(0, None, 2), slice(1, None, 2)
@@ -53,13 +57,18 @@ ALL, EVEN, ODD = slice(None), slice(0, None, 2), slice(1, None, 2)
         ("before", ALL, 0.91, 0.93),
         ("after", ALL, 0.97, 0.95),
         ("fresh", EVEN, 0.96, 0.88),
-        ("fresh", ODD, 0.72, 0.84),  # never looked at: what to expect of new sentences
+        ("fresh", ODD, 0.78, 0.84),  # never looked at: what to expect of new sentences
         ("unseen", EVEN, 0.97, 0.84),
-        ("unseen", ODD, 0.71, 0.68),  # never looked at
+        ("unseen", ODD, 0.74, 0.68),  # never looked at
         ("later", ALL, 0.93, 0.84),
         ("hidden", EVEN, 0.95, 0.91),
-        ("hidden", ODD, 0.87, 0.86),  # never looked at; a third of them is plain
-        ("lots", ALL, 0.81, 0.70),
+        ("hidden", ODD, 0.88, 0.88),  # never looked at; a third of them is plain
+        ("lots", ALL, 0.83, 0.71),
+        ("agents", EVEN, 0.93, 0.79),
+        ("agents", ODD, 0.67, 0.70),  # never looked at; two of three say nothing of this flat
+        ("plain", EVEN, 0.99, 0.97),
+        ("plain", ODD, 0.98, 0.95),  # never looked at
+        ("worked", ALL, 0.77, 0.85),
     ],
 )
 def test_what_is_said_of_this_flat_is_read_and_nothing_else(

@@ -1,0 +1,129 @@
+"""Whose a thing is that was found: this flat's, or somebody else's, or one that is far off."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from sale_sofia.descriptions.clauses import same_clause
+from sale_sofia.descriptions.grammar import ADJECTIVES
+from sale_sofia.descriptions.patterns import after, before, tagged
+from sale_sofia.descriptions.rulebook import Candidate
+from sale_sofia.descriptions.settings import NOUN_LETTERS
+from sale_sofia.descriptions.words import Token, group
+
+_BE: Final = frozenset({"е", "са"})
+_EXIST: Final = frozenset({"има", "имат"})
+_NUMBERS: Final = frozenset({"num", "count"})
+_DISTANCES: Final = frozenset({"metre", "minute", "kilometre", "крачки"})
+_BUILDINGS: Final = frozenset({"building", "house", "storeys", "storeyed"})
+_ARTICLES: Final = ("ът", "ят", "та", "то", "те")
+
+
+def is_not_the_flats(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a room, a cellar, a garage or furniture is not this flat's."""
+    if one.status == "negated" or tokens[one.first].mood == "denied":
+        return False
+    return (
+        _is_far(one, tokens) or _is_owned(one, tokens) or _is_named(one, tokens) or _is_landmark(one, tokens)
+    )
+
+
+def _is_landmark(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a thing only tells where something else is: "достъп до мазе", "изглед към тераси"."""
+    back = before(tokens, one.first, 2)
+    if tagged(back[:1], {"към"}):
+        return tagged(back[1:], {"view"})
+    return tagged(back[:1], group("past_things"))
+
+
+def _is_far(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a thing is some way off: "баня на 200 м"."""
+    ahead = [token for token in after(tokens, one.after, 5) if token.text not in _BE]
+    return tagged(ahead[:1], {"на"}) and tagged(ahead[1:2], _NUMBERS) and tagged(ahead[2:3], _DISTANCES)
+
+
+def _is_named(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a thing only stands in a name: "Изба Мелник"."""
+    thing, ahead = tokens[one.after - 1], after(tokens, one.after, 1)
+    if not ahead or not thing.is_capital or len(ahead[0].text) < NOUN_LETTERS:
+        return False
+    is_name = ahead[0].is_capital and "plain" in ahead[0].tags and not ahead[0].text.endswith(ADJECTIVES)
+    return is_name and not _is_in_capitals(tokens, one.after)
+
+
+def _is_in_capitals(tokens: Sequence[Token], place: int) -> bool:
+    """Whether all words around are written with capitals, so that one says nothing."""
+    near = [token for token in tokens[max(0, place - 3) : place + 3] if "word" in token.tags]
+    return sum(token.is_capital for token in near) > 2  # noqa: PLR2004
+
+
+def _is_owned(one: Candidate, tokens: Sequence[Token], also: AbstractSet[str] = frozenset()) -> bool:
+    """Whether a thing is somebody else's: "склад на Кауфланд", "втората спалня е на майка ми"."""
+    ahead = [token for token in after(tokens, one.after, 4) if token.text not in _BE]
+    if not tagged(ahead[:1], {"на"}):
+        return False
+    nouns = [token for token in ahead[1:] if not token.tags.isdisjoint({"word", "sign"})]
+    while len(nouns) > 1 and _is_adjective(nouns[0]):
+        nouns = nouns[1:]
+    return (
+        bool(nouns) and "word" in nouns[0].tags and nouns[0].tags.isdisjoint(group("where_things_are") | also)
+    )
+
+
+def _is_adjective(token: Token) -> bool:
+    return "plain" in token.tags and ("harmless" in token.tags or token.text.endswith(ADJECTIVES))
+
+
+def is_not_our_floor(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether it is the floor of something else: "разрешение за 7-ми етаж", "втори етаж на школата"."""
+    is_led_to = tagged(before(tokens, one.first, 1), group("not_to_the_floor"))
+    return is_led_to or _is_owned(one, tokens, _BUILDINGS)
+
+
+def is_for_others(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a lift or a store serves something else: "асансьор за товари", "склад за велосипеди"."""
+    ahead = after(tokens, one.after, 2)
+    if one.status == "negated" or not tagged(ahead[:1], {"за"}) or len(ahead) < 2:  # noqa: PLR2004
+        return False
+    return "plain" in ahead[1].tags and ahead[1].tags.isdisjoint(group("no_nouns"))
+
+
+def is_elsewhere(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a thing is said to be somewhere else: "подово отопление има в новите блокове"."""
+    ahead = after(tokens, one.after, 5)
+    if not tagged(ahead[:1], _EXIST | {"preposition"}):  # "климатична инсталация в мола"
+        ahead = ahead[1:]
+    if one.field != "metro_near" and tagged(ahead[:1], {"в", "във", "при"}) and tagged(ahead[1:2], {"place"}):
+        return True
+    if not tagged(ahead[:1], _EXIST) or not tagged(ahead[1:2], {"в", "във", "на", "при", "само"}):
+        return False
+    is_ours = tagged(ahead[2:], group("where_things_are") | _BUILDINGS)
+    return not is_ours or tagged(ahead[2:], group("qualified_others"))
+
+
+def leads_elsewhere(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether an adjective tells of a noun that is no flat and no building: "тухлен зид", "нов мол"."""
+    word, ahead = tokens[one.after - 1], tokens[one.after : one.after + 2]
+    is_cut = tagged(ahead[1:], {"end"}) and ahead[1].text != "."  # by a portal: "тухлена сград .."
+    if is_cut or not ahead or not word.text.endswith(ADJECTIVES) or ahead[0].clause != word.clause:
+        return False
+    noun = ahead[0]
+    # "в новите блокове", "панелната част на квартала"
+    if tagged((word, noun) if one.field == "condition" else (noun,), group("qualified_others")):
+        return True
+    if "plain" not in noun.tags or len(noun.text) < NOUN_LETTERS or (noun.is_capital and not word.is_capital):
+        return False
+    return noun.tags.isdisjoint(group("no_nouns")) and not noun.text.endswith((*ADJECTIVES, "о"))
+
+
+def is_only_spoken_of(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether "the cellar" is spoken of and nothing says that it goes with the flat: "мазето е наводнено"."""
+    is_the_one = tokens[one.first].text.endswith(_ARTICLES)
+    return is_the_one and not tagged(same_clause(tokens, one.first), group("belonging"))
+
+
+def is_of_a_thing(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether something else is sold or let: "давам под наем паркомясто"."""
+    clause = same_clause(tokens, one.first)
+    ahead = after(tokens, one.after, 2)
+    return tagged(ahead, group("sold_besides")) and not tagged(clause, group("flats") | {"house", "sqm"})
