@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import closing, contextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Final
 from urllib.request import urlopen
@@ -97,7 +97,7 @@ class _Steps(Awaitable[Any]):
         self._parts, self._coroutine, self._part = parts, coroutine, part
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        go_on: Callable[[], Any] = lambda: self._coroutine.send(None)  # noqa: E731
+        go_on = partial(self._coroutine.send, None)
         while True:
             try:
                 with self._parts.inside(self._part):
@@ -105,10 +105,9 @@ class _Steps(Awaitable[Any]):
             except StopIteration as end:
                 return end.value
             try:
-                got = yield waits_for
-                go_on = lambda got=got: self._coroutine.send(got)  # noqa: E731
+                go_on = partial(self._coroutine.send, (yield waits_for))
             except BaseException as error:  # noqa: BLE001 - the coroutine's to deal with
-                go_on = lambda error=error: self._coroutine.throw(error)  # noqa: E731
+                go_on = partial(self._coroutine.throw, error)
 
 
 def bare_seconds(folder: Path) -> float:

@@ -1,7 +1,5 @@
-"""Commands about this installation: is it ready, how is it set, and which places does it know?"""
+"""Commands about this installation: is it ready, and which places does it know?"""
 
-import os
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -33,7 +31,6 @@ from sale_sofia.installation import open_database, open_ready
 from sale_sofia.listings.places import districts, find_neighbourhood, place_key
 from sale_sofia.operations.doctor import Check, run_checks
 from sale_sofia.settings.model import load_settings
-from sale_sofia.settings.report import effective_settings, settings_as_json, settings_table
 
 
 def doctor(
@@ -75,18 +72,6 @@ def _print_table(checks: Sequence[Check]) -> None:
         advice = [check.advice or ""] if advised else []
         table.add_row("✓" if check.ok else "✗", check.name, check.detail, *advice)
     out.print(table)
-
-
-def settings(as_json: AsJson = False) -> None:
-    """Print every setting: its value, where it came from and what is allowed. Secrets are masked.
-
-    A setting is an environment variable: DATA_DIR=/srv/flats sale-sofia crawl
-    """
-    rows = effective_settings(load_settings(), os.environ)
-    if as_json:
-        sys.stdout.write(settings_as_json(rows) + "\n")
-    else:
-        out.print(settings_table(rows))
 
 
 # Places of the user's own.

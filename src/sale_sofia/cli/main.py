@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from sale_sofia.cli.console import BAD_INPUT, NOT_ALL_RIGHT, complain, out, speak_in_lines
+from sale_sofia.cli.console import BAD_INPUT, NOT_ALL_RIGHT, AsJson, complain, out, speak_in_lines
 from sale_sofia.settings.files import keep_others_out
 from sale_sofia.settings.programs import end_at_once
 
@@ -26,7 +26,7 @@ CONTENTS: Final[Contents] = {
         "crawl": ("crawl:crawl", "Crawl portals; stopped or killed, it goes on from there."),
         "dashboard": ("demo:dashboard", "Show flats, market and crawls in the browser."),
         "doctor": ("doctor:doctor", "Check that this machine is ready."),
-        "settings": ("doctor:settings", "Print every setting and what is allowed."),
+        "settings": ("main:settings", "Print every setting and what is allowed."),
         "places": ("doctor:places_app", "Use your own timetable, stations or borders."),
     },
     "Find a flat": {
@@ -148,6 +148,26 @@ app = typer.Typer(
     help="Find the right flat in Sofia. Start with `sale-sofia start`, or look first: `sale-sofia demo`.",
     epilog="Exit codes: 0 done, 1 not all right (a page, a portal, the machine), 2 wrong input, 130 stopped.",
 )
+
+
+def settings(as_json: AsJson = False) -> None:
+    """Print every setting: its value, where it came from and what is allowed. Secrets are masked.
+
+    A setting is an environment variable: DATA_DIR=/srv/flats sale-sofia crawl
+    """
+    # Beside the others it would wait for all that they need: a database, a crawl, places.
+    from sale_sofia.settings.model import load_settings  # noqa: PLC0415 - as slow as all the rest
+    from sale_sofia.settings.report import (  # noqa: PLC0415
+        effective_settings,
+        settings_as_json,
+        settings_table,
+    )
+
+    rows = effective_settings(load_settings(), os.environ)
+    if as_json:
+        sys.stdout.write(settings_as_json(rows) + "\n")
+    else:
+        out.print(settings_table(rows))
 
 
 def main() -> None:

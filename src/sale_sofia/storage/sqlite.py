@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from pathlib import Path
 from typing import Final, cast
 
-from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, QueuePool, create_engine
 from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.settings.files import keep_name
@@ -148,9 +148,14 @@ class SqliteStore:
             max_overflow=-1,  # without limit
             json_serializer=to_json,
         )
-        # A write's lock is taken before anything is read: what it has read cannot change under it.
-        begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
-        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+        # A write's lock is taken before anything is read: what it has read cannot change under it. No event
+        # of the engine's: with a single one, each statement looks whether anybody listens to it.
+        statement = "BEGIN IMMEDIATE" if writes else "BEGIN"
+
+        def begin(dbapi_connection: PoolProxiedConnection) -> None:
+            dbapi_connection.cursor().execute(statement)
+
+        engine.dialect.do_begin = begin  # type: ignore[method-assign]
         guard_forks(engine)
         return engine
 
