@@ -2,7 +2,8 @@
 
 The server is warm. Each page is opened by its address five times, on an emulated phone (390 x 844, 150 ms of
 latency, 1.6 Mbit/s, a processor four times as slow) and on a desk: until its first content, until it can be
-used, with the bytes and the requests that it took; and what the server spent on it. Then a star is pressed.
+used (its scripts have run; the map is drawn), with the bytes and the requests that it took; and what the
+server spent on it, with the memory that it has afterwards. Then a star is pressed.
 Beside it a plain Streamlit page with a table of the same adverts, on the same machine in the same run.
 """
 
@@ -43,6 +44,8 @@ GOAL: dict[str, Any] = {
 }
 WEIGHED = ("today", "search", "flat")
 """Pages whose weight has a goal; the map has one of its own."""
+READY = {"map": "#map .map-place button"}
+"""What is there once a page can be used; of the others their heading, after their scripts."""
 FIRST_CONTENT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
 USABLE = "performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart"
 Figures = dict[str, Any]
@@ -96,7 +99,7 @@ def is_met(ours: Figures) -> bool:
         and max(one["usable"] for one in pages["desk"].values()) <= GOAL["desk"]["usable"]
         and ours["star_seconds"] <= GOAL["star_seconds"]
         and max(ours["server_cpu"].values()) <= GOAL["server_cpu_seconds"]
-        and ours["server_megabytes"] <= GOAL["server_megabytes"]
+        and max(ours["server_megabytes"].values()) <= GOAL["server_megabytes"]
     )
 
 
@@ -112,20 +115,23 @@ def measure_ours(browser: Browser, dashboard: Dashboard, ids: list[int]) -> Figu
             url, timeout=PATIENCE_SECONDS, trust_env=False
         )  # warm: flats are read, the profile is scored
     pages = {
-        name: {page: visit(browser, screen, url, "main h1") for page, url in addresses.items()}
+        name: {
+            page: visit(browser, screen, url, READY.get(page, "main h1")) for page, url in addresses.items()
+        }
         for name, screen in SCREENS.items()
     }
     server = _server(dashboard)
-    spent = {}
+    spent, held = {}, {}
     for name, url in addresses.items():
         before = _cpu_seconds(server)
         for _ in range(ROUNDS):
             httpx.get(url, timeout=PATIENCE_SECONDS, trust_env=False)
         spent[name] = round((_cpu_seconds(server) - before) / ROUNDS, 4)
+        held[name] = round(_megabytes(server))
     return {
         "pages": pages,
         "server_cpu": spent,
-        "server_megabytes": round(_megabytes(server)),
+        "server_megabytes": held,
         "star_seconds": star(browser, addresses["search"]),
     }
 
@@ -150,10 +156,11 @@ def _visit(browser: Browser, screen: Screen, url: str, selector: str) -> dict[st
     network.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
     page.goto(url, wait_until="load", timeout=PATIENCE_SECONDS * 1000)
     page.locator(selector).first.wait_for(state="visible", timeout=PATIENCE_SECONDS * 1000)
+    ready = float(page.evaluate("performance.now()")) if selector in READY.values() else 0.0
     page.wait_for_load_state("networkidle", timeout=PATIENCE_SECONDS * 1000)
     told = {
         "first_content": (page.evaluate(FIRST_CONTENT) or 0.0) / 1000,
-        "usable": _usable(page),
+        "usable": max(_usable(page), ready / 1000),
         "kilobytes": sum(sizes) / 1000,
         "requests": float(len(sizes)),
     }

@@ -12,6 +12,7 @@ from secrets import token_hex
 from typing import Any, Final
 from urllib.parse import unquote
 
+from sqlalchemy import Connection
 from starlette.requests import Request
 
 from sale_sofia.advice.market.market import Deal, Market, read_market
@@ -32,6 +33,7 @@ from sale_sofia.flats.rows import no_collecting
 from sale_sofia.history.revisions import latest
 from sale_sofia.history.settings import SECONDS_PER_HOUR
 from sale_sofia.installation import open_ready
+from sale_sofia.operations.portals import Stored, count_stored
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import LANGUAGES, Language
 from sale_sofia.storage.database import Database, DataVersion
@@ -64,6 +66,7 @@ class Site:
         self._lock = threading.Lock()
         self._seen: tuple[str, list[Profile]] | None = None
         self._markets: dict[Deal, tuple[tuple[int, int], Market]] = {}
+        self._stored: tuple[int, Stored] | None = None
         self._model: tuple[tuple[Path, int], Current | None] | None = None
 
     @cached_property
@@ -101,6 +104,14 @@ class Site:
                 found = read_market(self.database, self.settings, now=now, deal=deal)
                 known = self._markets[deal] = (moment, found)
             return known[1]
+
+    def stored(self, connection: Connection) -> Stored:
+        """What is stored of each portal, counted again when an advert changed."""
+        with self._lock:
+            revision = latest(connection)
+            if self._stored is None or self._stored[0] != revision:
+                self._stored = (revision, count_stored(connection))
+            return self._stored[1]
 
     def valuation(self, flat: Flat) -> Valuation | None:
         """What the stored model says of the flat; None while there is no model, or it is too old."""

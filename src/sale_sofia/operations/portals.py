@@ -78,12 +78,22 @@ class PortalRow:
         return block_share(self.metrics) if self.metrics.requests else None
 
 
+Stored = Mapping[str, Mapping[str, Any]]
+"""Of each portal the number of adverts on the market, of those in doubt, and of those that have a field."""
+
+
 def read_portals(
-    connection: Connection, sites: Sequence[str], settings: Settings, *, now: float
+    connection: Connection,
+    sites: Sequence[str],
+    settings: Settings,
+    *,
+    now: float,
+    stored: Stored | None = None,
 ) -> list[PortalRow]:
-    """The portals in the given order."""
+    """The portals in the given order; `stored` by who counted it since the last change of an advert."""
     unmoved = unmoved_jobs(connection, now - settings.incident_stuck_seconds)
-    stored = _stored(connection)
+    stored = count_stored(connection) if stored is None else stored
+    newest = _last_seen(connection)
     incidents = open_incidents(connection)
     rows = []
     for site in sites:
@@ -96,7 +106,7 @@ def read_portals(
         brought = [RunData(run.adverts, run.new, run.changed) for run in runs]
         counted = read_metrics(connection, runs[0].job_id) if runs else {}
         found = stored.get(site, {})
-        adverts, last = found.get("adverts", 0), found.get("last")
+        adverts, last = found.get("adverts", 0), newest.get(site)
         row = PortalRow(
             site=site,
             verdict=judge_portal(PortalFacts(now, last, brought, expected, kinds, site in unmoved)),
@@ -144,18 +154,23 @@ def _read_adverts(table: Table) -> tuple[ColumnElement[bool], ...]:
     return table.c.job_id == jobs.c.id, table.c.state == "done", table.c.kind == "listing"
 
 
-def _stored(connection: Connection) -> dict[str, Mapping[str, Any]]:
-    """What is stored of each portal: how much is on the market, how full it is, when it was last seen."""
+def count_stored(connection: Connection) -> Stored:
+    """What is stored of each portal, by a look at every advert: it changes only when one of them does."""
     there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
     columns = [
         listings.c.site,
-        func.max(listings.c.last_seen_at).label("last"),
-        func.sum(case((there, 1), else_=0)).label("adverts"),
-        func.sum(case((and_(there, listings.c.odd_price_eur.is_not(None)), 1), else_=0)).label("doubted"),
-        *(func.sum(case((and_(there, _has(name)), 1), else_=0)).label(name) for name in FILLED),
+        func.count().label("adverts"),
+        func.count(listings.c.odd_price_eur).label("doubted"),
+        *(func.sum(case((_has(name), 1), else_=0)).label(name) for name in FILLED),
     ]
-    rows = connection.execute(select(*columns).group_by(listings.c.site)).mappings()
+    rows = connection.execute(select(*columns).where(there).group_by(listings.c.site)).mappings()
     return {row["site"]: dict(row) for row in rows}
+
+
+def _last_seen(connection: Connection) -> dict[str, float]:
+    """When an advert of each portal was last seen, which is no change of it."""
+    newest = select(listings.c.site, func.max(listings.c.last_seen_at)).group_by(listings.c.site)
+    return {row[0]: row[1] for row in connection.execute(newest)}
 
 
 def _has(name: str) -> Any:  # noqa: ANN401 - a condition of SQL

@@ -146,7 +146,13 @@ def page(visit: Visit) -> Page:
 
 def _read(connection: Connection, visit: Visit) -> Seen:
     return Seen(
-        read_portals(connection, AVAILABLE_SITES, visit.site.settings, now=visit.now),
+        read_portals(
+            connection,
+            AVAILABLE_SITES,
+            visit.site.settings,
+            now=visit.now,
+            stored=visit.site.stored(connection),
+        ),
         open_incidents(connection),
         newest_incidents(connection, limit=INCIDENTS_SHOWN),
         read_runs(connection, limit=HEALTH_RUNS),
