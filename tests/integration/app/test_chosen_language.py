@@ -26,7 +26,7 @@ ALLOWED = {
     "Flower", "Redis",  # programs
     "com", "imoti", "net",  # portals that do not end in .bg
     "EUR",  # an advert's own words
-    "CSV",  # the kind of a file
+    "CSV", "PDF",  # kinds of files
     "OpenStreetMap", "contributors", "ODbL",  # whose map it is, and its licence
 }  # fmt: skip
 PATHS = ("/", "/search", "/map", "/criteria", "/market", "/cross_site", "/health", "/alerts")
