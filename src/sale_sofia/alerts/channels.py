@@ -237,8 +237,9 @@ def _reason_of(error: Exception, channel: Channel) -> Said:
         case _:
             return Said("mail.unreachable", why=channel.masked(str(error) or type(error).__name__))
     told = channel.masked(words.decode("utf-8", "replace") if isinstance(words, bytes) else words)
-    refused_login = isinstance(error, smtplib.SMTPAuthenticationError)
-    return Said("mail.login" if refused_login else "mail.says", code=code, words=told)
+    if isinstance(error, smtplib.SMTPAuthenticationError):
+        return Said("mail.login", code=code, words=told)
+    return Said("mail.says", code=code, words=told)
 
 
 # Handing one message over to one channel.
@@ -316,7 +317,7 @@ def _notify(channel: Channel, service: Any, text: Text, uid: str) -> None:  # no
         taken = service.notify(body=text.body, title=text.subject, body_format="text", overflow="truncate")
     if not taken:
         reason = channel.masked("; ".join(complaints))
-        raise NotSent(reason or Said("channel.refused"))
+        raise NotSent(Said("channel.told", why=reason) if reason else Said("channel.refused"))
 
 
 @contextmanager

@@ -70,6 +70,10 @@ LINK_SECONDS: Final = 14 * 86_400.0
 """How long a link in a message may be used: flats are decided on within two weeks."""
 MOST_WITH_LINKS: Final = 10
 """Flats of a message up to which each has its links; of more, one opens the dashboard."""
+PREVIEW_SECONDS: Final = 14 * 86_400.0
+"""How far back it is looked what a rule would have told: two weeks of a market."""
+PREVIEW_SHOWN: Final = 40
+"""Flats of that which are named; the rest is counted."""
 BEST_NAMED: Final = 3
 """Criteria that a message names as what speaks for a flat."""
 GOOD_VALUE: Final = 3.5

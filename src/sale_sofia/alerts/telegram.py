@@ -11,14 +11,6 @@ from sale_sofia.alerts.wording import one_line
 from sale_sofia.settings.words import Said
 
 _TOKEN: Final = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{20,100}")
-_CODES: Final = {
-    401: "telegram.token",
-    403: "telegram.blocked",
-    404: "telegram.token",
-    409: "telegram.elsewhere",
-    429: "telegram.slower",
-}
-"""What Telegram's codes of errors mean to who set the bot up."""
 
 
 class TelegramRefused(Exception):
@@ -76,11 +68,22 @@ class Bot:
             raise TelegramRefused(Said("telegram.unreachable")) from None
         except (ValueError, LookupError, TypeError):
             raise TelegramRefused(Said("telegram.strange")) from None
-        code = told.get("error_code")
-        if code in _CODES:
-            raise TelegramRefused(Said(_CODES[code]))
-        why = one_line(told.get("description", "?"))
-        raise TelegramRefused(Said("telegram.refused", code=code, why=why))
+        raise TelegramRefused(_reason(told.get("error_code"), told.get("description", "?")))
+
+
+def _reason(code: object, description: object) -> Said:
+    """What Telegram's codes of errors mean to who set the bot up."""
+    match code:
+        case 401 | 404:
+            return Said("telegram.token")
+        case 403:
+            return Said("telegram.blocked")
+        case 409:
+            return Said("telegram.elsewhere")
+        case 429:
+            return Said("telegram.slower")
+        case _:
+            return Said("telegram.refused", code=code, why=one_line(description))
 
 
 def _name_of(chat: Any) -> str:  # noqa: ANN401 - whatever Telegram says

@@ -97,6 +97,11 @@ def word_message(items: Sequence[Item], language: Language, links: Links = no_li
     return Text(one_line(f"{_SIGNATURE}: {subject}", settings.LONGEST_SUBJECT), body[: settings.LONGEST_BODY])
 
 
+def headline(item: Item, language: Language) -> str:
+    """What is told, in a line."""
+    return _subject(item, words_of(language))
+
+
 def photo_of(items: Sequence[Item]) -> str | None:
     """The address of the picture that belongs to a message of one flat."""
     return safe_url(items[0].facts.get("photo")) if len(items) == 1 else None

@@ -1,25 +1,32 @@
 """Commands about alerts: run a round, try a channel, see what was sent, see and change the rules."""
 
+import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import uuid4
 
 import typer
 from rich.text import Text
 
+from sale_sofia.advice.scoring.profile import load_profiles
+from sale_sofia.advice.scoring.runs import ScoreRun
 from sale_sofia.alerts.channels import Channel, NotSent, Sender, channels_of
 from sale_sofia.alerts.editing import RuleFile, check_channels, check_file
+from sale_sofia.alerts.explaining import preview, sentence_of
 from sale_sofia.alerts.outbox import SENDING, SENT, WAITING, count_messages, read_log
-from sale_sofia.alerts.rules import AlertsError, AlertsFile, BuyerRule, OperatorRule, Rule, load_alerts
+from sale_sofia.alerts.rules import AlertsError, AlertsFile, Rule, load_alerts
 from sale_sofia.alerts.running import Alerts
-from sale_sofia.alerts.settings import ALERTS_FILE, SHOWN_MESSAGES
-from sale_sofia.alerts.store import read_rules
-from sale_sofia.alerts.wording import word_message, word_test
+from sale_sofia.alerts.settings import ALERTS_FILE, PREVIEW_SHOWN, SHOWN_MESSAGES
+from sale_sofia.alerts.store import Item, read_rules
+from sale_sofia.alerts.wording import headline, word_message, word_test
 from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, plain_table, print_json, tell
 from sale_sofia.cli.progress import moment
 from sale_sofia.installation import open_ready
 from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.settings.words import LANGUAGES
+from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.logs import log_to_file
 
 app = typer.Typer(
@@ -134,39 +141,55 @@ def show_log(
 
 
 @app.command()
-def rules(as_json: AsJson = False) -> None:
-    """Show the rules: of what they tell, since when they watch, and through which channels."""
+def rules(
+    would_tell: Annotated[
+        bool, typer.Option("--preview", help="Also what each would have told in the last 14 days.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the rules as sentences: when each tells what, through which channels, since when it watches."""
     settings = load_settings()
     database, file = open_ready(settings), _file(settings)
     check_file(settings, database, file)
     since = {name: state.since for name, state in database.run_read(read_rules).items()}
+    told = _previews(settings, database, file) if would_tell else {}
     if as_json:
-        found = {
-            kind: [
-                {**rule.model_dump(mode="json"), "since": since.get(rule.name)}
-                for rule in getattr(file, kind)
-            ]
-            for kind in ("buyer", "operator")
-        }
-        quiet = file.quiet_hours and file.quiet_hours.model_dump(mode="json", by_alias=True)
-        print_json({**found, "quiet_hours": quiet})
+        print_json(_as_data(file, since, told))
         return
-    table = plain_table("Rules", (), (), "rule", "of", "tells", "through", "when", "since")
+    table = plain_table("Rules", (), (), "rule", "tells", "since")
     for rule in file.rules:
         begun = moment(since[rule.name]) if rule.name in since else "not yet"
-        when = (f"at {rule.digest:%H:%M}" if rule.digest else "at once") if rule.enabled else "off"
-        cells = (rule.name, *_about(rule), ", ".join(rule.channels), when, begun)
-        table.add_row(*map(Text, cells))
+        state = "" if rule.enabled else "off: "
+        table.add_row(*map(Text, (rule.name, f"{state}{sentence_of(rule, file, 'en')}", begun)))
     out.print(table)
+    for name, items in told.items():
+        out.print(Text(f"{name} would have told in 14 days: {len(items)}"))
+        for item in items[:PREVIEW_SHOWN]:
+            out.print(Text(f"  {item.property_id}  {headline(item, 'en')}"), soft_wrap=True)
 
 
-def _about(rule: Rule) -> tuple[str, str]:
-    if isinstance(rule, OperatorRule):
-        return "incidents", ", ".join(rule.incidents) or "all of them"
-    if not isinstance(rule, BuyerRule):
-        return "", ""
-    of = f"search {rule.search}" if rule.search else f"profile {rule.profile}"
-    return "the shortlist" if rule.shortlist else of, ", ".join(rule.tell)
+def _as_data(file: AlertsFile, since: Mapping[str, float], told: Mapping[str, list[Item]]) -> dict[str, Any]:
+    def as_data(rule: Rule) -> dict[str, Any]:
+        texts = {language: sentence_of(rule, file, language) for language in LANGUAGES}
+        known = {**rule.model_dump(mode="json"), "since": since.get(rule.name), "sentence": texts}
+        if rule.name not in told:
+            return known
+        news = [{"id": one.property_id, "kind": one.kind} for one in told[rule.name]]
+        return {**known, "would_have_told": news}
+
+    quiet = file.quiet_hours and file.quiet_hours.model_dump(mode="json", by_alias=True)
+    lists = {
+        "buyer": [as_data(rule) for rule in file.buyer],
+        "operator": [as_data(rule) for rule in file.operator],
+    }
+    return {**lists, "quiet_hours": quiet}
+
+
+def _previews(settings: Settings, database: Database, file: AlertsFile) -> dict[str, list[Item]]:
+    """By rule: what it would have told lately."""
+    ScoreRun(settings, database, load_profiles(settings.data_dir).profiles).run()
+    look = partial(preview, data_dir=settings.data_dir, now=time.time())
+    return {rule.name: database.run_read(partial(look, rule=rule)) for rule in file.buyer}
 
 
 @app.command()
@@ -224,14 +247,15 @@ def add(
     ],
     profile: Annotated[str | None, typer.Option(help="Of the flats that pass this profile.")] = None,
     search: Annotated[str | None, typer.Option(help="Of the flats of this saved search.")] = None,
+    flat: Annotated[int | None, typer.Option(help="Of the flat of this number.")] = None,
     digest: Annotated[str | None, typer.Option(help="Once a day at this time, as 08:30.")] = None,
 ) -> None:
-    """Add a rule for a buyer at the end of the file; without profile and search it is of your shortlist.
+    """Add a rule for a buyer at the end of the file; without any source it is of your shortlist.
 
     For example: sale-sofia alerts add "My flat" --profile default --channel mail
     """
-    of = {"profile": profile, "search": search, "digest": digest}
+    of = {"profile": profile, "search": search, "flat": flat, "digest": digest}
     given = {key: value for key, value in of.items() if value is not None}
-    followed = {} if profile or search else {"shortlist": True}
+    followed = {} if profile or search or flat else {"shortlist": True}
     _rule_file().add("buyer", {"name": name, **given, **followed, "channels": channel})
     tell(f"rule {name} is added; it is silent about what is there already")

@@ -10,6 +10,7 @@ import pytest
 from alert_servers import AlertServers
 from alert_world import DAY, SEARCH, AlertWorld
 from contract.data.helpers import database
+from sale_sofia.alerts.explaining import preview
 from sale_sofia.alerts.looking import Looking
 from sale_sofia.alerts.outbox import Entry, Looked, due_messages, read_log
 from sale_sofia.alerts.rules import load_alerts
@@ -17,6 +18,7 @@ from sale_sofia.alerts.wording import word_message
 from sale_sofia.buyer.searches import save_search
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.flats import overrides
+from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.history.jobs import CELERY, JobState, create_job, set_job_state
 from sale_sofia.history.news import release_all
 from sale_sofia.history.tables import listings
@@ -103,6 +105,45 @@ def test_a_rule_that_says_something_else_learns_anew(lookout: Lookout) -> None:
     lookout.world.seen("n2", 302)
     lookout.look()
     assert lookout.told() == ["cut old1", "new n2"]
+
+
+FOLLOWED = """
+channels: {{mail: 'json://a/'}}
+buyer:
+  - {{name: Тристаен, search: '{search}', tell: [new, cut], channels: [mail]}}
+  - {{name: Един, flat: {more}, cut_percent: 0, channels: [mail]}}
+"""
+
+
+def test_a_rule_of_one_flat_tells_all_of_it_and_a_preview_what_was_told(lookout: Lookout) -> None:
+    world = lookout.world
+    lookout.look()
+    lookout.rules(str(world.property_id("old2")), FOLLOWED)
+    lookout.look()
+    world.now += 3 * DAY
+    world.cut("old3", 10)
+    world.cut("old2", 1)
+    lookout.look(1)
+    assert sorted(lookout.told()) == ["cut old2", "cut old3"]
+    world.now += 20 * DAY
+    world.seen("n1", 101)
+    world.cut("old1", 10)
+    world.gone("old2")
+    lookout.look()
+    world.now += 2 * DAY
+    since = lookout.told()[2:]
+    assert sorted(since) == ["cut old1", "gone old2", "new n1"]
+    refresh_flats(world.database)
+    file = load_alerts(world.settings.data_dir)
+    assert file is not None
+    with world.database.read() as connection:
+        found = [
+            item
+            for rule in file.buyer
+            for item in preview(connection, rule, world.settings.data_dir, now=world.now)
+        ]
+    seen = [f"{one.kind} {one.facts['url'].rpartition('/')[2]}" for one in found]
+    assert sorted(seen) == sorted(since), "and not what was told before"
 
 
 @pytest.mark.slow

@@ -10,11 +10,13 @@ import yaml
 from selectolax.lexbor import LexborHTMLParser
 
 from alert_servers import alert_servers
-from app_runs import store
+from app_runs import put_adverts, store
 from sale_sofia.alerts.outbox import NewMessage, add_message, note_failed, note_sent, take
 from sale_sofia.alerts.outbox import due_messages as due
 from sale_sofia.alerts.store import Item, save_items
 from sale_sofia.buyer.searches import save_search
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said, dictionary
 from web_pages import Browser, browser, form_fields, plain
 
@@ -83,9 +85,9 @@ def test_a_rule_is_changed_and_what_has_no_field_stays(rules: Path, owner: Brows
         }
     ]  # fmt: skip
     assert (
-        "Моят · ✓ да За профил default Казва нови, свалени Канали phone, mail Кога веднъж дневно в 09:05"
-        in told
-    )
+        "Моят · ✓ да веднъж дневно в 09:05, когато имот, който минава „default“, с поне 3,5 точки "
+        "се появи или изчезне, не между 22:30 и 8, по phone, mail"
+    ) in told
     again = form(owner, "/alerts?rule=Моят")
     assert (again["min_score"], again["cut_percent"], again["digest"]) == ("3.5", "2,5", "09:05")
 
@@ -118,8 +120,9 @@ def test_rules_of_both_kinds_are_added(rules: Path, owner: Browser) -> None:
             "channels": ["phone"],
         }
     ]  # fmt: skip
-    assert "Следени · ✓ да За избраните" in told
-    assert "Събиране · ✓ да За Инциденти Казва срив на броя обяви, променени страници (всички видове)" in told
+    assert "Следени · ✓ да веднага, когато имот, който следите, поевтинее с 3 %, се върне" in told
+    troubles = "много по-малко обяви от обикновено, страниците на портала са променени"
+    assert f"Събиране · ✓ да веднага, при: {troubles}, не между 22:30 и 8, по phone" in told
     data = owner.data("/alerts.json")
     assert data["rules"] == {kind: values[kind] for kind in ("buyer", "operator")}
     assert data["channels"][0] == {
@@ -139,6 +142,24 @@ def test_a_rule_can_be_of_a_saved_search(rules: Path, owner: Browser) -> None:
     assert "min_score" not in written(rules)["buyer"][1]
     assert form(owner, "/alerts?rule=Т")["of"] == "search:Близо"
     database.dispose()
+
+
+def test_what_a_rule_would_have_told_is_counted_and_named(tmp_path: Path) -> None:
+    own = {"deal": "sale", "property_type": "apartment", "rooms": 3, "city": "София"}
+    put_adverts(tmp_path, own | {"price_eur": 100_000.0}, own | {"price_eur": 120_000.0, "rooms": 2})
+    database = store(tmp_path)
+    PropertyMatching(Settings(data_dir=tmp_path), database).match_new()
+    with database.write() as connection:
+        save_search(connection, "Тристайни", {"rooms": [3]}, now=time.time())
+    database.dispose()
+    rule = {"name": "Т", "search": "Тристайни", "channels": ["phone"]}
+    file = yaml.safe_dump({**FILE, "buyer": [rule, RULE]}, allow_unicode=True)
+    (tmp_path / "alerts.yaml").write_text(file, "utf-8")
+    with browser(tmp_path) as owner:
+        assert "щеше да каже:" not in owner.text("/alerts")
+        told = owner.text("/alerts?preview=Т")
+        assert "За последните 14 дни щеше да каже: 1 Ново: тристаен, € 100 000" in told
+        assert 'href="/flat/1"' in owner.html("/alerts?preview=Т")
 
 
 def test_a_rule_is_removed_after_a_question_that_needs_no_script(rules: Path, owner: Browser) -> None:

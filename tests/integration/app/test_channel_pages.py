@@ -216,7 +216,7 @@ def test_tell_me_leads_to_the_screen_and_back_and_is_one_tap_then(
         {"name": "Имот 1", "flat": 1, "cut_percent": 0, **own},
         {"name": "default", "profile": "default", **own},
     ]
-    assert "Имот 1 · ✓ да За имот № 1" in owner.text("/alerts")
+    assert "Имот 1 · ✓ да веднага, когато имот № 1 се появи, поевтинее" in owner.text("/alerts")
     told = owner.fill("/channels/remove", channel="E-mail example.com")
     assert yaml.safe_load((tmp_path / "alerts.yaml").read_text("utf-8"))["buyer"] == []
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from sale_sofia.advice.scoring.profile import profile_names
 from sale_sofia.alerts.channels import NotSent, channels_of
 from sale_sofia.alerts.editing import RuleChanged, RuleFile, Written
+from sale_sofia.alerts.explaining import preview, sentence_of
 from sale_sofia.alerts.outbox import SENT, Entry, read_log
 from sale_sofia.alerts.rules import (
     BUYER_KINDS,
@@ -16,14 +17,13 @@ from sale_sofia.alerts.rules import (
     AlertsError,
     AlertsFile,
     BuyerRule,
-    OperatorRule,
     Rule,
     RuleKind,
     load_alerts,
 )
-from sale_sofia.alerts.settings import ALERTS_FILE, LONGEST_NAME, SHOWN_MESSAGES
+from sale_sofia.alerts.settings import ALERTS_FILE, LONGEST_NAME, PREVIEW_SHOWN, SHOWN_MESSAGES
 from sale_sofia.alerts.store import read_rules
-from sale_sofia.alerts.wording import word_message
+from sale_sofia.alerts.wording import headline, word_message
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
 from sale_sofia.app.filters import Choice
@@ -320,38 +320,28 @@ def _rule_rows(
             "name": rule.name,
             "on": rule.enabled,
             "stamp": stamp_of(written[rule.name][1]),
-            "facts": _facts(rule, since.get(rule.name)),
+            "of_flats": isinstance(rule, BuyerRule),
+            "sentence": sentence_of(rule, file, language()),
+            "since": shown.moment(since[rule.name]) if rule.name in since else None,
+            "preview": _previewed(visit, rule),
         }
         for rule in file.rules
         if rule.name in written
     ]
 
 
-def _facts(rule: Rule, since: float | None) -> dict[str, str]:
-    """What there is to know of a rule; since when it watches is known once it has looked."""
-    of, tells = _about(rule)
-    facts = {
-        say("alerts.of"): of,
-        say("alerts.tells"): tells,
-        say("alerts.channels"): plain(", ".join(rule.channels)),
-        say("alerts.when"): _when(rule),
-    }
-    return facts if since is None else facts | {say("alerts.since"): shown.moment(since)}
-
-
-def _when(rule: Rule) -> str:
-    return say("alerts.digest", time=f"{rule.digest:%H:%M}") if rule.digest else say("alerts.at_once")
-
-
-def _about(rule: Rule) -> tuple[str, str]:
-    if isinstance(rule, OperatorRule):
-        kinds = [named("incident", kind) for kind in rule.incidents]
-        return say("alerts.incidents"), ", ".join(kinds) or say("alerts.all")
-    if not isinstance(rule, BuyerRule):
-        return "", ""
-    return _source_name(_source(rule.model_dump()) or ""), ", ".join(
-        say(f"alerts.kind.{kind}") for kind in rule.tell
-    )
+def _previewed(visit: Visit, rule: Rule) -> Values | None:
+    """What the rule would have told lately, where the address asks for it."""
+    if rule.name != visit.asked("preview") or not isinstance(rule, BuyerRule):
+        return None
+    visit.site.refresh(visit.profiles)
+    folder = visit.site.settings.data_dir
+    try:
+        items = visit.database.run_read(partial(preview, rule=rule, data_dir=folder, now=visit.now))
+    except AlertsError as error:
+        return {"count": mistakes(error), "flats": []}
+    flats = [(one.property_id, headline(one, language())) for one in items[:PREVIEW_SHOWN]]
+    return {"count": say("alerts.preview.count", n=shown.number(len(items))), "flats": flats}
 
 
 def log_rows(entries: Sequence[Entry]) -> list[dict[str, str]]:

@@ -22,6 +22,7 @@ from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import language, mistakes, say
 from sale_sofia.buyer.people import all_people
 from sale_sofia.listings.text import plain
+from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import SiteConfigError
 
 WRONG: Final = (NotSent, AlertsError, SiteConfigError, TelegramRefused)
@@ -118,7 +119,7 @@ def chat(visit: Visit) -> Done:
         bot = _bot(visit, ChannelFile(visit.site.settings.data_dir).bot_of(who(visit)) or "")
         chosen = next((one for one in bot.chats() if str(one.id) == _typed(visit, "chat")), None)
         if chosen is None:
-            return _say(visit, say("telegram.no_chat"))
+            raise TelegramRefused(Said("telegram.no_chat"))
         return _keep(visit, f"Telegram {chosen.name}", f"tgram://{bot.token}/{chosen.id}")
     except WRONG as error:
         return _refused(visit, error)
