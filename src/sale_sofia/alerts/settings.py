@@ -5,7 +5,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, Field, field_validator
 from pydantic_core.core_schema import ValidationInfo
 
-from sale_sofia.settings.types import decimal, notes, whole
+from sale_sofia.settings.types import decimal, notes, switch, whole
 
 ALERTS_FILE: Final = "alerts.yaml"
 """The file of rules and channels, in DATA_DIR."""
@@ -64,6 +64,8 @@ SHOWN_MESSAGES: Final = 30
 OWN_SITE: Final = "sale-sofia"
 """Where an incident is that belongs to no portal."""
 
+REMINDED_HOURS: Final = (2, 24)
+"""So many hours before a viewing it is told again: when it is time to go, and while it can still be moved."""
 MAIL_WORDS_BYTES: Final = 100_000
 """What a mail server may say in one conversation; a good one says less than a thousand bytes."""
 MAIL_READ_BYTES: Final = 4096
@@ -98,6 +100,10 @@ class AlertSettings(BaseModel):
     )
     alert_silence_seconds: float = decimal(
         7200, 60, 604_800, "seconds", "A channel that takes nothing for so long is an incident."
+    )
+    alert_viewings: bool = switch(
+        default=True,
+        sentence="Remind of viewings a day and two hours before, by the channels of all rules for buyers.",
     )
     incident_crawl_hours: float = decimal(
         26, 1, 8760, "hours", "A portal without a complete crawl for so long is an incident."
