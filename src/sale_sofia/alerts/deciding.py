@@ -17,18 +17,23 @@ from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.search.run import judge as judge_search
 from sale_sofia.advice.tables import scores
 from sale_sofia.alerts.rules import BuyerRule, OperatorRule, wrong_rules
-from sale_sofia.alerts.settings import BEST_NAMED, GOOD_VALUE, PRICE_ROUNDING_EUR
+from sale_sofia.alerts.settings import BEST_NAMED, GOOD_VALUE, PRICE_ROUNDING_EUR, REMINDED_HOURS
 from sale_sofia.alerts.store import Item, RuleState, Watched, as_of, incident_news
 from sale_sofia.buyer.evaluations import UNWANTED, current_property, evaluations
 from sale_sofia.buyer.searches import list_searches
+from sale_sofia.buyer.viewings import all_viewings
 from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.prices import lowest_offers
+from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.store import UnknownProperty, portions
 from sale_sofia.flats.walks import MetroWalk
 from sale_sofia.history.drift.store import DRIFT
+from sale_sofia.history.settings import SECONDS_PER_HOUR
 from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind
 
+VIEWING: Final = "viewing"
+"""What the reminder of a viewing is called."""
 FOLLOWED: Final = frozenset({"contacted", "viewing", "shortlist", "offer"})
 """Statuses of flats the buyer has an eye on."""
 
@@ -340,6 +345,29 @@ def _item(
         **more,
     }
     return Item(f"{kind}|{key}", kind, (rule.name,), facts, property_id=flat.property_id)
+
+
+# Viewings are told by all channels of buyers, whatever their rules look for: it is the household that goes.
+
+
+def viewing_items(connection: Connection, rules: Sequence[BuyerRule], *, now: float) -> Iterator[Item]:
+    """The viewings that are near; each once for a reminder, and again where it was moved."""
+    longest = max(REMINDED_HOURS) * SECONDS_PER_HOUR
+    near = [
+        one
+        for one in (all_viewings(connection) if rules else ())
+        if one.state == "planned" and 0 < one.starts_at - now <= longest
+    ]
+    flats = {flat.property_id: flat for flat in read_flats(connection, {one.property_id for one in near})}
+    for one in near:
+        flat, left = flats[one.property_id], one.starts_at - now
+        hours = min(some for some in REMINDED_HOURS if left <= some * SECONDS_PER_HOUR)
+        view = View(flat, Judgement(fits=True), "viewing", {}, silent=False)
+        names = ("starts_at", "minutes", "agent", "phone", "place", "remarks")
+        more = {name: getattr(one, name) for name in names}
+        key = f"{one.uid}|{one.starts_at:.0f}|{hours}"
+        for rule in rules:
+            yield _item(rule, view, VIEWING, flat.adverts[0], key, **more)
 
 
 # What operators are told: each incident when it begins and when it is over.

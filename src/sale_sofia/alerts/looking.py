@@ -13,6 +13,7 @@ from sale_sofia.advice.scoring.profile import Profile, load_profiles
 from sale_sofia.advice.scoring.runs import ScoreRun
 from sale_sofia.alerts.deciding import (
     FITS_NOT,
+    VIEWING,
     Decision,
     Source,
     View,
@@ -21,6 +22,7 @@ from sale_sofia.alerts.deciding import (
     incident_items,
     profiles_of,
     sources_of,
+    viewing_items,
 )
 from sale_sofia.alerts.outbox import Looked, NewMessage, add_message, message_of
 from sale_sofia.alerts.rules import AlertsFile, OperatorRule, next_time, not_quiet
@@ -154,7 +156,8 @@ class Looking:
         if seen.changes.listing_ids:
             advance(connection, FOLLOWER, "", seen.changes)
         save_seen(connection, seen)
-        items, messages = self._tell(connection, seen.items, "buyer", now)
+        near = viewing_items(connection, self.file.buyer, now=now) if self.settings.alert_viewings else ()
+        items, messages = self._tell(connection, [*seen.items, *near], "buyer", now)
         incidents = incident_items(connection, self.file.operator, seen.rules)
         more_items, more_messages = self._tell(connection, incidents, "operator", now)
         return Looked(seen.flats, items + more_items, messages + more_messages)
@@ -196,9 +199,11 @@ class Looking:
         for rule in self.file.rules:
             if rule.name in item.rules:
                 patient = not (isinstance(rule, OperatorRule) and rule.urgent)
-                moment = now if rule.digest is None else next_time(now, rule.digest)
+                # A digest may come when the viewing is over.
+                digest = None if item.kind == VIEWING else rule.digest
+                moment = now if digest is None else next_time(now, digest)
                 allowed = not_quiet(moment, self.file.quiet_hours) if patient else moment
-                when = _When(allowed, rule.digest is not None, patient)
+                when = _When(allowed, digest is not None, patient)
                 soonest |= {channel: min(soonest.get(channel, when), when) for channel in rule.channels}
         return soonest
 

@@ -6,7 +6,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, Field, field_validator
 from pydantic_core.core_schema import ValidationInfo
 
-from sale_sofia.settings.types import SERVER_ALLOWED, ServerUrl, decimal, described, notes, whole
+from sale_sofia.settings.types import SERVER_ALLOWED, ServerUrl, decimal, described, notes, switch, whole
 
 ALERTS_FILE: Final = "alerts.yaml"
 """The file of rules and channels, in DATA_DIR."""
@@ -100,6 +100,8 @@ TELEGRAM_LONGEST: Final = 4096
 """Characters of a message that Telegram takes."""
 LONGEST_FIELD: Final = 1000
 """Characters of what is typed into a field of a channel."""
+REMINDED_HOURS: Final = (2, 24)
+"""So many hours before a viewing it is told again: when it is time to go, and while it can still be moved."""
 MAIL_WORDS_BYTES: Final = 100_000
 """What a mail server may say in one conversation; a good one says less than a thousand bytes."""
 MAIL_READ_BYTES: Final = 4096
@@ -137,6 +139,10 @@ class AlertSettings(BaseModel):
     )
     alert_silence_seconds: float = decimal(
         7200, 60, 604_800, "seconds", "A channel that takes nothing for so long is an incident."
+    )
+    alert_viewings: bool = switch(
+        default=True,
+        sentence="Remind of viewings a day and two hours before, by the channels of all rules for buyers.",
     )
     incident_crawl_hours: float = decimal(
         26, 1, 8760, "hours", "A portal without a complete crawl for so long is an incident."

@@ -48,7 +48,7 @@ def safe_url(url: object) -> str | None:
     return text if parts.hostname and parts.username is None else None
 
 
-_KINDS: Final = ("new", "cut", "cheaper", "back", "gone", "incident", "incident_end")
+_KINDS: Final = ("viewing", "new", "cut", "cheaper", "back", "gone", "incident", "incident_end")
 """In this order a message of many things tells them."""
 _SIGNATURE: Final = "sale-sofia"
 _SHARED: Final = {"property_type": "type", "breaker": "condition", "criterion": "criterion"}
@@ -140,10 +140,14 @@ def _subject(item: Item, words: Words) -> str:
         what.append(words["line"]["area"].format(area=_number(facts["area_sqm"])))
     if facts["price_eur"]:
         what.append(_money(facts["price_eur"]))
-    return str(words["subject"][item.kind].format(what=", ".join(what)))
+    when = _moment(facts["starts_at"]) if "starts_at" in facts else ""
+    return str(words["subject"][item.kind].format(what=", ".join(what), when=when))
 
 
 def _lines(item: Item, words: Words) -> Iterator[str]:
+    if "starts_at" in item.facts:
+        yield from _viewing_lines(item, words)
+        return
     lines = _incident_lines if item.incident_id is not None else _flat_lines
     yield from lines(item, words)
     yield words["line"]["why"].format(rules=", ".join(map(harmless, item.rules)))
@@ -173,6 +177,20 @@ def _flat_lines(item: Item, words: Words) -> Iterator[str]:
         yield url
     if photo := safe_url(facts.get("photo")):
         yield line["photo"].format(url=photo)
+
+
+def _viewing_lines(item: Item, words: Words) -> Iterator[str]:
+    """What one wants to know on the way there; what people wrote themselves is made harmless too."""
+    facts, line = item.facts, words["line"]
+    yield line["viewing"].format(when=_moment(facts["starts_at"]), minutes=facts["minutes"])
+    yield from (
+        line[name].format(text=harmless(facts[name]))
+        for name in ("place", "agent", "phone", "remarks")
+        if facts[name]
+    )
+    yield from ([", ".join(about)] if (about := list(_about(facts, words))) else [])
+    if url := safe_url(facts["url"]):
+        yield url
 
 
 def _price(item: Item, words: Words) -> str:

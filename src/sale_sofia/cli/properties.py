@@ -231,14 +231,14 @@ def _links_table(links: Sequence[View]) -> Table:
 @app.command()
 def link(one: PropertyId, two: PropertyId, as_json: AsJson = False) -> None:
     """Say that two properties are one. This wins over every score, until you split them."""
-    kept = overrides.link(_matching(), one, two)
+    kept = overrides.link(_matching(), one, two, by=me().who)
     _tell({"property": kept}, f"{one} and {two} are one property now: {kept}", as_json=as_json)
 
 
 @app.command()
 def part(one: PropertyId, two: PropertyId, as_json: AsJson = False) -> None:
     """Say that two properties are two flats. This wins over every score, until you link them."""
-    overrides.part(_matching(), one, two)
+    overrides.part(_matching(), one, two, by=me().who)
     _tell({"properties": [one, two]}, f"{one} and {two} stay two properties", as_json=as_json)
 
 
@@ -259,7 +259,7 @@ def split(
 
     `sale-sofia properties show ID` names its adverts: sale-sofia properties split 12 345 346
     """
-    found = overrides.split(_matching(), property_id, adverts)
+    found = overrides.split(_matching(), property_id, adverts, by=me().who)
     _tell({"property": found}, f"they are property {found} now", as_json=as_json)
 
 

@@ -1,4 +1,7 @@
-"""The buyer's word: these are one property, these are not. It wins over every score, for ever."""
+"""The buyer's word: these are one property, these are not. It wins over every score, for ever.
+
+`by` is who says so.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -15,7 +18,7 @@ class WrongDecision(ValueError):
     """What was asked makes no sense; one sentence says why. Nothing was changed."""
 
 
-def link(matching: PropertyMatching, one: int, two: int) -> int:
+def link(matching: PropertyMatching, one: int, two: int, *, by: str | None = None) -> int:
     """The two properties are one from now on; its id, the older of the two."""
 
     def decide(connection: Connection) -> list[int]:
@@ -26,14 +29,16 @@ def link(matching: PropertyMatching, one: int, two: int) -> int:
         parted = {pair for pair, same in read_decisions(connection).items() if not same}
         between = {(min(pair), max(pair)) for pair in product(ours, theirs)}
         pairs = (parted & between) | {(ours[0], theirs[0])}
-        save_decisions(connection, pairs, same=True, now=matching.clock())
+        save_decisions(connection, pairs, same=True, now=matching.clock(), by=by)
         return [*ours, *theirs]
 
     matching.match_new(also=matching.database.run_write(decide))
     return matching.database.run_read(partial(resolve, property_id=one))
 
 
-def split(matching: PropertyMatching, property_id: int, listing_ids: Sequence[int]) -> int:
+def split(
+    matching: PropertyMatching, property_id: int, listing_ids: Sequence[int], *, by: str | None = None
+) -> int:
     """These adverts are not of this property; the id of the property they are of now."""
 
     def decide(connection: Connection) -> list[int]:
@@ -45,14 +50,14 @@ def split(matching: PropertyMatching, property_id: int, listing_ids: Sequence[in
         rest = [member for member in members if member not in listing_ids]
         if not rest:
             raise WrongDecision(Said("wrong_split.all", property=found))
-        save_decisions(connection, product(listing_ids, rest), same=False, now=matching.clock())
+        save_decisions(connection, product(listing_ids, rest), same=False, now=matching.clock(), by=by)
         return members
 
     matching.match_new(also=matching.database.run_write(decide))
     return matching.database.run_read(partial(resolve, property_id=min(listing_ids)))
 
 
-def part(matching: PropertyMatching, one: int, two: int) -> None:
+def part(matching: PropertyMatching, one: int, two: int, *, by: str | None = None) -> None:
     """The two properties are two flats, however alike their adverts are."""
 
     def decide(connection: Connection) -> list[int]:
@@ -60,7 +65,7 @@ def part(matching: PropertyMatching, one: int, two: int) -> None:
         if first == second:
             raise WrongDecision(f"{one} and {two} are one property: {first}; split it by its adverts")
         ours, theirs = _members(connection, first), _members(connection, second)
-        save_decisions(connection, product(ours, theirs), same=False, now=matching.clock())
+        save_decisions(connection, product(ours, theirs), same=False, now=matching.clock(), by=by)
         return [*ours, *theirs]
 
     matching.match_new(also=matching.database.run_write(decide))

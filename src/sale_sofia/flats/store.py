@@ -266,12 +266,14 @@ def read_decisions(connection: Connection) -> dict[Pair, bool]:
     return {(row.low, row.high): row.same for row in connection.execute(select(match_decisions))}
 
 
-def save_decisions(connection: Connection, pairs: Iterable[Pair], *, same: bool, now: float) -> None:
+def save_decisions(
+    connection: Connection, pairs: Iterable[Pair], *, same: bool, now: float, by: str | None = None
+) -> None:
     """The buyer says of these pairs that they are the same, or not; what he said before is taken back."""
     ordered = sorted({(min(pair), max(pair)) for pair in pairs})
     for low, high in ordered:
         chosen = (match_decisions.c.low == low, match_decisions.c.high == high)
-        values = {"same": same, "decided_at": now}
+        values = {"same": same, "decided_at": now, "said_by": by}
         if not connection.execute(update(match_decisions).where(*chosen).values(**values)).rowcount:
             connection.execute(insert(match_decisions).values(low=low, high=high, **values))
 

@@ -60,6 +60,8 @@ match_decisions = Table(
     Column("high", ForeignKey("listings.id"), primary_key=True),
     Column("same", Boolean, nullable=False),
     Column("decided_at", Float, nullable=False),
+    # Who said so; None: before that was written down.
+    Column("said_by", String(80)),
 )
 
 # Pairs of which the buyer is not sure, by the ids their properties had then: their oldest adverts.

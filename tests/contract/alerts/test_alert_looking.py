@@ -8,14 +8,16 @@ from threading import Barrier, Thread
 import pytest
 
 from alert_servers import AlertServers
-from alert_world import DAY, SEARCH, AlertWorld
+from alert_world import DAY, HOUR, SEARCH, AlertWorld
 from contract.data.helpers import database
 from sale_sofia.alerts.explaining import preview
 from sale_sofia.alerts.looking import Looking
 from sale_sofia.alerts.outbox import Entry, Looked, due_messages, read_log
 from sale_sofia.alerts.rules import load_alerts
 from sale_sofia.alerts.wording import word_message
+from sale_sofia.buyer.evaluations import By
 from sale_sofia.buyer.searches import save_search
+from sale_sofia.buyer.viewings import add_viewing, change_viewing
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.flats import overrides
 from sale_sofia.flats.projection import refresh_flats
@@ -144,6 +146,42 @@ def test_a_rule_of_one_flat_tells_all_of_it_and_a_preview_what_was_told(lookout:
         ]
     seen = [f"{one.kind} {one.facts['url'].rpartition('/')[2]}" for one in found]
     assert sorted(seen) == sorted(since), "and not what was told before"
+
+
+def test_a_viewing_is_told_a_day_and_two_hours_before_and_again_when_it_is_moved(lookout: Lookout) -> None:
+    world, who = lookout.world, By("Ана", START)
+    lookout.rules(text=RULES.replace("tell: [gone, cut]", "digest: '20:00'"))
+    lookout.look()
+    starts = world.now + 3 * DAY
+
+    def at(hours: float) -> int:
+        world.now = starts - hours * HOUR
+        return lookout.look_only().items
+
+    with world.database.write() as connection:
+        number = add_viewing(connection, 1, {"starts_at": starts, "agent": "Иван"}, who)
+        off = add_viewing(connection, 2, {"starts_at": starts}, who)
+        change_viewing(connection, off, {"state": "cancelled"}, who)
+    assert [at(hours) for hours in (24.1, 24, 23, 2.1, 2, 1.9, 0)] == [0, 1, 0, 0, 1, 0, 0]
+    told = [(entry.channel, entry.digest, [item.kind for item in entry.items]) for entry in lookout.log()]
+    assert told == [("mail", False, ["viewing"])] * 2, "once a channel, and never in a digest"
+    (item,) = lookout.log()[0].items
+    assert set(item.rules) == {"Тристаен", "Следени"}
+    text = word_message([item], "en")
+    assert text.subject.startswith("sale-sofia: Viewing ")
+    assert "Agent: Иван" in text.body
+    world.now = starts - 1.5 * HOUR
+    starts += DAY
+    with world.database.write() as connection:
+        change_viewing(connection, number, {"starts_at": starts}, who)
+    assert [at(hours) for hours in (25, 20, 1)] == [0, 1, 1]
+    with world.database.write() as connection:
+        add_viewing(connection, 3, {"starts_at": world.now + HOUR}, who)
+    assert lookout.look_only().items == 1, "planned at short notice: told once, not twice"
+    world.settings = Settings(data_dir=world.settings.data_dir, alert_viewings=False)
+    with world.database.write() as connection:
+        add_viewing(connection, 4, {"starts_at": world.now + HOUR}, who)
+    assert lookout.look_only().items == 0
 
 
 @pytest.mark.slow

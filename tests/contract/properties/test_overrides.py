@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from property_worlds import OWN_WORDS, advert, ids_of, new_matching, parts, save, stored
 from sale_sofia.flats.overrides import WrongDecision, link, part, split
 from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.tables import match_decisions
 from sale_sofia.flats.views import review_queue
 
 TWINS = [advert("a1"), advert("a2", site="bazar.bg"), advert("a3", site="alo.bg")]
@@ -50,6 +52,22 @@ def test_two_that_were_parted_stay_two_and_are_not_asked_about_again(matching: P
     with pytest.raises(WrongDecision, match="are one property"):
         part(matching, ids["a1"], ids["a2"])
     assert link(matching, ids["a1"], ids["b1"]) == ids["a1"]
+
+
+def test_it_is_kept_who_said_so_last(matching: PropertyMatching) -> None:
+    ids = ids_of(matching.database)
+
+    def said() -> list[tuple[bool, str | None]]:
+        with matching.database.read() as connection:
+            rows = connection.execute(select(match_decisions.c.same, match_decisions.c.said_by).distinct())
+            return sorted(map(tuple, rows))
+
+    split(matching, ids["a1"], [ids["a2"]], by="Ана")
+    assert said() == [(False, "Ана")]
+    link(matching, ids["a1"], ids["a2"], by="Борис")
+    assert (True, "Борис") in said()
+    part(matching, ids["a1"], ids["b1"], by="Вера")
+    assert (False, "Вера") in said()
 
 
 def test_a_split_holds_whatever_speaks_against_it(matching: PropertyMatching) -> None:

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -155,6 +157,36 @@ def test_an_address_ends_with_its_person_and_is_not_anothers_to_end(ana: Browser
         ana.fill("/people/remove", name="Борис")
         assert [calendar.get(one).status_code for one in (hers, his)] == [200, 404]
         assert boris.get("/agenda").status_code == 401
+
+
+def test_two_who_act_at_the_same_moment_lose_nothing(ana: Browser) -> None:
+    acts = [
+        ("/flat/1/status", {"status": "shortlist"}),
+        ("/flat/1/stars", {"stars": "4"}),
+        ("/flat/1/note", {"text": "a note"}),
+        ("/flat/1/viewing", {"day": "01.12.2030", "hour": "10:00"}),
+        ("/flat/1/stars", {"stars": "4"}),  # pressed again, as no answer had come
+    ]
+    with signed_in(ana, "Борис") as boris, ThreadPoolExecutor(2) as pool:
+        begin = Barrier(2)
+
+        def act(who: Browser) -> list[int]:
+            begin.wait()
+            return [who.post(path, data=form, headers=headers(who)).status_code for path, form in acts]
+
+        answers = list(pool.map(act, (ana, boris)))
+        assert answers == [[200] * len(acts)] * 2
+        found = boris.data("/flat/1.json")
+    both = ["Ана", "Борис"]
+    assert [(one["person"], one["opinion"], one["stars"]) for one in found["opinions"]] == [
+        (name, "liked", 4) for name in both
+    ]
+    assert sorted(one["by"] for one in found["notes"]) == both
+    assert len(found["viewings"]) == 2
+    said = [(one["changed_by"], one["field"]) for one in found["history"]]
+    assert sorted(one for one in said if one[1] in {"opinion", "stars"}) == [
+        (name, field) for name in both for field in ("opinion", "stars")
+    ]
 
 
 def test_without_people_there_is_the_file_alone(tmp_path: Path) -> None:

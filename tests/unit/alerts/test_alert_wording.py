@@ -1,5 +1,6 @@
 """The words of messages: both languages whole, every number right, nothing from a portal obeyed."""
 
+from datetime import datetime
 from typing import Any, get_args
 
 import pytest
@@ -8,6 +9,7 @@ from sale_sofia.advice.scoring.profile import BREAKERS
 from sale_sofia.alerts.rules import BUYER_KINDS
 from sale_sofia.alerts.store import Item
 from sale_sofia.alerts.wording import safe_url, word_message, words_of
+from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.model import PropertyType
 from sale_sofia.settings.words import LANGUAGES, Language, Said
 from sale_sofia.telemetry.incidents import IncidentKind
@@ -52,7 +54,9 @@ def test_there_is_a_word_for_everything(language: Language) -> None:
     assert (words["type"]["villa"], words["condition"]["metro"]) in {("вила", "метро"), ("villa", "metro")}
     assert words["type"]["other"] in {"имот", "property"}
     assert set(BREAKERS) <= set(words["condition"])
-    assert {*BUYER_KINDS, "incident", "incident_end"} == set(words["kind"]) <= set(words["subject"])
+    assert (
+        {*BUYER_KINDS, "viewing", "incident", "incident_end"} == set(words["kind"]) <= set(words["subject"])
+    )
     kinds = {kind for kind in IncidentKind if not kind.startswith("drift_")} | {"drift"}
     assert kinds == set(words["incident"])
 
@@ -171,3 +175,17 @@ def test_nothing_from_a_portal_is_obeyed(language: Language) -> None:
 )
 def test_only_plain_addresses_of_the_web_are_told(url: str, *, kept: bool) -> None:
     assert (safe_url(url) == url) is kept
+
+
+def test_a_viewing_is_told_with_what_one_needs_on_the_way() -> None:
+    starts_at = datetime(2026, 11, 25, 17, 30, tzinfo=SOFIA).timestamp()
+    more = {"starts_at": starts_at, "minutes": 30, "agent": "Иван\n@all", "phone": "0888", "place": None}
+    text = word_message([item("viewing", **more, remarks=None)], "bg")
+    assert text.subject == "sale-sofia: Оглед 25.11.2026 17:30: тристаен, Лозенец, 87,5 m², € 182 000"
+    assert text.body.splitlines() == [
+        "Оглед: 25.11.2026 17:30, 30 мин",
+        "Агент: Иван ＠all",
+        "Телефон: 0888",
+        "€ 2 080/m², 87,5 m², етаж 4 от 8, Лозенец",
+        "https://www.imot.bg/obiava-1b2",
+    ]

@@ -23,10 +23,10 @@ from sale_sofia.flats.views import ReviewLine, review_queue, show_review
 from sale_sofia.listings.text import plain
 
 VIEWS: Final = ("cheaper", "review")
-_ANSWERS: Final[Mapping[str, Callable[[PropertyMatching, int, int], object]]] = {
-    "same": overrides.link,
-    "different": overrides.part,
-    "unsure": overrides.leave_open,
+_ANSWERS: Final[Mapping[str, Callable[[PropertyMatching, int, int, str], object]]] = {
+    "same": lambda matching, one, two, by: overrides.link(matching, one, two, by=by),
+    "different": lambda matching, one, two, by: overrides.part(matching, one, two, by=by),
+    "unsure": lambda matching, one, two, _by: overrides.leave_open(matching, one, two),
 }
 
 
@@ -61,7 +61,8 @@ def answer(visit: Visit) -> Done:
     if decide is None or len(pair) != 2:  # noqa: PLR2004 - a pair
         return Done(say("conflict"), wrong=True)
     try:
-        decide(PropertyMatching(visit.site.settings, visit.database), *pair)
+        one, two = pair
+        decide(PropertyMatching(visit.site.settings, visit.database), one, two, visit.by.who)
     except (WrongDecision, UnknownProperty):  # answered in another window, or matched anew
         return Done(say("conflict"), wrong=True)
     return Done(say("web.now", status=say(f"cross.{visit.form['answer']}")))

@@ -344,7 +344,8 @@ def part(visit: Visit) -> Done:
     if not chosen:
         return Done(say("split.choose"), wrong=True)
     try:
-        found = split(PropertyMatching(visit.site.settings, visit.database), _number(visit), chosen)
+        matching = PropertyMatching(visit.site.settings, visit.database)
+        found = split(matching, _number(visit), chosen, by=visit.by.who)
     except WrongDecision as error:
         return Done(told(error), wrong=True)
     return Done(say("split.done", id=found))

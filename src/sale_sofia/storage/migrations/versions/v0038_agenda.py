@@ -1,4 +1,4 @@
-"""The stars that a person gives a flat, and photos of the household's own."""
+"""The stars that a person gives a flat, photos of the household's own, and who said what is one flat."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -14,6 +14,7 @@ _ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 def upgrade() -> None:
     """Add what is new; nothing that is there changes."""
     op.add_column("opinions", sa.Column("stars", sa.Integer))
+    op.add_column("match_decisions", sa.Column("said_by", sa.String(80)))
     op.create_table(
         "own_photos",
         sa.Column("id", _ID, autoincrement=True, nullable=False),
