@@ -19,7 +19,6 @@ from sale_sofia.crawl.frontier.planning import JobPlan, job_to_resume, plan_job,
 from sale_sofia.crawl.frontier.wanted import find_wanted
 from sale_sofia.crawl.runners.local import LocalRunner
 from sale_sofia.installation import open_ready
-from sale_sofia.proxies.lanes import check_browser
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
@@ -94,7 +93,10 @@ def crawl(
         raise typer.BadParameter("--start-url needs exactly one SITE: its name decides how pages are read")
     plans = plans_for(settings, names, start_url or (), looks_for or ())
     plans = [replace(plan, limit=limit, fresh=fresh, everything=full) for plan in plans]
-    check_browser(settings, [plan.site.name for plan in plans])
+    if settings.browser_enabled:
+        from sale_sofia.proxies.lanes import check_browser  # noqa: PLC0415 - slow, few crawls need it
+
+        check_browser(settings, [plan.site.name for plan in plans])
     if settings.parallel_scraping and not estimate:
         from sale_sofia.cli.parallel import crawl_in_parallel  # noqa: PLC0415 - a local crawl needs no services
 

@@ -27,7 +27,6 @@ from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, out, plain_table,
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.jobs import SiteReport, known_job
 from sale_sofia.crawl.frontier.outlook import read_outlook
-from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.flats.settings import MERGED_TOLD
 from sale_sofia.history.jobs import JobState
 from sale_sofia.history.market_events import SECONDS_PER_DAY
@@ -48,6 +47,7 @@ def number(value: float | None, digits: int = 0) -> str:
 
 def merge_flats(database: Database) -> None:
     """Bring the table of flats up to date; where that takes a while, how far it is is told."""
+    from sale_sofia.flats.projection import refresh_flats  # noqa: PLC0415 - a crawl begins without it
 
     def told(done: int, total: int) -> None:
         if total > MERGED_TOLD and (done % MERGED_TOLD == 0 or done == total):
