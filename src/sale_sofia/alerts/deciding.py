@@ -264,7 +264,8 @@ def _news(rule: BuyerRule, view: View) -> Item | None:
         more = {"old_eur": asked} if asked not in {None, cheapest.price_eur} else {}
         return _item(rule, view, "back", cheapest, f"{oldest}|{since:.0f}", **more)
     cut = _cut(rule, view) if "cut" in rule.tell else None
-    return cut or _cheaper(rule, view)
+    rise = _rise(rule, view) if "rise" in rule.tell else None
+    return cut or rise or _cheaper(rule, view)
 
 
 def _cut(rule: BuyerRule, view: View) -> Item | None:
@@ -283,6 +284,16 @@ def _cut(rule: BuyerRule, view: View) -> Item | None:
         return None
     price, before, advert = min(down, key=lambda one: (one[0], one[2].listing_id))
     return _item(rule, view, "cut", advert, f"{advert.listing_id}|{price:.0f}", old_eur=before)
+
+
+def _rise(rule: BuyerRule, view: View) -> Item | None:
+    """The advert with the flat's price asks for more."""
+    advert = view.flat.adverts[0]
+    before = _comparable(advert, view.watched.get(advert.listing_id))
+    if not before or not advert.price_eur or advert.price_eur <= before + PRICE_ROUNDING_EUR:
+        return None
+    key = f"{advert.listing_id}|{advert.price_eur:.0f}"
+    return _item(rule, view, "rise", advert, key, old_eur=before)
 
 
 def _comparable(advert: Advert, before: Watched | None) -> float | None:

@@ -24,8 +24,10 @@ from sale_sofia.settings.types import at_key, password_in, why_refused
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import SiteConfigError, Table, parse_yaml, read_text, sentences
 
-BuyerKind = Literal["new", "cut", "back", "gone", "cheaper"]
+BuyerKind = Literal["new", "cut", "back", "gone", "cheaper", "rise"]
 BUYER_KINDS: Final[tuple[BuyerKind, ...]] = get_args(BuyerKind)
+USUAL_KINDS: Final = BUYER_KINDS[:-1]
+"""What a rule tells that does not say: of many flats nobody wants to know which got dearer."""
 RuleKind = Literal["buyer", "operator"]
 RULE_KINDS: Final[tuple[RuleKind, ...]] = get_args(RuleKind)
 _TIME: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
@@ -135,7 +137,7 @@ class BuyerRule(Rule):
     search: str | None = None
     shortlist: bool = False
     flat: Annotated[int | None, Field(strict=True, ge=1)] = None
-    tell: Annotated[tuple[BuyerKind, ...], Field(min_length=1)] = BUYER_KINDS
+    tell: Annotated[tuple[BuyerKind, ...], Field(min_length=1)] = USUAL_KINDS
     min_score: Annotated[float | None, Field(ge=0, le=5)] = None
     unknown: bool = True
     """Also flats of which not all conditions are known; the message names these."""

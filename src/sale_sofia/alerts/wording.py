@@ -48,7 +48,7 @@ def safe_url(url: object) -> str | None:
     return text if parts.hostname and parts.username is None else None
 
 
-_KINDS: Final = ("viewing", "new", "cut", "cheaper", "back", "gone", "incident", "incident_end")
+_KINDS: Final = ("viewing", "new", "cut", "cheaper", "rise", "back", "gone", "incident", "incident_end")
 """In this order a message of many things tells them."""
 _SIGNATURE: Final = "sale-sofia"
 _SHARED: Final = {"property_type": "type", "breaker": "condition", "criterion": "criterion"}

@@ -16,7 +16,7 @@ from sale_sofia.alerts.channels import Channel, NotSent, Sender, channels_of
 from sale_sofia.alerts.editing import RuleFile, check_channels, check_file
 from sale_sofia.alerts.explaining import preview, sentence_of
 from sale_sofia.alerts.outbox import SENDING, SENT, WAITING, count_messages, read_log
-from sale_sofia.alerts.rules import AlertsError, AlertsFile, Rule, load_alerts
+from sale_sofia.alerts.rules import BUYER_KINDS, AlertsError, AlertsFile, Rule, load_alerts
 from sale_sofia.alerts.running import Alerts
 from sale_sofia.alerts.settings import ALERTS_FILE, PREVIEW_SHOWN, SHOWN_MESSAGES
 from sale_sofia.alerts.store import Item, read_rules
@@ -257,5 +257,6 @@ def add(
     of = {"profile": profile, "search": search, "flat": flat, "digest": digest}
     given = {key: value for key, value in of.items() if value is not None}
     followed = {} if profile or search or flat else {"shortlist": True}
-    _rule_file().add("buyer", {"name": name, **given, **followed, "channels": channel})
+    all_of_it = {"tell": list(BUYER_KINDS), "cut_percent": 0} if flat else {}
+    _rule_file().add("buyer", {"name": name, **given, **followed, **all_of_it, "channels": channel})
     tell(f"rule {name} is added; it is silent about what is there already")

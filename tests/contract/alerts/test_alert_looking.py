@@ -113,7 +113,7 @@ FOLLOWED = """
 channels: {{mail: 'json://a/'}}
 buyer:
   - {{name: Тристаен, search: '{search}', tell: [new, cut], channels: [mail]}}
-  - {{name: Един, flat: {more}, cut_percent: 0, channels: [mail]}}
+  - {{name: Един, flat: {more}, tell: [cut, gone, rise], cut_percent: 0, channels: [mail]}}
 """
 
 
@@ -127,13 +127,17 @@ def test_a_rule_of_one_flat_tells_all_of_it_and_a_preview_what_was_told(lookout:
     world.cut("old2", 1)
     lookout.look(1)
     assert sorted(lookout.told()) == ["cut old2", "cut old3"]
+    world.now += DAY
+    world.cut("old2", -5)
+    lookout.look(1)
+    assert lookout.told()[2:] == ["rise old2"]
     world.now += 20 * DAY
     world.seen("n1", 101)
     world.cut("old1", 10)
     world.gone("old2")
     lookout.look()
     world.now += 2 * DAY
-    since = lookout.told()[2:]
+    since = lookout.told()[3:]
     assert sorted(since) == ["cut old1", "gone old2", "new n1"]
     refresh_flats(world.database)
     file = load_alerts(world.settings.data_dir)

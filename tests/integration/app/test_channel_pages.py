@@ -12,7 +12,7 @@ import yaml
 
 from alert_servers import BOT, HOST, AlertServers, alert_servers
 from app_runs import put_adverts
-from sale_sofia.alerts.rules import load_alerts
+from sale_sofia.alerts.rules import BUYER_KINDS, load_alerts
 from web_pages import Browser, browser, form_fields, plain
 
 ADVERT = {"deal": "sale", "property_type": "apartment", "title": "Тристаен", "price_eur": 100_000.0}
@@ -213,7 +213,7 @@ def test_tell_me_leads_to_the_screen_and_back_and_is_one_tap_then(
     own = {"channels": ["E-mail example.com"]}
     assert rules == [
         {"name": "Стаи тристаен", "search": "Стаи тристаен", **own},
-        {"name": "Имот 1", "flat": 1, "cut_percent": 0, **own},
+        {"name": "Имот 1", "flat": 1, "tell": list(BUYER_KINDS), "cut_percent": 0, **own},
         {"name": "default", "profile": "default", **own},
     ]
     assert "Имот 1 · ✓ да веднага, когато имот № 1 се появи, поевтинее" in owner.text("/alerts")

@@ -211,3 +211,26 @@ def test_a_cut_while_it_was_away_is_told_once() -> None:
     decision = decide(rule(), seen(flat(advert(1, 100.0)), watched(Watched(1, 200.0, None, 90.0))))
     assert [item.kind for item in decision.items] == ["back"]
     assert decision.watched == (Watched(1, 100.0, None, None),)
+
+
+def test_a_rise_is_told_where_a_rule_says_so() -> None:
+    dearer = seen(flat(advert(1, 210.0), advert(2, 230.0)), watched((1, 200.0), (2, 230.0)))
+    assert told(dearer) == []
+    assert told(dearer, tell=["cut", "rise"]) == ["rise|1|210"]
+    (item,) = decide(rule(tell=["rise"]), dearer).items
+    assert (item.facts["old_eur"], item.facts["price_eur"]) == (200.0, 210.0)
+    other = seen(flat(advert(1, 200.0), advert(2, 250.0)), watched((1, 200.0), (2, 230.0)))
+    assert told(other, tell=["rise"]) == [], "the flat costs what it did"
+
+
+def test_a_rule_of_a_flat_tells_that_it_is_gone() -> None:
+    gone = seen(flat(advert(1, 200.0, offered=False)), watched((1, 200.0)))
+    assert (told(gone), told(gone, search=None, flat=7)) == ([], ["gone|1|100"])
+
+
+def test_what_came_back_for_another_price_says_what_it_was() -> None:
+    known = watched(Watched(1, 200.0, None, 50.0))
+    (item,) = decide(rule(), seen(flat(advert(1, 190.0)), known)).items
+    assert (item.kind, item.facts.get("old_eur")) == ("back", 200.0)
+    (same,) = decide(rule(), seen(flat(advert(1, 200.0)), known)).items
+    assert "old_eur" not in same.facts

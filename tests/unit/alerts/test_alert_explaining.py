@@ -39,9 +39,9 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, str] | None, str, str]] = 
         "at once, when a flat that you follow is gone, comes back or gets cheaper by 3 %",
     ),
     "a flat": (
-        "buyer", {"flat": 12, "tell": ["cut", "gone"], "cut_percent": 0}, None,
-        "веднага, когато имот № 12 поевтинее или изчезне",
-        "at once, when flat no. 12 gets cheaper or is gone",
+        "buyer", {"flat": 12, "tell": ["cut", "rise"], "cut_percent": 0}, None,
+        "веднага, когато имот № 12 поевтинее или поскъпне",
+        "at once, when flat no. 12 gets cheaper or gets dearer",
     ),
     "all incidents": (
         "operator", {}, NIGHT,

@@ -14,6 +14,7 @@ from sale_sofia.alerts.outbox import SENT, Entry, read_log
 from sale_sofia.alerts.rules import (
     BUYER_KINDS,
     RULE_KINDS,
+    USUAL_KINDS,
     AlertsError,
     AlertsFile,
     BuyerRule,
@@ -217,7 +218,7 @@ def _buyer_form(visit: Visit, rule: Written) -> Values:
     offered = sorted({*_POINTS, *([points] if isinstance(points, int | float) else [])})
     return {
         "of": _sources(visit, rule),
-        "tell": _choices(BUYER_KINDS, rule.get("tell", BUYER_KINDS), lambda kind: say(f"alerts.kind.{kind}")),
+        "tell": _choices(BUYER_KINDS, rule.get("tell", USUAL_KINDS), lambda kind: say(f"alerts.kind.{kind}")),
         "points": [Choice(f"{one:g}", shown.number(one, 1), one == points) for one in offered],
         "cut_percent": shown.written(rule.get("cut_percent", _USUAL_CUT)),
         "unknown": rule.get("unknown", True),

@@ -16,6 +16,7 @@ from sale_sofia.advice.scoring.scoring import Score
 from sale_sofia.advice.scoring.settings import BEST
 from sale_sofia.advice.valuation.flats import asked_eur_sqm, not_valued_for
 from sale_sofia.advice.valuation.valuation import Valuation, value_property
+from sale_sofia.alerts.rules import BUYER_KINDS
 from sale_sofia.app import charts
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Download, Page
@@ -301,9 +302,10 @@ def decide_by(visit: Visit) -> Done:
 
 
 def tell(visit: Visit) -> Done:
-    """Tell whatever becomes of this flat: gone, back, and every fall of its price."""
+    """Tell whatever becomes of this flat: gone, back, and every other price."""
     number = _number(visit)
-    return tell_of(visit, say("tell.flat", number=number), flat=number, cut_percent=0)
+    called = say("tell.flat", number=number)
+    return tell_of(visit, called, flat=number, tell=list(BUYER_KINDS), cut_percent=0)
 
 
 def note(visit: Visit) -> Done:
