@@ -1,5 +1,6 @@
 """Two people in two real browsers, a phone and a desk: each is themselves, and sees the word of the other."""
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Browser, expect
@@ -9,6 +10,10 @@ from app_runs import put_adverts
 from browser_pages import DESK, TELEPHONE, person, tab
 
 ADVERT = {"deal": "sale", "property_type": "apartment", "title": "Тристаен", "price_eur": 100_000.0}
+
+MUCH = """(one) => {
+  for (let n = 0; n < 200; n++) one.append(Object.assign(document.createElement("p"), { textContent: n }));
+}"""
 
 
 def test_a_phone_and_a_desk(browser: Browser, tmp_path: Path) -> None:
@@ -38,7 +43,20 @@ def test_a_phone_and_a_desk(browser: Browser, tmp_path: Path) -> None:
             expect(opened.page.locator(".summary")).to_contain_text("Ана ★ · Борис ✗ шумна улица")
         expect(ana.page.locator(".choices a[href='/people']")).to_have_text("Ана")
         expect(boris.page.locator(".choices a[href='/people']")).to_have_text("Борис")
+        ana.press("Направи връзка")
+        link = ana.page.locator("input[readonly]").input_value()
+        assert ana.faults() == []
+        boris.open("criteria")
+        boris.has("1 от 1 отхвърлени: шумна улица")
+        assert boris.faults() == []
         phone.clear_cookies()
+        ana.page.goto(link)
+        assert ana.title() == "Тристаен"
+        ana.page.locator("main").evaluate(MUCH)
+        printed = ana.page.pdf(prefer_css_page_size=True)
+        assert len(re.findall(rb"/Type\s*/Page\b(?!s)", printed)) == 1, (
+            "however much there is, it is one page"
+        )
         ana.page.goto(f"{ana.url}/flat/1")
         assert ana.page.locator("#password").is_visible()
         for opened in (ana, boris):
