@@ -71,8 +71,8 @@ KINDS = {
 def print_known(adverts: Path | None) -> None:
     """How many flats have a known walk to the metro, before and after, and other facts; by neighbourhood."""
     known = [*(_of_adverts(adverts) if adverts else _of_database())]
-    for name, what in KINDS.items():
-        print(f"{sum(getattr(one, name) for one in known) / len(known):.1%} of {len(known)} have {what}")
+    for kind, what in KINDS.items():
+        print(f"{sum(getattr(one, kind) for one in known) / len(known):.1%} of {len(known)} have {what}")
     places: dict[str | None, list[Known]] = defaultdict(list)
     for one in known:
         places[one.neighbourhood].append(one)
