@@ -115,7 +115,8 @@ def test_an_answered_click_is_kept_and_another_may_be_repeated(tmp_path: Path) -
 
     points.run(work)
     assert [one[:3] for one, after in zip(CLICKS, answered, strict=True) if not one[3](after)] == []
-    assert points.total >= 100, "less is shown than was"
+    print(f"{points.total} points, {len(points.states)} states: {dict(points.counted)}")  # noqa: T201 - for the log
+    assert points.total >= 200, "less is shown than was"
     assert len(points.states) > len(CLICKS), "a state before each commit, and one after the last"
     for state in points.recovered(place):
         found = snapshot(place)
