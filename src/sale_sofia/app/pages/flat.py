@@ -29,6 +29,7 @@ from sale_sofia.app.settings import (
     LONGEST_CELL,
     PHOTOS_SHOWN,
 )
+from sale_sofia.app.sketch import sketch
 from sale_sofia.app.visit import Values, Visit, numbers
 from sale_sofia.app.words import language, named, say, told
 from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
@@ -153,6 +154,7 @@ def page(visit: Visit) -> Page:
         "agent": next((plain(one.seller_name) for one in data.flat.adverts if one.seller_name), None),
         "contradictions": [contradiction(one) for one in data.flat.contradictions],
         "facts": facts,
+        "sketch": sketch(data.flat),
         "unknown": [one for one in facts if not one.known],
         "correctable": CORRECTABLE,
         "texts": list(_texts(data)),
