@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import (
     Browser,
     BrowserContext,
+    ConsoleMessage,
     Dialog,
     Locator,
     Page,
@@ -60,6 +61,11 @@ class Window:
         ours = {urlsplit(self.url).netloc, ""}
         if urlsplit(request.url).netloc not in ours and request.resource_type != "image":
             self.outside.append(request.url)
+
+    def hear(self, message: ConsoleMessage) -> None:
+        """Note what the browser complains of; that a photo is nowhere is not our page's fault."""
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            self.errors.append(message.text)
 
     def refuse(self, dialog: Dialog) -> None:
         """Note what a script says, and let it go on."""
@@ -137,6 +143,11 @@ class Window:
         found: list[str] = self.page.evaluate(_TOO_WIDE)
         return found
 
+    def broken(self) -> list[str]:
+        """Words that go on in the next line; not those that may, by a hyphen or as too long for any line."""
+        found: list[str] = self.page.evaluate(_BROKEN)
+        return found
+
 
 @contextmanager
 def window(browser: Browser, url: str, width: int = 1280, height: int = 900) -> Iterator[Window]:
@@ -163,6 +174,7 @@ def tab(context: BrowserContext, url: str) -> Iterator[Window]:
     opened = Window(page, url)
     page.on("request", opened.note)
     page.on("pageerror", lambda error: opened.errors.append(str(error)))
+    page.on("console", opened.hear)
     page.on("dialog", opened.refuse)
     yield opened
     page.close()
@@ -184,6 +196,20 @@ _TOO_WIDE = """() => {
       wide.push(node.tagName + "." + node.className + ": " + Math.round(box.right));
   }
   return wide;
+}"""
+_BROKEN = """() => {
+  const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    if (!text.parentElement.checkVisibility()) continue;
+    for (const word of text.data.matchAll(/(?<!\\S)[\\p{L}\\d]{2,24}(?=[,.:;!?)]*(?:\\s|$))/gu)) {
+      const range = document.createRange();
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+      if (lines.size > 1) found.push(word[0]);
+    }
+  }
+  return found;
 }"""
 _HARM = """() => [...document.querySelectorAll('*')].filter((one) =>
   [...one.attributes].some((attribute) => attribute.name.startsWith('on')

@@ -11,6 +11,7 @@ from sale_sofia.advice.scoring.profile import BREAKERS
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.deck import Card
 from sale_sofia.app.facts import contradiction, fact, facts_of, metro_words, own_places
+from sale_sofia.app.sketch import sketch
 from sale_sofia.app.words import named, say
 from sale_sofia.buyer.corrections import CORRECTABLE
 from sale_sofia.flats.contradictions import RULES
@@ -175,6 +176,19 @@ def test_the_walk_to_the_metro_is_told_as_worked_out_or_as_adverts_say(
     assert metro_words(flat).replace("\N{NO-BREAK SPACE}", " ") == told
     walk = flat.metro_walk
     assert fact("metro_walk", walk) == (shown.walk(walk.least, walk.most) if walk else "?")
+
+
+def test_a_small_drawing_shows_a_point_only_where_the_place_is_exact() -> None:
+    near = str(sketch(empty_flat(city="София", neighbourhood="Лозенец", lat=42.6737, lon=23.3252)))
+    assert ('class="own"' in near, 'class="area"' in near) == (True, False)
+    assert 'd="M180.0 91.0l9 9-9 9-9-9z"' in near, "in the middle of 360 by 200"
+    assert 'href="/map?at=42.67370,23.32520,15"' in near
+    around = str(sketch(empty_flat(city="София", neighbourhood="Изгрев")))
+    assert ('class="own"' in around, around.count('class="area"')) == (False, 1)
+    assert "Жолио Кюри</text>" in around
+    assert "Точното място не е казано" in around
+    for elsewhere in ({}, {"city": "Пловдив", "lat": 42.14, "lon": 24.75}, {"city": "София"}):
+        assert sketch(empty_flat(**elsewhere)) is None
 
 
 @each_row(

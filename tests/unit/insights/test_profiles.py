@@ -192,7 +192,7 @@ def test_an_edit_that_is_wrong_writes_nothing(tmp_path: Path, changes: list[tupl
 def test_a_place_is_a_stop_a_neighbourhood_or_a_point_and_an_hour(tmp_path: Path) -> None:
     """YAML takes 9:00 for minutes, and 09:00 for words."""
     hours = ("сердика, arrive_by: 8:30", "Лозенец", "42.63/23.37, arrive_by: 08:05")
-    rows = ", ".join(f"{{name: A, at: {at}}}" for at in hours)
+    rows = ", ".join(f"{{name: {name}, at: {at}}}" for name, at in zip("ABC", hours, strict=True))
     write(tmp_path, "mine", f"budget_eur: 1\nplaces: [{rows}]")
     town, home, point = (one.place for one in load_profile(tmp_path, "mine").places)
     assert (town.stops, town.arrive_by) == (("Сердика", "Сердика II"), 8 * 60 + 30)

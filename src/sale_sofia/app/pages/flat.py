@@ -33,6 +33,7 @@ from sale_sofia.app.settings import (
     LONGEST_CELL,
     PHOTOS_SHOWN,
 )
+from sale_sofia.app.sketch import sketch
 from sale_sofia.app.visit import Values, Visit, numbers
 from sale_sofia.app.words import language, named, say, told
 from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
@@ -169,6 +170,7 @@ def page(visit: Visit) -> Page:
         "agent": next((plain(one.seller_name) for one in data.flat.adverts if one.seller_name), None),
         "contradictions": [contradiction(one) for one in data.flat.contradictions],
         "facts": [one for one in facts if one.known or one.key in Nearby._fields],
+        "sketch": sketch(data.flat),
         "unknown": [one for one in facts if not one.known and one.key not in Nearby._fields],
         "correctable": CORRECTABLE,
         "texts": list(_texts(data)),
