@@ -124,7 +124,18 @@ def test_yaml_is_loaded_in_one_place() -> None:
 
 def test_a_crawl_loads_nothing_that_only_other_features_need() -> None:
     """Redis's client, numpy and structlog alone were a third of a crawl's memory."""
-    large = {"redis", "numpy", "structlog", "httpx", "psycopg", "celery", "PIL", "alembic", "jinja2"}
+    large = {
+        "redis",
+        "numpy",
+        "structlog",
+        "stamina",
+        "httpx",
+        "psycopg",
+        "celery",
+        "PIL",
+        "alembic",
+        "jinja2",
+    }
     program = f"import sys, sale_sofia.cli.crawl; print(*sorted({large} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -5,9 +5,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from stamina import AsyncRetryingCaller
-from stamina.instrumentation import set_on_retry_hooks
-
 from sale_sofia.crawl.resilience.errors import Action, CrawlError
 from sale_sofia.crawl.resilience.limiter import SECONDS_PER_MINUTE
 from sale_sofia.crawl.resilience.policy import RetryBudgetRules, RetryRules
@@ -144,6 +141,9 @@ async def with_quick_try(work: Callable[[], Awaitable[T]], seconds_left: float) 
         if not _deserves_one(error):
             raise
         failed = [error]
+
+    from stamina import AsyncRetryingCaller  # noqa: PLC0415 - most crawls never need it
+    from stamina.instrumentation import set_on_retry_hooks  # noqa: PLC0415
 
     async def tried() -> T:
         """To the library, the error is the first try's."""
