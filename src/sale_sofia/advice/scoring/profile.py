@@ -231,13 +231,6 @@ class Profile(_Section):
     unknown_ok: tuple[BreakerName, ...] = _several("Conditions that may be unknown.")
     weights: Weights = Weights()
 
-    @model_validator(mode="after")
-    def _each_place_once(self) -> Self:
-        names = [one.name.casefold() for one in self.places]
-        if twice := [one.name for one in self.places if names.count(one.name.casefold()) > 1]:
-            raise ValueError(Said("wrong_profile.two_places", name=twice[0]))
-        return self
-
     def shares(self) -> dict[str, float]:
         """The weights as shares of one."""
         return {name: getattr(self.weights, name) / self.weights.total() for name in WEIGHTS}

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from sale_sofia.advice.lessons import Learnt, Offer, learn
 from sale_sofia.advice.scoring.profile import (
     BREAKERS,
+    OwnPlace,
     Profile,
     ProfileError,
     Tier,
@@ -30,6 +31,7 @@ from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import mistakes, named, say, told
 from sale_sofia.listings.model import Orientation, PropertyType
 from sale_sofia.listings.places import neighbourhoods
+from sale_sofia.settings.words import Said
 
 Kind = Literal["number", "least", "switch", "several", "choice"]
 """A `least` is a number too, and may be left empty."""
@@ -142,13 +144,22 @@ def _change_places(visit: Visit) -> Page | Done:
             before = load_profile(folder, name)
             if form.get("stamp") != own_stamp(before):
                 return _refuse(visit, Mistake(OWN, say("conflict"), {}, conflict=True))
-            places = [one.model_dump() for one in before.places if one.name != form.get("remove")]
-            if "remove" not in form:
-                places.append({key: value for key, value in given.items() if value or key != "arrive_by"})
+            places = _changed(before.places, form.get("remove"), given)
             edit_profile(folder, name, [("places", places)])
     except ProfileError as error:
         return _refuse(visit, Mistake(OWN, mistakes(error), {OWN: given}))
     return Done(say("criteria.saved", name=name), back=f"{address_of(name)}#{OWN}")
+
+
+def _changed(before: Sequence[OwnPlace], removed: str | None, added: Mapping[str, str]) -> list[Values]:
+    """The places without the one that is removed; or, where none is, with one more."""
+    places = [one.model_dump() for one in before if one.name != removed]
+    if removed is not None:
+        return places
+    for one in before:
+        if one.name.casefold() == added["name"].casefold():
+            raise ProfileError(Said("wrong_profile.two_places", name=one.name))
+    return [*places, {key: value for key, value in added.items() if value or key != "arrive_by"}]
 
 
 def own_stamp(profile: Profile) -> str:
