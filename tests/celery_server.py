@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
+from forked_portals import learn_own_portals
 from sale_sofia.operations.services.processes import Process, born, spawn
 from sale_sofia.settings.programs import own_program
 
@@ -184,9 +185,7 @@ def _become(request: Mapping[str, Any]) -> NoReturn:
     os.environ.update(request["environ"])
     sys.argv = ["celery", *request["arguments"]]
     _show(own_program(_PROGRAM, *request["arguments"]), request["environ"])
-    if _has_portals_of_its_own():  # which there are is known from the import on
-        for name in [name for name in sys.modules if name.startswith("sale_sofia")]:
-            del sys.modules[name]
+    learn_own_portals()
     _set_numbers(request["numbers"])
     # One byte that it shares with its own children, and with nobody else who was forked here.
     vars(importlib.import_module("sale_sofia.crawl.runners.lane"))["_going"] = mmap.mmap(-1, 1)
@@ -206,11 +205,6 @@ def _overwrite(start: int, end: int, texts: Sequence[str]) -> None:
     assert len(words) <= end - start, "there is not room enough"
     ctypes.memset(start, 0, end - start)
     ctypes.memmove(start, words, len(words))
-
-
-def _has_portals_of_its_own() -> bool:
-    own = {path.stem for path in Path(os.environ.get("SITES_DIR") or os.devnull).glob("*.yaml")}
-    return not own <= set(importlib.import_module("sale_sofia.websites.registry").AVAILABLE_SITES)
 
 
 def _set_numbers(numbers: Mapping[str, float]) -> None:

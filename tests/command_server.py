@@ -26,6 +26,8 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
+from forked_portals import learn_own_portals
+
 PATIENCE_SECONDS = 300.0
 _PR_SET_PDEATHSIG = 1
 _OFTEN = (
@@ -266,7 +268,8 @@ def _become(request: Mapping[str, Any]) -> NoReturn:
     os.environ.update(request["environ"])
     sys.argv = [str(COMMAND), *request["arguments"]]
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if _has_portals_of_its_own() or not (wide_as_ours or _widened()):
+    told_otherwise = learn_own_portals() and "--help" in request["arguments"]
+    if told_otherwise or not (wide_as_ours or _widened()):
         _forget_ours()
     try:
         code = importlib.import_module(request["module"]).main()
@@ -301,13 +304,8 @@ def _widened() -> bool:
     return columns.isdigit()
 
 
-def _has_portals_of_its_own() -> bool:
-    own = {path.stem for path in Path(os.environ.get("SITES_DIR") or os.devnull).glob("*.yaml")}
-    return not own <= set(importlib.import_module("sale_sofia.websites.registry").AVAILABLE_SITES)
-
-
 def _forget_ours() -> None:
-    """Have all of ours imported anew: the portals are those of the import."""
+    """Have all of ours imported anew: what help says, and how wide, is known from the import on."""
     for name in [name for name in sys.modules if name.startswith("sale_sofia")]:
         del sys.modules[name]
 

@@ -13,8 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from listening import free_port
+from sale_sofia.cli.sites import write_site
+from sale_sofia.settings.files import read_yaml
+from sale_sofia.websites.site_file import load_site_config, merge
 
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-portal.md"
 BLOCK = re.compile(r"```(?P<kind>\w+)(?: (?P<name>[\w.-]+))?\n(?P<text>.*?)```", re.DOTALL)
@@ -112,23 +116,14 @@ def facts(row: dict[str, Any]) -> tuple[Any, ...]:
     return (*(row[name] for name in names), row["neighbourhood"], row["phones"])
 
 
-def test_the_yaml_of_the_guide_is_what_site_files_understand(tmp_path: Path) -> None:
+def test_the_yaml_of_the_guide_is_what_site_files_understand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The piece about JSON, put into the file that `sites new` writes."""
-    piece = blocks("yaml")[0]["text"]
-    code = (
-        "import sys, yaml; from pathlib import Path\n"
-        "from sale_sofia.cli.sites import write_site\n"
-        "from sale_sofia.websites.site_file import load_site_config, merge\n"
-        "path = write_site('json.example', Path(sys.argv[1]))[0]\n"
-        "begun = yaml.safe_load(path.read_text('utf-8'))\n"
-        "begun['listing']['rows'], begun['search']['card_id'] = {}, {}\n"
-        "whole = merge(begun, yaml.safe_load(sys.stdin.read()))\n"
-        "path.write_text(yaml.safe_dump(whole, allow_unicode=True), 'utf-8')\n"
-        "print(sorted(load_site_config('json.example').json_))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)],
-        input=piece, capture_output=True, text=True, check=False,
-        env={**environment(), "SITES_DIR": str(tmp_path)},
-    )  # fmt: skip
-    assert done.stdout == "['answer', 'state']\n", done.stderr
+    monkeypatch.setenv("SITES_DIR", str(tmp_path))
+    path = write_site("json.example", tmp_path)[0]
+    begun = read_yaml(path.read_text("utf-8"))
+    begun["listing"]["rows"], begun["search"]["card_id"] = {}, {}
+    whole = merge(begun, read_yaml(blocks("yaml")[0]["text"]))
+    path.write_text(yaml.safe_dump(whole, allow_unicode=True), "utf-8")
+    assert sorted(load_site_config("json.example").json_) == ["answer", "state"]
