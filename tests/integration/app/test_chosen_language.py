@@ -26,7 +26,7 @@ ALLOWED = {
     "Flower", "Redis",  # programs
     "com", "imoti", "net",  # portals that do not end in .bg
     "EUR",  # an advert's own words
-    "CSV", "PDF",  # kinds of files
+    "CSV", "JPEG", "PDF", "PNG", "WebP",  # kinds of files
     "OpenStreetMap", "contributors", "ODbL",  # whose map it is, and its licence
     "III",  # the station Цар Борис III
 }  # fmt: skip
