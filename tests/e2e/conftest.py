@@ -10,6 +10,7 @@ from browser_pages import Window, chromium, person, tab
 from dashboards import Served, running_dashboard
 from demo_worlds import copied
 from hostile_adverts import put_hostile_adverts
+from sale_sofia.app.visit import LANGUAGE
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,7 @@ def reader(browser: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture
 def buyer(reader: BrowserContext, dashboard: Served) -> Iterator[Window]:
     """A tab; whatever is done in it, nothing breaks and nothing goes out to the internet."""
+    reader.clear_cookies(name=LANGUAGE)  # that a test before may have chosen, and failed
     with tab(reader, dashboard.url) as opened:
         yield opened
         assert (opened.wrong(), opened.errors, opened.outside, opened.dialogs) == ([], [], [], [])
