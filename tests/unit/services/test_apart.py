@@ -71,7 +71,7 @@ def test_one_process_does_it_all_and_is_not_ours(apart: Apart) -> None:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries keep memory as they like")
 def test_memory_that_was_needed_once_is_not_asked_for_again(apart: Apart) -> None:
-    # How much of it lies together depends on what the process had before, so that one more turn may need more.
+    # How much of it lies together depends on what the process had before: one more turn may need more.
     first, *_, last = (apart.do_now("pages of memory", b"") for _ in range(5))
     assert first > 4 * 2_000_000 // mmap.PAGESIZE / 2
     assert last < first / 10
