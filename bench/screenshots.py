@@ -21,6 +21,7 @@ from browser_pages import PAGES, Window, chromium, window
 from crawls import run
 from dashboards import commanded_dashboard
 from demo_worlds import copied
+from sale_sofia.advice.tables import scores
 from sale_sofia.flats.tables import listing_sources
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
@@ -81,10 +82,17 @@ def _pictures(data: Path) -> None:
 
 
 def _twins(data: Path) -> list[int]:
-    """Flats with adverts on both portals and some history."""
-    several = select(listing_sources.c.property_id).group_by(listing_sources.c.property_id)
+    """Flats with adverts on both portals, the best for the buyer first."""
+    several = (
+        select(listing_sources.c.property_id)
+        .join(scores, scores.c.property_id == listing_sources.c.property_id)
+        .where(scores.c.verdict == "pass")
+        .group_by(listing_sources.c.property_id, scores.c.points)
+        .having(func.count() > 1)
+        .order_by(scores.c.points.desc())
+    )
     with store(data).read() as connection:
-        return list(connection.scalars(several.having(func.count() > 1).limit(3)))
+        return list(connection.scalars(several.limit(3)))
 
 
 def _picture(opened: Window, page: str, flats: list[int], width: str, theme: Theme) -> None:
