@@ -18,6 +18,13 @@ from tables import each_row
 SHORT = 1.0
 
 
+@pytest.fixture(scope="module")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """One of these tests' own: they empty it, and count what is in it."""
+    with RedisServer.start(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
 @pytest.fixture
 def direct(redis_server: RedisServer) -> Iterator[redis.Redis]:
     """The server itself, with an empty first database."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,16 +14,20 @@ from contract.data.helpers import advert
 from sale_sofia.buyer.searches import save_search
 from sale_sofia.crawl import tables
 from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.frontier.ranking import current_wishes, keep_ranked, rank_adverts
 from sale_sofia.crawl.runners.site_crawl import SiteCrawl
 from sale_sofia.crawl.settings import FAIR_TURN
 from sale_sofia.crawl.urls import Target
+from sale_sofia.crawl.visit.outcomes import Gone, Later, Outcome
+from sale_sofia.crawl.visit.writer import Ledger, write_batch
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.settings.model import get_settings
 from sale_sofia.storage.database import Database
 
 NOW = 1_780_000_000.0
 DAY = 86_400.0
+PATIENCE_SECONDS = 60.0
 SITE = "imot.bg"
 FLAT: dict[str, Any] = {
     "deal": "sale", "property_type": "apartment", "rooms": 2, "price_eur": 150_000.0, "area_sqm": 70.0,
@@ -185,3 +190,36 @@ def test_ranked_anew_what_has_its_turn_keeps_it(database: Database, profiles: Pa
         assert [turn for turn in turns() if turn > 0] == [1, 2, 3, 4]
         (profiles / "mine.yaml").unlink()
         assert turns() == [1, 5, 2, 6, 3, 7, 4, 8]
+
+
+def test_a_row_that_is_due_again_at_once_may_be_anothers_before_its_visitor_goes_on(
+    database: Database, profiles: Path
+) -> None:
+    """Its first visitor has written that it is to be tried again, and is held up; a second one takes it."""
+    assert profiles.exists()
+    ledger, visits, taken_again = Ledger("job", SITE), [], asyncio.Event()
+
+    async def visit(claim: Claim) -> Outcome:
+        visits.append(claim.fence)
+        if len(visits) == 1:
+            return Later(claim, 0.0, "Timeout")
+        taken_again.set()
+        await asyncio.sleep(0)  # the first one goes on before this one ends
+        return Gone(claim, "removed")
+
+    async def write(outcome: Outcome) -> None:
+        await database.run_write_async(partial(write_batch, ledger=ledger, outcomes=[outcome], now=NOW))
+
+    visitor = cast("Any", SimpleNamespace(visit=visit, conditions={}))
+    writer = cast("Any", SimpleNamespace(ledger=ledger, write=write, has_open_chunk=False))
+    with database.write() as connection:
+        frontier.add_targets(connection, "job", [target(1)])
+    crawl = SiteCrawl(
+        job_id="job", owner="me", database=database, visitor=visitor, writer=writer, concurrency=2,
+        lease_seconds=60.0, clock=lambda: NOW, stop=asyncio.Event(), progress=lambda _claim: None,
+        metrics=cast("Any", SimpleNamespace(tick=taken_again.wait)),
+    )  # fmt: skip
+    assert asyncio.run(asyncio.wait_for(crawl.run(), PATIENCE_SECONDS))
+    assert len(set(visits)) == 2
+    with database.read() as connection:
+        assert connection.scalars(select(tables.frontier.c.state)).all() == ["done"]

@@ -112,9 +112,11 @@ class SiteCrawl:
                 outcome = await self._visit(claim)
                 self.visitor.conditions.pop(claim.url, None)
                 await self.writer.write(outcome)
+            # Once it is written, a row that is due again may be in another visitor's hands.
+            if self._held.get(claim.id) is claim:
+                del self._held[claim.id]
             if self.metrics is not None:
                 await self.metrics.tick()
-            del self._held[claim.id]
             self.progress(claim)
             self._moved.set()
 
