@@ -322,7 +322,8 @@ def reasons(crawl: Party) -> set[str]:
 def test_a_lane_cut_by_its_time_limit_hands_back_the_rest_and_one_that_does_not_hear_it_is_killed(
     tmp_path: Path,
 ) -> None:
-    limits = {"SCRAPING_SOFT_TIME_LIMIT": "1", "SCRAPING_HARD_TIME_LIMIT": "6"}
+    # A busy machine may need seconds to hand back what a lane holds; only a deaf one is to be killed.
+    limits = {"SCRAPING_SOFT_TIME_LIMIT": "1", "SCRAPING_HARD_TIME_LIMIT": "15"}
     more = {**SURROUNDINGS, **with_places(tmp_path), **limits}
     with party(tmp_path / "p", small_portal(tmp_path, 70), processes=2, **more) as crawl:
         begin(crawl)
