@@ -116,6 +116,7 @@ class _Installed(AppLoader):
 # No fixups: that for Django imports from the folder too.
 app = Celery(parallel.APP_NAME, include=_TASKS, loader=_Installed, fixups=[])
 app.add_defaults(configuration)
+app.set_default()  # in every thread: a task sent from another would go to Celery's own app
 
 
 @signals.worker_init.connect

@@ -34,7 +34,7 @@ from sale_sofia.proxies.control import ProxyControl, RotatorKeeper, RotatorServi
 from sale_sofia.proxies.refresh import RefreshProgress, needs_proxies
 from sale_sofia.proxies.settings import START_WAIT_SECONDS
 from sale_sofia.settings.errors import RedisUnreachable, ServiceError
-from sale_sofia.settings.model import Settings
+from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.storage.errors import DatabaseError, DiskFull
 from sale_sofia.storage.migrate import initialize_database
 from sale_sofia.websites.registry import get_scraper
@@ -54,13 +54,13 @@ class Orchestrator:
 
     Everything may be called again: what runs is left as it is. Inside, SIGINT and SIGTERM end every wait with
     `Interrupted`; a second one takes all patience from the stopping. What another process runs for everybody
-    (`shared`, as `sale-sofia up` does) is used and left running.
+    (`shared`, as `sale-sofia up` does) is used and left running. Without settings they are the environment's.
     """
 
     def __init__(
-        self, settings: Settings, *, shared: bool = False, say: Callable[[str], None] = _ignore
+        self, settings: Settings | None = None, *, shared: bool = False, say: Callable[[str], None] = _ignore
     ) -> None:
-        self.settings = settings.model_copy(update={"parallel_scraping": True})
+        self.settings = (settings or load_settings()).model_copy(update={"parallel_scraping": True})
         self.database = open_database(self.settings)
         self.signals = StopSignals()
         self.fleet = Fleet(self.settings, self.signals, say)
@@ -136,11 +136,13 @@ class Orchestrator:
         """Have all proxies checked by the workers; the job of that, or of the refresh that is under way."""
         return self.proxies.trigger_refresh()
 
-    def wait_for_refresh_completion(self, job_id: str, timeout: float) -> RefreshProgress:
+    def wait_for_refresh_completion(
+        self, job_id: str, timeout: float = START_WAIT_SECONDS
+    ) -> RefreshProgress:
         """The last numbers of a refresh, when it has ended; `RefreshStillOpen` when the time is up before."""
         return self.proxies.wait_for_refresh(job_id, timeout)
 
-    def wait_for_proxies(self, timeout: float) -> dict[str, int]:
+    def wait_for_proxies(self, timeout: float = START_WAIT_SECONDS) -> dict[str, int]:
         """How many proxies are ready for each portal that uses them, when each has MIN_PROXIES_TO_START.
 
         Raises:

@@ -6,6 +6,7 @@ from typing import Any
 
 from celery import shared_task
 
+import sale_sofia.celery_app  # noqa: F401 - a program that imports these alone sends to our Redis too
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies.chunks import check_part, deal, finish
 from sale_sofia.proxies.refresh import REFRESH_TASK, check_job_id, new_job_id

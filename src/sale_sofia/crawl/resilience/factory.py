@@ -14,7 +14,7 @@ from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import ComposedGate, LocalShare, memory_gate
 from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share
 from sale_sofia.crawl.resilience.settings import FALLBACK_WORKERS
-from sale_sofia.settings.model import Settings
+from sale_sofia.settings.model import Settings, load_settings
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -31,8 +31,9 @@ def needs_redis(settings: Settings) -> bool:
     return settings.circuit_breaker_in_redis or settings.rate_limiter_in_redis
 
 
-def get_circuit_breaker(settings: Settings, redis: "Redis | None" = None) -> "CircuitBreaker":
+def get_circuit_breaker(settings: Settings | None = None, redis: "Redis | None" = None) -> "CircuitBreaker":
     """The breaker that REDIS_CIRCUIT_BREAKER_ENABLED asks for; the client stays the caller's."""
+    settings = settings or load_settings()
     rules = ResilienceConfig.from_settings(settings).breaker
     if not settings.circuit_breaker_in_redis:
         return MemoryCircuitBreaker(rules, random.random)
@@ -41,8 +42,12 @@ def get_circuit_breaker(settings: Settings, redis: "Redis | None" = None) -> "Ci
     return RedisCircuitBreaker(_given(redis), rules, random.random)
 
 
-def get_rate_limiter(settings: Settings, rate_of: RateOf, redis: "Redis | None" = None) -> "RateLimiter":
+def get_rate_limiter(
+    settings: Settings | None = None, rate_of: RateOf | None = None, redis: "Redis | None" = None
+) -> "RateLimiter":
     """The limiter that REDIS_RATE_LIMITER_ENABLED asks for; `rate_of` in requests per minute."""
+    settings = settings or load_settings()
+    rate_of = rate_of or settings.rate_limit
     rules = ResilienceConfig.from_settings(settings).limiter
     if not settings.rate_limiter_in_redis:
         return MemoryRateLimiter(rules, rate_of)

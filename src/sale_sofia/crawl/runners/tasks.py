@@ -18,6 +18,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 from celery.utils.log import get_task_logger
 from sqlalchemy import Connection
 
+import sale_sofia.celery_app  # noqa: F401 - a program that imports these alone sends to our Redis too
 from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.jobs import end_job, known_job
