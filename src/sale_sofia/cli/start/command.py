@@ -6,12 +6,11 @@ from contextlib import ExitStack
 from typing import Annotated
 
 import typer
-import yaml
 from sqlalchemy import Connection
 
-from sale_sofia.advice.scoring.profile import profile_path
-from sale_sofia.cli import advice, demo, sites
+from sale_sofia.advice.scoring.profile import DEFAULT, edit_profile, new_profile, profile_path
 from sale_sofia.cli import crawl as crawling
+from sale_sofia.cli import demo, sites
 from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, out, tell
 from sale_sofia.cli.start.questions import Answers, Asker, ask
 from sale_sofia.crawl.frontier.estimate import sentences
@@ -54,7 +53,7 @@ def start(
         raise typer.BadParameter(asker.say(Said("start.nobody")))
     profile_path(settings.data_dir, profile)  # refuses a wrong name before anything is asked
     given = ask(asker, budget=budget, kinds=kinds, places=neighbourhoods, metro=metro)
-    _write_profile(settings, profile, given)
+    _write_profile(settings, asker, profile, given)
     names = _readable(asker, list(dict.fromkeys(portals or enabled_sites())))
     if not no_crawl:
         _tell_estimate(settings, asker, names, profile)
@@ -69,15 +68,12 @@ def _language() -> Language:
     return "bg" if spoken.casefold().startswith("bg") else "en"
 
 
-def _write_profile(settings: Settings, name: str, given: Answers) -> None:
+def _write_profile(settings: Settings, asker: Asker, name: str, given: Answers) -> None:
     """As `profiles new` and `profiles edit` do; one that is there is changed."""
     if not profile_path(settings.data_dir, name).exists():
-        advice.new(name)
-    changes = [
-        f"{key}={yaml.safe_dump(value, allow_unicode=True, default_flow_style=True, width=10_000).strip()}"
-        for key, value in given.changes().items()
-    ]
-    advice.edit(name, [change.removesuffix("\n...") for change in changes])
+        new_profile(settings.data_dir, name, DEFAULT)
+    path, _ = edit_profile(settings.data_dir, name, list(given.changes().items()))
+    tell(asker.say(Said("start.profile", path=str(path), profile=name)))
 
 
 def _readable(asker: Asker, names: list[str]) -> list[str]:
@@ -85,7 +81,8 @@ def _readable(asker: Asker, names: list[str]) -> list[str]:
     tell(asker.say(Said("start.probing", sites=names)))
     probes = sites.look_at(names, ())
     for one in probes:
-        tell(f"{one.site}: {one.sentence}")
+        well = one.verdict is Reading.WELL
+        tell(f"{one.site}: {asker.say(Said('web.probe.well')) if well else one.sentence}")
     left = [one.site for one in probes if one.verdict is not Reading.NOT_AT_ALL]
     if not left:
         tell(asker.say(Said("start.none_reads")), style="red")
