@@ -67,7 +67,7 @@ places: setup  ## The geographic data that is shipped, from collected files: mak
 bench: .venv-bench/ready  ## All measurements and docs/benchmarks.md: make bench FULL=1, make bench ONLY=parse
 	.venv-bench/bin/python bench/all.py $(if $(FULL),--full) $(addprefix --only ,$(ONLY)) $(ARGS)
 
-bench-%: .venv-bench/ready  ## Run bench/NAME.py beside its peers: make bench-parse ARGS="--quick --check"
+bench-%: .venv-bench/ready  ## Run bench/NAME.py beside its peers: make bench-parse ARGS="--quick --check", make bench-guard
 	.venv-bench/bin/python bench/$*.py $(ARGS)
 
 lock: $(UV)  ## Renew the pinned, hashed requirements

@@ -59,6 +59,8 @@ class Record:
     versions: dict[str, str]
     result: dict[str, Any]
     failed: str | None = None
+    commit: str = ""
+    """Of the code that was measured; empty where there is none, and in records that did not keep it."""
 
     @property
     def verdict(self) -> str:
@@ -84,6 +86,13 @@ def _is_bench(path: Path) -> bool:
     return has_main and "measure.finish" in ends
 
 
+def settle(most: float, seconds: float) -> None:
+    """Wait until the load of the last minute is at most this, or so long."""
+    until = time.monotonic() + seconds
+    while os.getloadavg()[0] > most and time.monotonic() < until:
+        time.sleep(1)
+
+
 def run(bench: Bench, *, quick: bool) -> Record:
     """Run it in a process of its own; what it prints is shown, what it says at its end is kept."""
     began, load = time.monotonic(), os.getloadavg()[0]
@@ -99,6 +108,7 @@ def run(bench: Bench, *, quick: bool) -> Record:
         versions=versions(),
         result=result,
         failed=failed,
+        commit=commit(),
     )
 
 
@@ -127,6 +137,18 @@ def _json_object(line: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
+
+
+def commit() -> str:
+    """The commit that lies here, with a plus where files of the program differ from it."""
+    found = subprocess.run(
+        ["git", "describe", "--always", "--dirty=+", "--exclude=*"],  # noqa: S607 - the one of this machine
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return found.stdout.strip()
 
 
 def machine() -> str:

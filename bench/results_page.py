@@ -55,8 +55,8 @@ def _summary(records: Sequence[Record]) -> str:
     lines = [
         f"{newest.machine}. {told}.",
         "",
-        "| bench | run | date | load | goal | first ratio |",
-        "|---|---|---|---|---|---|",
+        "| bench | run | date | commit | load | goal | first ratio |",
+        "|---|---|---|---|---|---|---|",
         *(f"| {' | '.join(_cells(one))} |" for one in records),
     ]
     return "\n".join(lines)
@@ -66,6 +66,7 @@ def _cells(record: Record) -> Iterator[str]:
     yield f"`{record.bench}`"
     yield "quick" if record.quick else "whole"
     yield record.date
+    yield record.commit or "–"
     yield f"{record.load:g}"
     yield record.verdict
     first = next(iter(compared(record.bench, record.result)), None)

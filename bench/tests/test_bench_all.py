@@ -4,9 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
+
+from collecting import Record
+from guard import worse
 
 BENCH = Path(__file__).parents[2] / "bench"
 PAGE = """# Measurements
@@ -80,7 +86,7 @@ class Lab:
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         places = ("--folder", self.folder, "--results", self.results, "--page", self.page)
         return subprocess.run(
-            [sys.executable, BENCH / "all.py", *places, *arguments],
+            [sys.executable, BENCH / "all.py", "--most-load", "1e9", *places, *arguments],
             env={**os.environ, "PYTHONPATH": str(BENCH)},
             capture_output=True,
             text=True,
@@ -139,7 +145,7 @@ def test_the_summary_has_a_row_for_each_with_machine_and_versions(told: str) -> 
     assert f"python {sys.version.split()[0]}" in told
     assert f"{os.cpu_count()} cores" in told
     rows = [line.split(" | ") for line in told.splitlines() if line.startswith("| `")]
-    assert [(row[0], row[1], row[4], row[5]) for row in rows] == [
+    assert [(row[0], row[1], row[5], row[6]) for row in rows] == [
         ("| `parse`", "quick", "met", "CPU of a listing: 0.50× of lxml |"),
         ("| `tiny`", "quick", "missed", "– |"),
     ]
@@ -171,6 +177,35 @@ def test_one_that_fails_is_told_and_the_others_go_on(lab: Lab) -> None:
 def test_a_missed_goal_fails_only_a_check(lab: Lab) -> None:
     assert lab.run("--only", "tiny", "--check").returncode == 1
     assert lab.run("--only", "parse", "--check").returncode == 0
+
+
+def test_a_run_begun_on_a_busy_machine_is_told_and_not_kept(lab: Lab) -> None:
+    done = lab.run("--only", "tiny", "--most-load", "-1", "--settle", "0")
+    assert "not kept, the last record stays" in done.stdout
+    assert not lab.results.exists()
+
+
+def record(cpu: float, lost: int, *, met: bool = True, failed: str | None = None) -> Record:
+    ours, peer = {"lost": [lost], "repeated": [cpu]}, {"lost": [9], "repeated": [1]}
+    systems = {"sale-sofia": ours, "Scrapy JOBDIR": peer}
+    best = {"sale-sofia": {"cpu_ms_per_page": cpu}, "Scrapy": {"cpu_ms_per_page": 10.0}}
+    result = {"best": best, "systems": systems, "met": met}
+    return Record("engine", "", "2026-01-02", 1.0, 0.1, "", {}, result, failed)
+
+
+def test_the_guard_tells_what_is_worse_than_kept_by_more_than_chance() -> None:
+    kept = record(cpu=3.0, lost=0)
+    assert list(worse(kept, record(cpu=3.4, lost=0))) == []
+    assert list(worse(kept, record(cpu=1.0, lost=0))) == []
+    assert list(worse(kept, record(cpu=3.6, lost=0, met=False))) == [
+        "engine: the goal was met on 2026-01-02, and is missed",
+        "engine: CPU of a page 0.36 of Scrapy, 0.30 on 2026-01-02; less is better",
+    ]
+    assert list(worse(kept, record(cpu=1.0, lost=0, failed="exit code 1"))) == ["engine: exit code 1"]
+    killed = replace(kept, bench="kill9")
+    assert list(worse(killed, replace(record(cpu=99.0, lost=1), bench="kill9"))) == [
+        "kill9: adverts lost 0.11 of Scrapy JOBDIR, 0.00 on 2026-01-02; less is better"
+    ]
 
 
 def test_an_unknown_name_is_one_sentence(lab: Lab) -> None:
