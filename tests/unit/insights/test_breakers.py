@@ -105,7 +105,7 @@ CASES: list[tuple[str, dict[str, Any], State]] = [
     ("school", AT_A_POINT, U),  # none are shipped
     ("road", AT_A_POINT, P),
     ("road", {"lat": 42.7000, "lon": 23.3675}, F),  # on a boulevard
-    ("road", {"neighbourhood": "Христо Ботев"}, P),
+    ("road", {"neighbourhood": "ж.гр.Южен парк"}, P),  # close or far from all of it
     ("road", {}, U),
     ("orientation", {"orientation": ("S", "N")}, P),
     ("orientation", {"orientation": ("W",)}, F),
