@@ -10,16 +10,25 @@ is from where. The same input gives the same files.
 import argparse
 import gzip
 import json
+import math
+from collections import Counter
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sale_sofia.geography.gazetteer import areas, areas_of
 from sale_sofia.geography.metro import walk_over
 from sale_sofia.geography.nearby import near_all
+from sale_sofia.geography.settings import METRES_PER_DEGREE
 from sale_sofia.geography.shapes import Point, Shape, metres, read_shape
 
 INTO = Path(__file__).parents[1] / "src" / "sale_sofia" / "geography" / "data"
 NO_CENTRE = "no area, settlement or stop of this name in the sources"
+CROSSING_METRES = 60.0
+"""So near to each other two big roads cross: each is one line, between its carriageways. Any number from 40
+to 100 gives the same corners but for a few metres."""
 LYING_IN = {
     "relation/16901061": (17, 18),  # Дружба: 1, 2
     "relation/16919906": (129, 130),  # Овча купел: 1, 2
@@ -87,6 +96,63 @@ def base_map(folder: Path) -> dict[str, Any]:
 def rounded(lat: float, lon: float) -> list[float]:
     """To some ten metres, which is less than a pixel of a city's map."""
     return [round(lat, 4), round(lon, 4)]
+
+
+def roads_known(folder: Path) -> dict[str, Any]:
+    """Corners of the part of the city in which the big roads make a mesh: the hull of their crossings.
+
+    Only roads with public transport are collected. One that crosses two others at least, each of which does
+    so too, belongs to the mesh; what leads out of it, and villages, do not.
+    """
+    lines: dict[str, list[Any]] = {}
+    for one in rows(folder, "base_roads.geojson"):
+        if one["properties"]["k"] in ("main", "ring"):
+            lines.setdefault(one["properties"]["n"], []).append(points_along(one["geometry"]))
+    roads = {name: np.concatenate(some) for name, some in lines.items()}
+    crossings = [
+        (met, {one, other}) for one, other in combinations(roads, 2) if (met := meeting(roads[one], roads[other]))
+    ]
+    while True:
+        times = Counter(name for _, names in crossings for name in names)
+        left = [one for one in crossings if all(times[name] > 1 for name in one[1])]
+        if len(left) == len(crossings):
+            return {str(number): rounded(*corner) for number, corner in enumerate(hull([one[0] for one in left]))}
+        crossings = left
+
+
+def points_along(geometry: dict[str, Any]) -> Any:  # noqa: ANN401 - an array of metres
+    """Of a road, no farther apart than its crossings are told by."""
+    lines = geometry["coordinates"] if geometry["type"] == "MultiLineString" else [geometry["coordinates"]]
+    found = []
+    for line in lines:
+        ground = np.array(line)[:, ::-1] * METRES_PER_DEGREE
+        for begin, end in pairwise(ground):
+            parts = math.ceil(math.dist(begin, end) / (CROSSING_METRES / 3)) + 1
+            found.append(np.linspace(begin, end, parts))
+    return np.concatenate(found)
+
+
+def meeting(one: Any, other: Any) -> tuple[float, float] | None:  # noqa: ANN401 - arrays of metres
+    """Where two roads cross, in degrees: their carriageways are one line each, which may miss each other."""
+    apart = np.hypot(*(one[:, None] - other[None]).transpose(2, 0, 1))
+    at = one[np.unravel_index(apart.argmin(), apart.shape)[0]] / METRES_PER_DEGREE
+    return (float(at[0]), float(at[1])) if apart.min() <= CROSSING_METRES else None
+
+
+def hull(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The corners of what a rope around the points holds, in their order."""
+
+    def half(ordered: list[tuple[float, float]]) -> list[tuple[float, float]]:
+        kept: list[tuple[float, float]] = []
+        for lat, lon in ordered:
+            while len(kept) > 1 and (kept[-1][0] - kept[-2][0]) * (lon - kept[-2][1]) <= (
+                kept[-1][1] - kept[-2][1]
+            ) * (lat - kept[-2][0]):
+                kept.pop()
+            kept.append((lat, lon))
+        return kept[:-1]
+
+    return half(sorted(points)) + half(sorted(points, reverse=True))
 
 
 def middle(geometry: dict[str, Any]) -> list[float]:
@@ -174,6 +240,7 @@ FILES = {
     "odbl/centres.json": centres,
     "odbl/neighbourhoods.geojson.gz": neighbourhoods,
     "odbl/base_map.json.gz": base_map,
+    "odbl/roads_known.json": roads_known,
     "odbl/metro.json": metro,
     "odbl/metro_walks.json": metro_walks,
     "odbl/shops.json": shops,

@@ -201,8 +201,8 @@ def _walk(flat: Flat) -> dict[str, float | None]:
     }
 
 
-def _nearby(flat: Flat) -> dict[str, int | None]:
-    """Minutes to what is near, the school's rank and the road's class, each from the least to the most."""
+def _nearby(flat: Flat) -> dict[str, int | str | None]:
+    """Minutes to what is near, the school's rank, the road's class, each from the least to the most; lines."""
     near = flat.nearby
     ranges: dict[str, tuple[int, int] | None] = {
         "school": near.school and near.school[:2],
@@ -212,9 +212,13 @@ def _nearby(flat: Flat) -> dict[str, int | None]:
         "road": near.road,
     }
     return {
-        f"{name}_{end}": found[place] if found else None
-        for name, found in ranges.items()
-        for place, end in enumerate(("least", "most"))
+        **{
+            f"{name}_{end}": found[place] if found else None
+            for name, found in ranges.items()
+            for place, end in enumerate(("least", "most"))
+        },
+        "lines": barred(near.stop.lines) if near.stop else None,
+        "some_lines": barred(near.stop.some_lines) if near.stop else None,
     }
 
 

@@ -104,7 +104,7 @@ outliers = Table(
 
 # Every property merged (`flats/projection.py`): what is searched and sorted by. `digest` is of all it was
 # made of, `revision` the number of changes at which it last became another. Several values are a text with
-# bars around each ("|gas|district|"); where a price may be anything above the least, the most is null.
+# bars around each ("|gas|district|"); `lines` are near wherever it is, `some_lines` somewhere it may be; where a price may be anything above the least, the most is null.
 flats = Table(
     "flats",
     metadata,
@@ -146,6 +146,8 @@ flats = Table(
         for name in ("school", "rank", "shop", "stop", "road")
         for end in ("least", "most")
     ),
+    Column("lines", Text),
+    Column("some_lines", Text),
     Column("lat", Float),
     Column("lon", Float),
     Column("first_seen_at", Float, nullable=False),

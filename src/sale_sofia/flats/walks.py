@@ -7,7 +7,7 @@ from sale_sofia.flats.settings import METRES_PER_MINUTE
 from sale_sofia.geography.metro import Walk, walk_from, walk_within
 from sale_sofia.geography.settings import ONE_PLACE_METRES, SOFIA_METRES
 from sale_sofia.geography.shapes import BUYERS_CENTRE, SOFIA_CENTRE, Place, Point, metres
-from sale_sofia.geography.surroundings import Nearby
+from sale_sofia.geography.surroundings import Nearby, is_within
 from sale_sofia.listings.places import SOFIA, find_neighbourhood
 
 # The walk to the metro: from its exact place, else as adverts tell it, else from its area.
@@ -27,9 +27,7 @@ class MetroWalk(NamedTuple):
 
     def within(self, minutes: float) -> bool | None:
         """Whether one is there in so many minutes; None where that is not sure."""
-        if self.most <= minutes:
-            return True
-        return None if self.least <= minutes else False
+        return is_within(self.least, self.most, minutes)
 
 
 def told_minutes(minutes: float | None, metres: float | None) -> float | None:

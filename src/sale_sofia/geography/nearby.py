@@ -23,7 +23,6 @@ from sale_sofia.geography.settings import (
     NEAR_STOP_METRES,
     NEARBY_KNOWN_METRES,
     ROAD_CLASS_METRES,
-    ROADS_KNOWN,
     SAMPLE_METRES,
 )
 from sale_sofia.geography.shapes import Point, Shape, samples, shape_of
@@ -181,7 +180,10 @@ def _road(points: Floats, slack: float) -> Road:
 
 @cache
 def _roads_known() -> Shape:
-    return shape_of((((*(Point(*corner) for corner in ROADS_KNOWN), Point(*ROADS_KNOWN[0])),),))
+    """Within the mesh of big roads (`make places`); outside the northern tangent, the ring and motorways are
+    missing wherever no bus uses them, so there it is not known that no big road is near."""
+    corners = [Point(*corner) for corner in shipped("odbl/roads_known.json").values()]
+    return shape_of((((*corners, corners[0]),),))
 
 
 def _class(metres: float) -> int:

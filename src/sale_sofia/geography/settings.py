@@ -29,12 +29,6 @@ NEAR_STOP_METRES: Final = 400.0
 """As the crow flies: lines of stops no farther than this are those of a flat."""
 ROAD_CLASS_METRES: Final = (50.0, 150.0, 300.0)
 """Up to so far a big road is beside, near and close; beyond it is far. Both sides of a road are one line."""
-ROADS_KNOWN: Final = (
-    (42.728, 23.255), (42.728, 23.360), (42.700, 23.400), (42.650, 23.410), (42.629, 23.400),
-    (42.629, 23.360), (42.637, 23.345), (42.663, 23.285), (42.690, 23.245), (42.725, 23.245),
-)  # fmt: skip
-"""Within these corners all boulevards with public transport are drawn. Outside the northern tangent, the ring
-and the motorways are missing wherever no bus uses them, so there it is not known that no big road is near."""
 ATTRIBUTION: Final = "© OpenStreetMap contributors (ODbL) · Център за градска мобилност (CC BY 4.0)"
 """What the licences of the data ask to stand in files that hold its values; a map says it in words."""
 FILES: Final = "sale_sofia.geography"

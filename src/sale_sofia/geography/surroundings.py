@@ -1,5 +1,6 @@
 """What can be near a flat, as values; how it is found is in `nearby.py`, which needs numpy."""
 
+from collections.abc import Collection
 from typing import Final, Literal, NamedTuple, get_args
 
 RoadClass = Literal["beside", "near", "close", "far"]
@@ -28,6 +29,11 @@ class Road(NamedTuple):
     least: int
     most: int
 
+    def is_one_of(self, wanted: Collection[RoadClass]) -> bool | None:
+        """Whether all classes that it can be of are wanted, or none is; None where only some are."""
+        possible = {*ROAD_CLASSES[self.least : self.most + 1]}
+        return True if possible <= {*wanted} else None if possible & {*wanted} else False
+
     @property
     def known(self) -> RoadClass | None:
         """The class, where there is one."""
@@ -41,6 +47,11 @@ class Nearby(NamedTuple):
     shop: Nearest | None
     stop: Nearest | None
     road: Road | None
+
+
+def is_within(least: float, most: float, limit: float) -> bool | None:
+    """Whether a range is within a limit; None where only a part of it is."""
+    return True if most <= limit else None if least <= limit else False
 
 
 def line_kind(line: str) -> str:

@@ -62,6 +62,25 @@ def test_where_the_data_does_not_cover_nothing_is_said(point: Point, road: Road,
     assert (near.road, near.shop is not None) == (road, shop)
 
 
+@each_row(
+    ("missing",),
+    [
+        (Point(42.7395, 23.2850),),  # the northern tangent
+        (Point(42.7390, 23.3130),),
+        (Point(42.7280, 23.3800),),
+        (Point(42.6890, 23.4480),),  # the eastern arc of the ring
+        (Point(42.7780, 23.3600),),  # its northern arc
+        (Point(42.7050, 23.4700),),  # the motorways Хемус,
+        (Point(42.6250, 23.4800),),  # Тракия
+        (Point(42.6830, 23.2150),),  # and Люлин
+    ],
+)
+def test_beside_a_big_road_without_buses_it_is_not_said_that_none_is_near(missing: Point) -> None:
+    road = near_point(missing).road
+    assert road is not None
+    assert road.least == 0
+
+
 def test_what_is_said_of_a_neighbourhood_holds_at_every_point_of_it() -> None:
     rng, inside = random.Random(27), 0
     for name in ("Лозенец", "Бояна", "Люлин 4", "Христо Ботев", "Дружба 1"):

@@ -1,14 +1,16 @@
 """Deal breakers. Each is a function of a few facts; what it cannot know it says so."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from sale_sofia.advice.scoring.judging import Finding, YesNo, fails, not_known, passes
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.flats.flat import Trap
 from sale_sofia.flats.prices import Band
-from sale_sofia.flats.walks import MetroWalk
+from sale_sofia.flats.walks import MetroWalk, what_is_near
+from sale_sofia.geography.shapes import Point
+from sale_sofia.geography.surroundings import ROAD_CLASSES, Nearest, is_within
 from sale_sofia.listings.places import SOFIA
 
 _NO_TRAP: Final = passes("traps", "none")
@@ -99,15 +101,44 @@ def act15(_profile: Profile, act: str | None, ready_in: int | None) -> Finding:
 
 
 def metro(profile: Profile, walk: MetroWalk | None) -> Finding:
-    """Not too far from the metro; of a range only where that is so for all of it."""
-    limit = profile.must.metro_most_minutes
+    """Not too far from the metro."""
+    return _walk("metro", walk, profile.must.metro_most_minutes or 0)
+
+
+def _walk(name: str, walk: MetroWalk | Nearest | None, limit: int) -> Finding:
+    """Not too far on foot; of a range only where that is so for all of it."""
     if walk is None:
-        return not_known("metro")
-    near = limit is None or walk.within(limit)
-    verdict = not_known if near is None else passes if near else fails
+        return not_known(name)
+    verdict = _VERDICTS[is_within(walk.least, walk.most, limit)]
     if walk.least == walk.most:
-        return verdict("metro", "walk", minutes=walk.most, limit=limit)
-    return verdict("metro", "range", least=walk.least, most=walk.most, limit=limit)
+        found = verdict("metro", "walk", minutes=walk.most, limit=limit)
+    else:
+        found = verdict("metro", "range", least=walk.least, most=walk.most, limit=limit)
+    return found._replace(name=name)  # said in the same words, wherever one walks to
+
+
+_VERDICTS: Final[Mapping[YesNo, Callable[..., Finding]]] = {True: passes, False: fails, None: not_known}
+
+
+def nearest(
+    name: Literal["stop", "shop", "school"],
+) -> Callable[[Profile, Point | None, str | None, str | None], Finding]:
+    """A breaker of what must not be too far from where the flat is."""
+
+    def judge(profile: Profile, exact: Point | None, city: str | None, neighbourhood: str | None) -> Finding:
+        near = what_is_near(exact, (city, neighbourhood))
+        return _walk(name, getattr(near, name), getattr(profile.must, f"{name}_most_minutes"))
+
+    return judge
+
+
+def road(profile: Profile, exact: Point | None, city: str | None, neighbourhood: str | None) -> Finding:
+    """A big road as far as is wanted; of several classes that it can be of only where all of them are."""
+    found, wanted = what_is_near(exact, (city, neighbourhood)).road, profile.must.road
+    if found is None:
+        return not_known("road")
+    classes = tuple(f"road_{one}" for one in ROAD_CLASSES[found.least : found.most + 1])
+    return _VERDICTS[found.is_one_of(wanted)]("road", "class", road=classes)
 
 
 def orientation(profile: Profile, sides: Sequence[str]) -> Finding:

@@ -28,6 +28,7 @@ from sale_sofia.flats.walks import find_place
 from sale_sofia.geography.imported import until_changed, used_folder
 from sale_sofia.geography.settings import ARRIVE_BETWEEN, ARRIVE_BY
 from sale_sofia.geography.shapes import Place as TravelPlace
+from sale_sofia.geography.surroundings import RoadClass
 from sale_sofia.listings.model import Orientation, PropertyType
 from sale_sofia.listings.places import find_neighbourhood
 from sale_sofia.operations.services.ownership import ALONE, StillLocked, lock_file, take
@@ -42,7 +43,7 @@ TrapName = Literal[
 ]
 BreakerName = Literal[
     "offer", "place", "budget", "rooms", "area", "area_net", "bathrooms", "ground_floor", "last_floor",
-    "elevator", "panel", "act15", "metro", "orientation", "outdoors", "traps",
+    "elevator", "panel", "act15", "metro", "stop", "shop", "school", "road", "orientation", "outdoors", "traps",
 ]  # fmt: skip
 BREAKERS: Final[tuple[BreakerName, ...]] = get_args(BreakerName)
 _MOST_EUR: Final = 100_000_000
@@ -170,6 +171,10 @@ class Must(_Section):
     not_panel: bool = _choice(what="No panel building.")
     act15_or_later: bool = _choice(what="The building has its act 15 or more.")
     metro_most_minutes: int | None = _least(120, "minutes", "Walk to the metro.")
+    stop_most_minutes: int | None = _least(120, "minutes", "Walk to a stop of public transport.")
+    shop_most_minutes: int | None = _least(120, "minutes", "Walk to a supermarket.")
+    school_most_minutes: int | None = _least(120, "minutes", "Walk to a school; schools are imported.")
+    road: tuple[RoadClass, ...] = _several("A big road is so far: beside (to 50 m), near, close or far.")
     orientation: tuple[Orientation, ...] = _several("At least one of these sides.")
     balcony_or_garden: bool = _choice(what="A balcony or a garden.")
     no_traps: tuple[TrapName, ...] = _several("None of these in the description.")

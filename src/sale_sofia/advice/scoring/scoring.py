@@ -71,6 +71,8 @@ def _of(*names: str) -> Callable[[Seen], tuple[Any, ...]]:
     return found if len(names) > 1 else lambda seen: (found(seen),)
 
 
+_WHERE: Final = ("exact_place", "city", "neighbourhood")
+"""Of which it follows what is near: judged by these, equal places are looked around once."""
 CRITERIA: Final[tuple[Judge[Criterion], ...]] = (
     Judge(_of("neighbourhood", "metro_walk"), criteria.location),
     Judge(_of("condition", "area_sqm"), criteria.condition),
@@ -79,8 +81,8 @@ CRITERIA: Final[tuple[Judge[Criterion], ...]] = (
         _of("construction", "year_built", "act", "floor", "floors_total", "elevator"), criteria.building
     ),
     Judge(_of("parking", "parking_status", "storage", "has_balcony", "view"), criteria.extras),
-    Judge(_of("exact_place", "city", "neighbourhood"), criteria.travel),
-    Judge(_of("exact_place", "city", "neighbourhood"), criteria.nearby),
+    Judge(_of(*_WHERE), criteria.travel),
+    Judge(_of(*_WHERE), criteria.nearby),
 )  # fmt: skip
 
 
@@ -123,6 +125,11 @@ BREAKERS: Final[tuple[Judge[Finding], ...]] = (
     _breaker(breakers.panel, ("construction",), "not_panel"),
     _breaker(breakers.act15, ("act", "ready_in"), "act15_or_later"),
     _breaker(breakers.metro, ("metro_walk",), "metro_most_minutes"),
+    *(
+        _breaker(breakers.nearest(name), _WHERE, f"{name}_most_minutes")
+        for name in ("stop", "shop", "school")
+    ),
+    _breaker(breakers.road, _WHERE, "road"),
     _breaker(breakers.orientation, ("orientation",), "orientation"),
     _breaker(breakers.outdoors, ("has_balcony", "balconies", "yard_sqm", "floor"), "balcony_or_garden"),
 )

@@ -26,7 +26,7 @@ from sale_sofia.flats.store import portions, with_current
 from sale_sofia.geography.imported import until_changed
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
 from sale_sofia.geography.shapes import Place
-from sale_sofia.geography.surroundings import ROAD_CLASSES, Nearby
+from sale_sofia.geography.surroundings import Nearby, is_within
 from sale_sofia.geography.zones import Circle, Outline, Zone, read_outline, read_point
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings, price_points
@@ -357,7 +357,7 @@ def _surroundings(query: SearchQuery) -> Iterator[Named]:
     if query.line:
         yield "line", partial(_has_lines, wanted=frozenset(query.line))
     if query.road:
-        yield "road", partial(_has_road, wanted=frozenset(map(ROAD_CLASSES.index, query.road)))
+        yield "road", lambda flat, _: near.is_one_of(query.road) if (near := flat.nearby.road) else None
 
 
 def _is_at_most(
@@ -367,7 +367,7 @@ def _is_at_most(
     found = read(flat.nearby)
     if found is None:
         return None
-    return True if found[1] <= most else None if found[0] <= most else False
+    return is_within(*found, most)
 
 
 def _has_lines(flat: Flat, _: Around, wanted: frozenset[str]) -> bool | None:
@@ -376,15 +376,6 @@ def _has_lines(flat: Flat, _: Around, wanted: frozenset[str]) -> bool | None:
     if stop is None:
         return None
     return True if wanted <= {*stop.lines} else None if wanted <= {*stop.some_lines} else False
-
-
-def _has_road(flat: Flat, _: Around, wanted: frozenset[int]) -> bool | None:
-    """All classes that it can be of are wanted, or none is."""
-    road = flat.nearby.road
-    if road is None:
-        return None
-    possible = set(range(road.least, road.most + 1))
-    return True if possible <= wanted else None if possible & wanted else False
 
 
 def _wanted(travel: Iterable[str]) -> list[tuple[Place, int]]:

@@ -93,6 +93,14 @@ def _road(query: SearchQuery, _: Around) -> Condition:
     )
 
 
+def _line(query: SearchQuery, _: Around) -> Condition:
+    """All of them; one that is near only a part of the neighbourhood may be."""
+    sure, possible = (
+        and_(*(_has_any(column, [line]) for line in query.line)) for column in (_F.lines, _F.some_lines)
+    )
+    return case((sure, True), (possible, null()), (_F.lines.is_(None), null()), else_=False)
+
+
 def _has_any(column: Column[Any], values: Iterable[str]) -> Condition:
     return or_(*(column.contains(f"|{value}|", autoescape=True) for value in values))
 
@@ -184,6 +192,7 @@ _ASKED: Final[Mapping[str, Ask]] = {
     "school_rank": _walk(_F.rank_least, _F.rank_most, "school_rank"),
     "shop_minutes": _walk(_F.shop_least, _F.shop_most, "shop_minutes"),
     "stop_minutes": _walk(_F.stop_least, _F.stop_most, "stop_minutes"),
+    "line": _line,
     "road": _road,
     "passing": _passing,
     "new_since": _new_since,

@@ -29,6 +29,7 @@ from sale_sofia.app.application import Done, Page
 from sale_sofia.app.filters import Choice
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import mistakes, named, say, told
+from sale_sofia.geography.surroundings import ROAD_CLASSES
 from sale_sofia.listings.model import Orientation, PropertyType
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.settings.words import Said
@@ -64,11 +65,15 @@ SECTIONS: Final[Mapping[str, tuple[Field, ...]]] = {
         Field("must.bathrooms_least", "least"),
         Field("must.elevator_above_floor", "least"),
         Field("must.metro_most_minutes", "least"),
+        Field("must.stop_most_minutes", "least"),
+        Field("must.shop_most_minutes", "least"),
+        Field("must.school_most_minutes", "least"),
         Field("must.not_ground_floor", "switch"),
         Field("must.not_last_floor", "switch"),
         Field("must.not_panel", "switch"),
         Field("must.act15_or_later", "switch"),
         Field("must.balcony_or_garden", "switch"),
+        Field("must.road", "several", ROAD_CLASSES, "road"),
         Field("must.orientation", "several", _SIDES, "orientation"),
         Field("must.no_traps", "several", get_args(TrapName), "trap"),
         Field("unknown_ok", "several", BREAKERS, "breaker"),
