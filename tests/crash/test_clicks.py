@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
 from app_runs import put_adverts
 from crash_points import Enumeration
-from web_pages import Browser, browser
+from web_pages import Browser, browser, plain
 
 ADVERT = {"deal": "sale", "property_type": "apartment", "title": "Тристаен", "price_eur": 100_000.0}
 NOON = "15.06.2031"
@@ -93,11 +94,16 @@ def household(data: Path) -> dict[str, str]:
         ana.fill("/people/add", name="Борис", language="en", role="buyer")
         sessions["Ана"] = str(ana.cookies["sale_sofia_session"])
         origin = {"origin": str(ana.base_url).rstrip("/")}
-        shown = ana.post("/people/link", data={"name": "Борис"}, headers=origin).text
-        link = shown.partition('value="http://')[2].partition('"')[0]
-        entered = httpx.post(f"http://{link}", headers=origin, timeout=60, trust_env=False)
+        entered = httpx.post(link_for(ana, "Борис"), headers=origin, timeout=60, trust_env=False)
         sessions["Борис"] = entered.cookies["sale_sofia_session"]
     return sessions
+
+
+def link_for(ana: Browser, name: str) -> str:
+    """A link that lets this person in."""
+    origin = {"origin": str(ana.base_url).rstrip("/")}
+    shown = ana.post("/people/link", data={"name": name}, headers=origin).text
+    return "http://" + shown.partition('value="http://')[2].partition('"')[0]
 
 
 def test_an_answered_click_is_kept_and_another_may_be_repeated(tmp_path: Path) -> None:
@@ -130,3 +136,71 @@ def test_an_answered_click_is_kept_and_another_may_be_repeated(tmp_path: Path) -
         assert {**again, "shared": 0} == {**once, "shared": 0}, state
         assert again["shared"] - once["shared"] in {0, 1}, "beside it one that nobody was told of"
     shutil.rmtree(tmp_path / "states")
+
+
+def door_at(data: Path, path: str) -> str:
+    """The secret that a new browser is given when it looks there."""
+    with browser(data) as opened:
+        return str(opened.get(path).cookies["sale_sofia_door"])
+
+
+def enter(opened: Browser, path: str, door: str | None, fields: Mapping[str, str]) -> tuple[int, str]:
+    """Send the form as a browser that has this secret and no session; what it then sees of the people."""
+    with Browser(base_url=opened.base_url, follow_redirects=True, timeout=60, trust_env=False) as own:
+        if door:
+            own.cookies.set("sale_sofia_door", door)
+        answer = own.post(path, data=fields, headers={"origin": str(own.base_url).rstrip("/")})
+        return answer.status_code, plain(own.get("/people?lang=en").text)
+
+
+def sessions_in(data: Path) -> int:
+    with closing(sqlite3.connect(data / "sale_sofia.db")) as db:
+        found = db.execute("SELECT count(*) FROM sign_ins WHERE kind = 'session'").fetchone()
+    return int(found[0])
+
+
+def let_in_once(tmp_path: Path, path: str, fields: Mapping[str, str], me: str) -> None:
+    """Killed at every point of entering: who asks again is in by one session, and nobody else is."""
+    data, place = tmp_path / "data", tmp_path / "place"
+    door, before = door_at(data, path.removesuffix("/add")), sessions_in(data)
+    answered: list[bool] = []
+    points = Enumeration(data, tmp_path / "states", lambda: len(answered))
+
+    def work() -> None:
+        with browser(data) as opened:
+            status, seen = enter(opened, path, door, fields)
+            assert (status, f"{me} (me)" in seen) == (200, True)
+            answered.append(True)
+
+    points.run(work)
+    spent = 0
+    for state in points.recovered(place):
+        committed = sessions_in(place) > before
+        with browser(place) as opened:
+            if committed:
+                spent += 1
+                for other in ("another-secret-of-another-browser", None):
+                    status, seen = enter(opened, path, other, fields)
+                    assert (status in {401, 410, 429}, "(me)" in seen) == (True, False), state
+            for _ in range(2):
+                status, seen = enter(opened, path, door, fields)
+                assert (status, f"{me} (me)" in seen) == (200, True), state
+        assert sessions_in(place) == before + 1, state
+    assert 0 < spent < len(points.states), "killed before and after the commit"
+    shutil.rmtree(tmp_path / "states")
+
+
+def test_the_first_person_is_not_locked_out(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    put_adverts(tmp_path / "data", ADVERT)
+    let_in_once(tmp_path, "/people/add", {"name": "Ана", "language": "en"}, "Ана")
+
+
+def test_a_link_is_spent_for_who_has_heard_so(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    sessions = household(data)
+    with browser(data) as ana:
+        ana.cookies.set("sale_sofia_session", sessions["Ана"])
+        link = link_for(ana, "Борис")
+    let_in_once(tmp_path, urlsplit(link).path, {}, "Борис")

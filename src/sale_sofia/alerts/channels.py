@@ -15,7 +15,7 @@ from email import policy
 from email.parser import Parser
 from threading import current_thread, main_thread
 from types import FrameType, MappingProxyType
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import SecretStr
@@ -24,7 +24,7 @@ from sale_sofia.alerts.kept import KeptChannel
 from sale_sofia.alerts.rules import AlertsFile, wrong_rules
 from sale_sofia.alerts.settings import LONGEST_ERROR, MAIL_READ_BYTES, MAIL_WORDS_BYTES, AlertSettings
 from sale_sofia.alerts.telegram import Bot, TelegramRefused
-from sale_sofia.alerts.wording import Text, one_line
+from sale_sofia.alerts.wording import Buttons, Text, one_line
 from sale_sofia.settings.types import MASK
 from sale_sofia.settings.words import Said
 
@@ -46,6 +46,11 @@ class Channel:
     def service(self) -> str:
         """The scheme of its URL."""
         return self.url.get_secret_value().partition("://")[0]
+
+    @property
+    def has_buttons(self) -> bool:
+        """Whether what a message leads to can be buttons below it."""
+        return self.service == "tgram"
 
     def masked(self, text: str) -> str:
         """The text in one line, without the URL and every piece of it that may be a secret."""
@@ -245,6 +250,13 @@ def _reason_of(error: Exception, channel: Channel) -> Said:
 # Handing one message over to one channel.
 
 
+class Shown(NamedTuple):
+    """What a chat of Telegram shows with a message: a picture, and buttons."""
+
+    picture: str | None = None
+    buttons: Buttons = ()
+
+
 class NotSent(Exception):
     """The message was not taken, or nobody knows; the text says why, without secrets."""
 
@@ -269,11 +281,11 @@ class Sender:
         text: Text,
         uid: str,
         answers: str | None = None,
-        picture: str | None = None,
+        shown: Shown = Shown(),  # noqa: B008 - cannot be changed
     ) -> None:
         """Hand the message over under its id; when this returns, the channel has taken it.
 
-        `answers` is the id of the message that this one belongs to, `picture` what a chat shows with it.
+        `answers` is the id of the message that this one belongs to.
 
         Raises:
             NotSent: it did not, or did not say so in time.
@@ -285,8 +297,8 @@ class Sender:
             with _time_limit(self.seconds):
                 if channel.service in {"mailto", "mailtos"}:
                     _send_mail(service, text, uid, answers)
-                elif channel.service == "tgram" and service.targets:
-                    self._send_telegram(service, text, picture)
+                elif channel.has_buttons and service.targets:
+                    self._send_telegram(service, text, shown)
                 else:
                     _notify(channel, service, text, uid)
         except NotSent:
@@ -300,11 +312,11 @@ class Sender:
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its words may hold secrets
             raise NotSent(channel.masked(f"{type(error).__name__}: {error}")) from None
 
-    def _send_telegram(self, service: Any, text: Text, picture: str | None) -> None:  # noqa: ANN401 - Apprise's
+    def _send_telegram(self, service: Any, text: Text, shown: Shown) -> None:  # noqa: ANN401 - Apprise's
         """What the URL means is Apprise's own; but it does not tell a wrong token from a blocked bot."""
         ((chat, topic),) = service.targets
         bot = Bot(self.telegram, service.bot_token, self.seconds)
-        bot.send(chat, f"{text.subject}\n\n{text.body}", topic, picture)
+        bot.send(chat, f"{text.subject}\n\n{text.body}", topic, *shown)
 
 
 def _notify(channel: Channel, service: Any, text: Text, uid: str) -> None:  # noqa: ANN401 - Apprise's

@@ -10,7 +10,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from sale_sofia.alerts.channels import Channel, NotSent, Sender
+from sale_sofia.alerts.channels import Channel, NotSent, Sender, Shown
 from sale_sofia.alerts.links import addresses, link_key
 from sale_sofia.alerts.outbox import (
     Delivered,
@@ -26,7 +26,7 @@ from sale_sofia.alerts.outbox import (
 from sale_sofia.alerts.rules import NONE, AlertsError, QuietHours, is_quiet, not_quiet
 from sale_sofia.alerts.settings import LEASE_FACTOR, POSTMAN_GRACE_SECONDS
 from sale_sofia.alerts.store import Item
-from sale_sofia.alerts.wording import Links, no_links, photo_of, word_message
+from sale_sofia.alerts.wording import Links, buttons_of, no_links, photo_of, word_message
 from sale_sofia.buyer.people import Person, all_people
 from sale_sofia.settings.model import Settings, environment_of
 from sale_sofia.settings.programs import own_program
@@ -85,8 +85,9 @@ class Delivery:
             language = reader.language if reader else self.settings.alert_language
             # A channel that is nobody's own acts for nobody.
             links = self._links(due, reader) if reader or not people else no_links
-            text = word_message(items, language, links)
-            sender.send(channel, text, due.uid, answers, photo_of(items))
+            buttons = buttons_of(items, language, links) if channel.has_buttons else ()
+            text = word_message(items, language, no_links if buttons else links)
+            sender.send(channel, text, due.uid, answers, Shown(photo_of(items), buttons))
         except (NotSent, AlertsError) as error:
             done.failed += 1
             done.errors[due.channel] = str(error)

@@ -45,7 +45,12 @@ def link_key(connection: Connection) -> str:
     """The key of the installation, made when there is none."""
     new = {"id": _ONLY, "key": token_hex(32)}
     connection.execute(insert_into(connection, link_keys).values(new).on_conflict_do_nothing())
-    return str(connection.execute(select(link_keys.c.key)).scalar_one())
+    return str(read_key(connection))
+
+
+def read_key(connection: Connection) -> str | None:
+    """The key of the installation; None where none was needed yet."""
+    return connection.execute(select(link_keys.c.key)).scalar()
 
 
 def addresses(
@@ -75,7 +80,7 @@ def look_at(
     Raises:
         LinkRefused: it does nothing.
     """
-    key = connection.execute(select(link_keys.c.key)).scalar()
+    key = read_key(connection)
     said, _, signature = token.partition(".")
     if key is None or not hmac.compare_digest(_signature(key, said).encode(), signature.encode()):
         raise LinkRefused(Said("link.forged"))

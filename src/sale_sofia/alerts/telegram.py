@@ -7,9 +7,11 @@ from typing import Any, Final, NamedTuple
 import httpx
 
 from sale_sofia.alerts.settings import TELEGRAM_LONGEST
-from sale_sofia.alerts.wording import one_line
+from sale_sofia.alerts.wording import Buttons, one_line
 from sale_sofia.settings.words import Said
 
+_NOT_SO: Final = "telegram.refused"
+"""Telegram takes no message like this; nothing was said."""
 _TOKEN: Final = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{20,100}")
 
 
@@ -48,13 +50,34 @@ class Bot:
                 found.setdefault(number, Chat(number, _name_of(told["chat"])))
         return list(found.values())
 
-    def send(self, chat: int | str, text: str, topic: int | None = None, picture: str | None = None) -> None:
-        """Say this in the chat, with a picture of that address shown large. Raises TelegramRefused."""
+    def send(
+        self,
+        chat: int | str,
+        text: str,
+        topic: int | None = None,
+        picture: str | None = None,
+        buttons: Buttons = (),
+    ) -> None:
+        """Say this in the chat, with a picture of that address shown large, and buttons below.
+
+        Raises:
+            TelegramRefused: it was not said.
+        """
         shown = {"url": picture, "prefer_large_media": True} if picture else {"is_disabled": True}
-        place = {"chat_id": chat} if topic is None else {"chat_id": chat, "message_thread_id": topic}
+        more: dict[str, Any] = {} if topic is None else {"message_thread_id": topic}
+        if buttons:
+            row = [{"text": label, "url": url} for label, url in buttons]
+            more["reply_markup"] = {"inline_keyboard": [row]}
         if len(text) > TELEGRAM_LONGEST:  # a link is whole, or not there
             text = text[:TELEGRAM_LONGEST].rpartition("\n")[0]
-        self._ask("sendMessage", **place, text=text, link_preview_options=shown)
+        try:
+            self._ask("sendMessage", chat_id=chat, text=text, link_preview_options=shown, **more)
+        except TelegramRefused as error:
+            if not buttons or Said.of(error).code != _NOT_SO:
+                raise
+            # No button may lead to a host without a dot, as `localhost`; a line of the text may.
+            lines = (f"{label}: {url}" for label, url in buttons)
+            self.send(chat, "\n".join((text, *lines)), topic, picture)
 
     def _ask(self, method: str, **values: Any) -> Any:  # noqa: ANN401 - each answer has a shape of its own
         try:
@@ -83,7 +106,7 @@ def _reason(code: object, description: object) -> Said:
         case 429:
             return Said("telegram.slower")
         case _:
-            return Said("telegram.refused", code=code, why=one_line(description))
+            return Said(_NOT_SO, code=code, why=one_line(description))
 
 
 def _name_of(chat: Any) -> str:  # noqa: ANN401 - whatever Telegram says

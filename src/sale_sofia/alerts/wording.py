@@ -51,6 +51,8 @@ def safe_url(url: object) -> str | None:
 _KINDS: Final = ("viewing", "new", "cut", "cheaper", "rise", "back", "gone", "incident", "incident_end")
 """In this order a message of many things tells them."""
 _SIGNATURE: Final = "sale-sofia"
+_LED: Final = ": {url}"
+"""How a line ends that leads somewhere."""
 _SHARED: Final = {"property_type": "type", "breaker": "condition", "criterion": "criterion"}
 """Names that the dashboard has too; those of alerts themselves go before them."""
 Words = Mapping[str, Any]
@@ -79,6 +81,10 @@ Links = Callable[[int], Mapping[str, str]]
 """Of a property: where a message leads to see, to keep and to reject it."""
 
 
+Buttons = Sequence[tuple[str, str]]
+"""What stands on a button below a message, and where it leads."""
+
+
 def no_links(_property_id: int) -> Mapping[str, str]:
     """A message that leads nowhere."""
     return {}
@@ -105,6 +111,14 @@ def headline(item: Item, language: Language) -> str:
 def photo_of(items: Sequence[Item]) -> str | None:
     """The address of the picture that belongs to a message of one flat."""
     return safe_url(items[0].facts.get("photo")) if len(items) == 1 else None
+
+
+def buttons_of(items: Sequence[Item], language: Language, links: Links) -> Buttons:
+    """The links of a message of one flat as buttons; of several nobody would know which is whose."""
+    if len(items) != 1 or items[0].property_id is None or "starts_at" in items[0].facts:
+        return ()
+    line = words_of(language)["line"]
+    return [(line[name].removesuffix(_LED), url) for name, url in links(items[0].property_id).items()]
 
 
 def word_test(language: Language) -> Text:

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from xstatic.pkg import leaflet
 
 from sale_sofia.app import formatting, words
-from sale_sofia.app.entrance import Entrance
+from sale_sofia.app.entrance import Entrance, at_the_door
 from sale_sofia.app.guard import HEALTH, OwnHosts, OwnPages, PasswordGate
 from sale_sofia.app.settings import FORM_MOST_BYTES, PAGES_KEPT_OFFLINE, SAID_SECONDS, YEAR_SECONDS
 from sale_sofia.app.visit import LANGUAGE, PROFILE, SAID, VISITOR, NoProfile, Site, Values, Visit
@@ -52,6 +52,7 @@ _HEADERS: Final = {
     "cache-control": "no-store",
 }
 """Scripts and styles are files of ours alone: nothing that a portal wrote can run."""
+PEOPLE: Final = "/people"
 NAVIGATION: Final = (
     "today",
     "search",
@@ -305,6 +306,8 @@ def _remembered(visit: Visit, answer: Response) -> Response:
     for name, value in keep.items():
         if visit.request.cookies.get(name) != value:
             _keep_cookie(visit, answer, name, value, YEAR_SECONDS)
+    if visit.person is None and visit.request.url.path == PEOPLE:  # who adds the first one enters at once
+        at_the_door(visit.request, answer)
     return answer
 
 

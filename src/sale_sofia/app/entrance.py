@@ -1,10 +1,19 @@
-"""Who of the household asks: nobody is let in but by a session of their own, once there are people."""
+"""Who of the household asks: nobody is let in but by a session of their own, once there are people.
 
+The server may die after a link was spent, or the first person added, and before the browser has its session.
+So a browser is given a secret of its own before it enters (`DOOR`), and the session that a link makes for it
+follows from link, secret and the installation's key. Who asks again with both within a short time is given
+the same session; another browser has another secret, and to it the link is used.
+"""
+
+import hmac
 import re
 import time
 from collections.abc import Callable
 from functools import partial
+from hashlib import sha256
 from html import escape
+from secrets import token_urlsafe
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
@@ -13,7 +22,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sale_sofia.alerts.links import LinkRefused, act, look_at
+from sale_sofia.alerts.links import LinkRefused, act, link_key, look_at, read_key
 from sale_sofia.alerts.settings import LINK_PATH
 from sale_sofia.app.formatting import euro
 from sale_sofia.app.guard import (
@@ -34,11 +43,18 @@ from sale_sofia.buyer.people import (
     all_people,
     enter_by_link,
     enter_by_password,
+    is_new_session,
     keep_session,
     link_of,
     person_of,
 )
-from sale_sofia.buyer.settings import CALENDAR_PATH, SESSION_SECONDS, SHARED_PATH, SIGN_IN_PATH
+from sale_sofia.buyer.settings import (
+    CALENDAR_PATH,
+    SESSION_SECONDS,
+    SHARED_PATH,
+    SIGN_IN_LINK_SECONDS,
+    SIGN_IN_PATH,
+)
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.store import UnknownProperty
 from sale_sofia.installation import open_database
@@ -46,6 +62,10 @@ from sale_sofia.listings.text import plain
 from sale_sofia.settings.words import Said
 
 SESSION: Final = "sale_sofia_session"
+DOOR: Final = "sale_sofia_door"
+"""Opens nothing by itself: by it a browser that used a link is known again."""
+FIRST: Final = ""
+"""The link of the first person, who is let in without one."""
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{20,100}")
 _SHARED: Final = re.compile(rf"{SHARED_PATH}{_TOKEN.pattern}")
 
@@ -132,6 +152,8 @@ class Entrance:
         path = request.url.path
         if path.startswith(SIGN_IN_PATH):
             return await self._by_link(request, path.removeprefix(SIGN_IN_PATH))
+        if again := await self._again(request, FIRST):
+            return again
         if request.method != "POST":
             return _who_is_it(request, 401)
         given, sender = await small_form(request), stranger(request.client.host if request.client else "")
@@ -159,17 +181,39 @@ class Entrance:
         if _TOKEN.fullmatch(token):
             person = await run_in_threadpool(database.run_read, partial(link_of, token=token, now=now))
         if person is None:
-            return bare_page(request, "<p>{gate.new_link}</p>", 410, "gate.link_over")
+            return await self._again(request, token) or _link_over(request)
         if request.method != "POST":
             name = escape(person.name).replace("{", "&#123;")
             button = "<form method='post'><button>{gate.enter}</button></form>"
-            return bare_page(request, f"<h2>{name}</h2>{button}", 200)
-        device = request.headers.get("user-agent", "")
-        enter = partial(enter_by_link, token=token, device=device, now=now)
+            return at_the_door(request, bare_page(request, f"<h2>{name}</h2>{button}", 200))
+        device, door = request.headers.get("user-agent", ""), door_of(request)
+
+        def enter(connection: Connection) -> str | None:
+            chosen = session_at(link_key(connection), door, token) if door else None
+            return enter_by_link(connection, token, device, now=now, session=chosen)
+
         session = await run_in_threadpool(database.run_write, enter)
-        if session is None:  # somebody else was first
-            return bare_page(request, "<p>{gate.new_link}</p>", 410, "gate.link_over")
+        if session is None:  # somebody else was first, or this browser a moment ago
+            return await self._again(request, token) or _link_over(request)
         return admitted(request, session, "/")
+
+    async def _again(self, request: Request, link: str) -> Response | None:
+        """To a browser that used this link a moment ago, and may have heard nothing: its session."""
+        if not (door := door_of(request)):
+            return None
+        now = time.time()
+
+        def find(connection: Connection) -> str | None:
+            if (key := read_key(connection)) is None:
+                return None
+            session = session_at(key, door, link)
+            return session if is_new_session(connection, session, now=now) else None
+
+        session = await run_in_threadpool(self._site.database.run_read, find)
+        if session is None:
+            return None
+        to = "/" if link else asked_address(request) if request.method == "GET" else "/people"
+        return admitted(request, session, to)
 
     async def _by_message(self, request: Request, asks: Person | None) -> Response:
         """What a link of a message does: shown first, done when a person presses the button."""
@@ -212,15 +256,40 @@ def _who_is_it(request: Request, status: int, wrong: str | None = None, wait: st
     return bare_page(request, asked, status, wrong, {"retry-after": wait} if wait else None)
 
 
+def _link_over(request: Request) -> Response:
+    return bare_page(request, "<p>{gate.new_link}</p>", 410, "gate.link_over")
+
+
+def door_of(request: Request) -> str:
+    """The secret that this browser was given before it enters; empty: none."""
+    given = request.cookies.get(DOOR, "")
+    return given if _TOKEN.fullmatch(given) else ""
+
+
+def session_at(key: str, door: str, link: str) -> str:
+    """The token of the session that this link makes for the browser with that secret.
+
+    Who reads the database knows the key but neither secret nor link; who has the link has no secret.
+    """
+    return hmac.new(bytes.fromhex(key), f"{SESSION}|{door}|{link}".encode(), sha256).hexdigest()
+
+
+def at_the_door(request: Request, answer: Response) -> Response:
+    """The answer, with a secret for a browser that has none yet."""
+    if not door_of(request):
+        keep_cookie(request, answer, DOOR, token_urlsafe(32), SIGN_IN_LINK_SECONDS)
+    return answer
+
+
+def keep_cookie(request: Request, answer: Response, name: str, value: str, seconds: float) -> None:
+    """One that scripts cannot read; it is sent along when a link of another page leads here."""
+    secure = request.url.scheme == "https"
+    answer.set_cookie(name, value, max_age=int(seconds), httponly=True, samesite="lax", secure=secure)
+
+
 def admitted(request: Request, token: str, to: str) -> Response:
     """The way on, with the session whose token this is."""
     answer = RedirectResponse(to, status_code=303, headers=ENTRANCE_HEADERS)
-    answer.set_cookie(
-        SESSION,
-        token,
-        max_age=int(SESSION_SECONDS),
-        httponly=True,
-        samesite="lax",
-        secure=request.url.scheme == "https",
-    )
+    keep_cookie(request, answer, SESSION, token, SESSION_SECONDS)
+    answer.delete_cookie(DOOR, httponly=True, samesite="lax")  # it is needed only by who hears nothing
     return answer

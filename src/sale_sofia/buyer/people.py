@@ -23,6 +23,7 @@ from sale_sofia.buyer.settings import (
     SCRYPT_COST,
     SESSION_NOTED_SECONDS,
     SESSION_SECONDS,
+    SIGN_IN_AGAIN_SECONDS,
     SIGN_IN_LINK_SECONDS,
 )
 from sale_sofia.buyer.tables import people, sign_ins
@@ -194,14 +195,28 @@ def link_of(connection: Connection, token: str, *, now: float) -> Person | None:
     return _found(connection, token, "link", now)
 
 
-def enter_by_link(connection: Connection, token: str, device: str, *, now: float) -> str | None:
-    """The token of a new session; None for a link that is used, over, taken back or none of ours."""
+def enter_by_link(
+    connection: Connection, token: str, device: str, *, now: float, session: str | None = None
+) -> str | None:
+    """The token of a new session; None for a link that is used, over, taken back or none of ours.
+
+    `session` is the token that it shall have, random and known to nobody else: who chose it beforehand can
+    be given it again by `is_new_session`, should the answer get lost.
+    """
     person = _found(connection, token, "link", now)
     spent = connection.execute(delete(sign_ins).where(sign_ins.c.digest == digest_of(token)))
     # Of two who use one link at once, one deletes it.
     if person is None or not spent.rowcount:
         return None
-    return _let_in(connection, person.id, "session", device, now)
+    return _let_in(connection, person.id, "session", device, now, session)
+
+
+def is_new_session(connection: Connection, token: str, *, now: float) -> bool:
+    """Whether this session lasts and began so lately that its answer may have got lost."""
+    if _found(connection, token, "session", now) is None:
+        return False
+    began = select(sign_ins.c.made_at).where(sign_ins.c.digest == digest_of(token))
+    return connection.execute(began).scalar_one() > now - SIGN_IN_AGAIN_SECONDS
 
 
 def new_calendar(connection: Connection, person: Person, *, now: float) -> str:
@@ -252,8 +267,15 @@ def sign_out_everywhere(connection: Connection, person: Person) -> int:
     return connection.execute(delete(sign_ins).where(sign_ins.c.person_id == person.id)).rowcount
 
 
-def _let_in(connection: Connection, person_id: int, kind: Kind, device: str | None, now: float) -> str:
-    token = token_urlsafe(32)
+def _let_in(
+    connection: Connection,
+    person_id: int,
+    kind: Kind,
+    device: str | None,
+    now: float,
+    chosen: str | None = None,
+) -> str:
+    token = chosen or token_urlsafe(32)
     lasts = SIGN_IN_LINK_SECONDS if kind == "link" else SESSION_SECONDS
     values: dict[str, Any] = {
         "digest": digest_of(token),

@@ -44,6 +44,8 @@ LONGEST_PASSWORD: Final = 200
 """Characters: more is no password, and hashing it costs."""
 SIGN_IN_LINK_SECONDS: Final = 3 * 86_400.0
 """How long a sign-in link may lie in a chat before it is used."""
+SIGN_IN_AGAIN_SECONDS: Final = 600.0
+"""Within this a browser that used a link and got no answer is given the same session once more."""
 SESSION_SECONDS: Final = 90 * 86_400.0
 """How long a browser stays signed in after it was last used."""
 SESSION_NOTED_SECONDS: Final = 3_600.0

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Barrier
 
-import pytest
-
 from app_runs import put_adverts, store
 from sale_sofia.buyer.tables import sign_ins
 from web_pages import Browser, browser, plain
@@ -21,15 +19,6 @@ ADVERTS = [
     FLAT | {"title": "Мезонет", "rooms": 5, "neighbourhood": "Лозенец"},
 ]
 ADDRESS = re.compile(r'value="http://[^/"]+(/calendar/[^"]+\.ics)"')
-
-
-@pytest.fixture
-def ana(tmp_path: Path) -> Iterator[Browser]:
-    put_adverts(tmp_path, *ADVERTS)
-    with browser(tmp_path) as opened:
-        opened.cookies.set("sale_sofia_language", "en")
-        opened.fill("/people/add", name="Ана", language="en")
-        yield opened
 
 
 def headers(who: Browser) -> dict[str, str]:

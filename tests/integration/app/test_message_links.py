@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from alert_servers import HOST, AlertServers, alert_servers
+from alert_servers import BOT, HOST, AlertServers, alert_servers
 from app_runs import put_adverts, store
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.delivery import Delivery
@@ -42,9 +42,9 @@ def servers() -> Iterator[AlertServers]:
 
 
 @pytest.fixture
-def owner(tmp_path: Path) -> Iterator[Browser]:
+def owner(tmp_path: Path, servers: AlertServers) -> Iterator[Browser]:
     put_adverts(tmp_path, ADVERT)
-    with browser(tmp_path) as opened:
+    with browser(tmp_path, alert_telegram_url=servers.telegram_url) as opened:
         yield opened
 
 
@@ -56,7 +56,7 @@ def add_mail(asks: Browser, servers: AlertServers) -> None:
 
 def deliver(folder: Path, servers: AlertServers, *, ago: float = 0.0, public: str | None = PUBLIC) -> str:
     """A message of flat 1, through the one channel; what came, or why it did not."""
-    settings = Settings(data_dir=folder, dashboard_url=public)
+    settings = Settings(data_dir=folder, dashboard_url=public, alert_telegram_url=servers.telegram_url)
     file, database, now = load_alerts(folder), store(folder), time.time() - ago
     assert file is not None
     channels = channels_of(file, kept_channels(folder))
@@ -70,7 +70,7 @@ def deliver(folder: Path, servers: AlertServers, *, ago: float = 0.0, public: st
     database.run_write(decide)
     done: Delivered = Delivery(settings, database, channels, clock=lambda: now).run()
     database.dispose()
-    return servers.came.pop().body if done.sent else next(iter(done.errors.values()))
+    return servers.came[-1].body if done.sent else next(iter(done.errors.values()))
 
 
 def links(body: str) -> tuple[str, str]:
@@ -120,6 +120,31 @@ def test_a_message_says_all_that_one_decides_by(
     assert lines[7:10] == ["Снимка: https://a.bg/1.jpg", "Защо: Моят", f"Виж: {PUBLIC}/flat/1"]
     assert [line.partition(" https")[0] for line in lines[10:]] == ["★ Запази:", "✗ Отхвърли:"]
     assert PUBLIC not in deliver(tmp_path, servers, public=None), "no address, no links"
+
+
+def test_in_telegram_they_are_buttons(owner: Browser, servers: AlertServers, tmp_path: Path) -> None:
+    owner.fill("/people/add", name="Ана", language="bg")
+    servers.chats[77] = "Ана"
+    owner.fill("/channels/telegram", token=BOT)
+    owner.fill("/channels/chat", chat="77")
+    body, came = deliver(tmp_path, servers), servers.came[-1]
+    assert (came.channel, came.uid, PUBLIC in body) == ("telegram", "77", False)
+    assert body.endswith("Снимка: https://a.bg/1.jpg\nЗащо: Моят")
+    assert list(came.headers) == ["picture", "Виж", "★ Запази", "✗ Отхвърли"]
+    assert (came.headers["picture"], came.headers["Виж"]) == ("https://a.bg/1.jpg", f"{PUBLIC}/flat/1")
+    with stranger(owner) as phone:
+        for label, opinion in (("★ Запази", "liked"), ("✗ Отхвърли", "rejected")):
+            assert press(phone, came.headers[label].removeprefix(PUBLIC))[0] == 200
+            assert said(tmp_path) == [("Ана", opinion)]
+    home = "http://localhost:8501"
+    before = len(servers.came)
+    told = deliver(tmp_path, servers, public=home)
+    assert [line.partition(" http")[0] for line in told.splitlines() if home in line] == [
+        "Виж:", "★ Запази:", "✗ Отхвърли:",
+    ], "where Telegram takes no button they are lines"  # fmt: skip
+    assert (list(servers.came[-1].headers), len(servers.came)) == (["picture"], before + 1), (
+        "and it came once"
+    )
 
 
 def test_a_look_does_nothing_and_the_button_acts_once(

@@ -7,10 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, update
+from sqlalchemy import delete, insert, update
 
 from app_runs import put_adverts, store
 from sale_sofia.buyer.evaluations import notes_of
+from sale_sofia.buyer.people import digest_of
+from sale_sofia.buyer.settings import SIGN_IN_AGAIN_SECONDS
+from sale_sofia.buyer.tables import sign_ins
 from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings, market_events, price_points
 from web_pages import Browser, browser, form_fields, plain
@@ -79,6 +82,36 @@ def test_a_link_is_looked_at_often_and_used_once(first: Browser) -> None:
         assert use(thief, f"{link[:-3]}abc") == 410
         assert thief.get("/people").status_code == 401
     assert "Ана (me)" in first.text("/people?lang=en")
+
+
+def test_a_browser_that_heard_nothing_is_answered_again_for_a_while(first: Browser, tmp_path: Path) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    assert "sale_sofia_door" not in first.cookies, "who has the answer needs no more of it"
+    link = link_for(first, "Ана")
+
+    def again(door: str | None) -> tuple[int, str | None]:
+        """The same click, by a browser that has this secret and has heard nothing."""
+        with another(first) as phone:
+            phone.cookies.set("sale_sofia_door", door or "")
+            return use(phone, link), phone.cookies.get("sale_sofia_session")
+
+    with another(first) as looks, another(first) as strange:
+        door, other = (one.get(link).cookies["sale_sofia_door"] for one in (looks, strange))
+    status, session = again(door)
+    assert (status, again(door)) == (200, (200, session)), "the same session, not another"
+    used = (410, None)
+    assert [again(one) for one in (other, None, door[::-1])] == [used] * 3
+    db = store(tmp_path)
+    with db.write() as connection:
+        connection.execute(update(sign_ins).values(made_at=time.time() - SIGN_IN_AGAIN_SECONDS))
+    assert again(door) == used, "not for ever"
+    with db.write() as connection:
+        connection.execute(update(sign_ins).values(made_at=time.time()))
+    assert again(door) == (200, session)
+    with db.write() as connection:
+        connection.execute(delete(sign_ins).where(sign_ins.c.digest == digest_of(session or "")))
+    assert again(door) == used, "nor once it was signed out"
+    db.dispose()
 
 
 def test_each_writes_under_their_own_name(first: Browser, tmp_path: Path) -> None:

@@ -34,16 +34,6 @@ LINK = re.compile(r'value="(http://[^"]+/shared/[^"]+)"')
 PRIVATE_WORDS = ("my note", "my reason", "shortlist", "Ана", "Борис", "в кратката листа", "3 000", "Оценка")
 
 
-@pytest.fixture
-def ana(tmp_path: Path) -> Iterator[Browser]:
-    """The browser of the first of the household."""
-    put_adverts(tmp_path, *ADVERTS)
-    with browser(tmp_path) as opened:
-        opened.cookies.set("sale_sofia_language", "en")
-        opened.fill("/people/add", name="Ана", language="en")
-        yield opened
-
-
 @contextmanager
 def stranger(known: Browser) -> Iterator[Browser]:
     with Browser(base_url=known.base_url, follow_redirects=False, timeout=60, trust_env=False) as opened:

@@ -7,9 +7,10 @@ from urllib.parse import urlencode
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from sale_sofia.alerts.links import link_key
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
-from sale_sofia.app.entrance import SESSION, admitted
+from sale_sofia.app.entrance import FIRST, SESSION, admitted, door_of, session_at
 from sale_sofia.app.pages.flat import shared_line
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import say, told
@@ -113,8 +114,13 @@ def add(visit: Visit) -> Done | Response:
         person = welcome(connection, form.get("name", ""), form.get("language", ""), role, now=visit.now)
         if not first:
             return None
-        token = new_link(connection, person, now=visit.now)
-        return enter_by_link(connection, token, visit.request.headers.get("user-agent", ""), now=visit.now)
+        token, agent = (
+            new_link(connection, person, now=visit.now),
+            visit.request.headers.get("user-agent", ""),
+        )
+        door = door_of(visit.request)
+        chosen = session_at(link_key(connection), door, FIRST) if door else None
+        return enter_by_link(connection, token, agent, now=visit.now, session=chosen)
 
     try:
         session = visit.database.run_write(write)
