@@ -51,9 +51,8 @@ from sale_sofia.websites.site_file import (
     own_sites_folder,
     sources,
 )
-from sale_sofia_simulator.render import render_world
+from sale_sofia_simulator.render import TWIN_PORTALS, render_twin, render_world
 from sale_sofia_simulator.simulation import SITES
-from sale_sofia_simulator.twin_portals import TWIN_PORTALS, render_twin
 from sale_sofia_simulator.world import make_world
 
 app = typer.Typer(no_args_is_help=True, help="The portals sale-sofia can read.")
