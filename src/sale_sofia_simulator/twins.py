@@ -1,4 +1,4 @@
-"""The portals beside imot.bg and bazar.bg: their adverts, of properties of imot.bg, and how they are served."""
+"""The portals beside imot.bg and bazar.bg: their adverts, each of a property on imot.bg, how they answer."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence

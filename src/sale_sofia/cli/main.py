@@ -21,7 +21,7 @@ Contents = Mapping[str, Mapping[str, tuple[str, str]]]
 
 CONTENTS: Final[Contents] = {
     "Begin here": {
-        "start": ("start.command:start", "Say what you look for, and see the flats that fit."),
+        "start": ("start:start", "Say what you look for, and see the flats that fit."),
         "demo": ("demo:demo", "Crawl two simulated portals and show them."),
         "crawl": ("crawl:crawl", "Crawl portals; stopped or killed, it goes on from there."),
         "dashboard": ("demo:dashboard", "Show flats, market and crawls in the browser."),
@@ -71,7 +71,7 @@ CONTENTS: Final[Contents] = {
         "reparse": ("pages:reparse", "Extract everything again from archived pages."),
         "extract": ("pages:extract", "Read what a description says."),
         "enrich": ("pages:enrich", "Read the descriptions of all stored adverts."),
-        "simulate": ("simulate:app", "Serve portals that exist only here."),
+        "simulate": ("demo:app", "Serve portals that exist only here."),
     },
     "Run it for long": {
         "up": ("services:up", "Start the services of the parallel mode."),

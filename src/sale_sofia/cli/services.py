@@ -22,8 +22,8 @@ from sale_sofia.operations.services.celery import (
 )
 from sale_sofia.operations.services.disk_room import DiskRoom
 from sale_sofia.operations.services.ownership import take_down
+from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.operations.services.redis import known_redis_url, stop_unused_redis
-from sale_sofia.operations.services.signals import Interrupted, StopSignals
 from sale_sofia.operations.settings import (
     FLOWER_HOST,
     FLOWER_USER,
