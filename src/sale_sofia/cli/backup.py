@@ -80,7 +80,7 @@ def backup(
         print_json({**_record(made), "removed": [str(path) for path in removed]})
     tell(f"{made.path}: {_contents(made)}; checked")
     if removed:
-        log.print(f"{len(removed)} older backups removed", highlight=False)
+        log.print(f"{len(removed)} older backups removed")
     _tell_lacking(made.lacking, "older backups may still hold them, so none was removed")
 
 
@@ -324,7 +324,7 @@ database_app.command()(copy)
 def upgrade() -> None:
     """Make the database, or bring it to the newest version; safe to run at any time."""
     database = open_ready(load_settings())
-    out.print(f"{database.name}: version {current_revision(database)}", highlight=False)
+    out.print(f"{database.name}: version {current_revision(database)}")
 
 
 @database_app.command()
@@ -333,7 +333,7 @@ def check() -> None:
     database = open_database(load_settings())
     problems = check_database(database)
     for problem in problems:
-        out.print(problem, highlight=False)
+        out.print(problem)
     if problems:
         raise typer.Exit(NOT_ALL_RIGHT)
-    out.print(f"{database.name}: sound", highlight=False)
+    out.print(f"{database.name}: sound")

@@ -130,9 +130,9 @@ def serve_dashboard(
     with StopSignals() as signals, running_dashboard(settings, signals, host, port) as server:
         if server is None:
             return
-        out.print(f"dashboard: {server.url}", highlight=False, soft_wrap=True)
+        out.print(f"dashboard: {server.url}", soft_wrap=True)
         out.file.flush()
-        log.print("stop it with Ctrl-C", highlight=False)
+        log.print("stop it with Ctrl-C")
         if may_open:
             show_in_browser(server.url)
         server.wait(signals)
@@ -201,7 +201,7 @@ def demo(
     # Without a terminal nobody would stop it, so it is only told how.
     command = f"DATA_DIR={shlex.quote(str(settings.data_dir))} sale-sofia dashboard"
     address = f"http://{DASHBOARD_HOST}:{DASHBOARD_PORT}"
-    out.print(f"dashboard: {address} once it is started: {command}", highlight=False, soft_wrap=True)
+    out.print(f"dashboard: {address} once it is started: {command}", soft_wrap=True)
 
 
 def _crawl_days(settings: Settings, database: Database, config: SimulatorConfig, passed: DemoDays) -> None:
@@ -221,7 +221,7 @@ def _crawl_days(settings: Settings, database: Database, config: SimulatorConfig,
             if stopped or any(one.state != JobState.COMPLETE.value for one in reports):
                 conclude(database, reports, stopped=stopped, as_json=False, advice=_GO_ON)
             counts = "; ".join(f"{one.site} {one.new} new, {one.changed} changed" for one in reports)
-            log.print(f"day {day} of {passed.today}: {counts}", highlight=False)
+            log.print(f"day {day} of {passed.today}: {counts}")
         reports, stopped = _crawl_day(settings, database, simulator)
     conclude(database, reports, stopped=stopped, as_json=False, advice=_GO_ON)
 
@@ -364,11 +364,11 @@ def _announce(simulation: "Simulation", sites_dir: Path | None) -> None:
     if sites_dir:
         write_simulated_sites(sites_dir, start_urls)
     for site, urls in start_urls.items():
-        out.print(f"{site}: {urls[0]}", highlight=False, soft_wrap=True)
+        out.print(f"{site}: {urls[0]}", soft_wrap=True)
     if sites_dir:
         told = shlex.quote(str(sites_dir.resolve()))
         tell(f"crawl them, in another terminal: export SITES_DIR={told}")
-    log.print("stop it with Ctrl-C", highlight=False)
+    log.print("stop it with Ctrl-C")
 
 
 @app.command()

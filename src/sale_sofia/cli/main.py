@@ -205,7 +205,7 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version  # noqa: PLC0415 - slow to import; every command pays for it
 
-        out.print(f"sale-sofia {version('sale-sofia')}", highlight=False)
+        out.print(f"sale-sofia {version('sale-sofia')}")
         raise typer.Exit
 
 

@@ -248,7 +248,7 @@ def _run(
             if server is None:
                 raise typer.Exit(INTERRUPTED)
             address = f"{server.url}/search?profile={profile}&passing=true&lang={asker.language}"
-            out.print(asker.say(Said("start.address", address=address)), highlight=False, soft_wrap=True)
+            out.print(asker.say(Said("start.address", address=address)), soft_wrap=True)
             out.file.flush()
             demo.show_in_browser(address)
         ended = 0
