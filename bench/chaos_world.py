@@ -32,7 +32,7 @@ from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.migrate import initialize_database
 from sale_sofia.websites.registry import get_scraper
-from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.portal import PortalOptions
 from sale_sofia_simulator.running import RunningSimulator, start_in_process
 from sale_sofia_simulator.simulation import SimulatorConfig
 

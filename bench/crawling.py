@@ -15,7 +15,7 @@ from typing import Any
 import crawler
 import peers
 from sale_sofia.settings.model import DATABASE_FILE
-from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.portal import PortalOptions
 from sale_sofia_simulator.running import RunningSimulator, start_in_process
 from sale_sofia_simulator.simulation import SimulatorConfig
 

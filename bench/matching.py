@@ -7,24 +7,27 @@ process of its own, for its peak of memory. What is read and written is timed ap
 import json
 import multiprocessing as mp
 import resource
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
 import numpy as np
 from numpy.typing import NDArray
 
 import matching_world as world
 import measure
+from noisy_adverts import noisy_adverts
 from sale_sofia.flats.matching.comparison import load_weights
 from sale_sofia.flats.matching.files import match_file, read_adverts
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
-from sale_sofia_simulator.noise import noisy_adverts
 
 SMALL, LARGE, NEW = 100_000, 1_000_000, 5_000
 GOAL_SECONDS, GOAL_MB, GOAL_GROWTH, GOAL_NEW_SECONDS = 180, 3000, 15, 10

@@ -9,12 +9,12 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from sqlalchemy import insert
 
+from noisy_adverts import noisy_adverts
 from sale_sofia.history.listing_rows import content_hash, listing_fields
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import Listing
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.migrate import initialize_database
-from sale_sofia_simulator.noise import noisy_adverts
 
 SEED = 20261115
 ROOM_WORDS = {1: "едностаен", 2: "двустаен", 3: "тристаен", 4: "четиристаен", 5: "многостаен"}

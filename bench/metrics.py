@@ -27,7 +27,7 @@ from sale_sofia.storage.database import Database
 from sale_sofia.storage.migrate import initialize_database
 from sale_sofia.telemetry.logs import log_for_person, log_to_file
 from sale_sofia.telemetry.tables import run_metrics
-from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.portal import PortalOptions
 from sale_sofia_simulator.running import start_in_process
 from sale_sofia_simulator.simulation import SimulatorConfig
 from sampling import Sampler

@@ -16,8 +16,7 @@ import measure
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.registry import get_scraper
-from sale_sofia_simulator.render import RenderedPage
-from sale_sofia_simulator.twin_portals import TWIN_PORTALS, render_twin
+from sale_sofia_simulator.render import TWIN_PORTALS, RenderedPage, render_twin
 from sale_sofia_simulator.world import make_world
 
 SEED = 20261115

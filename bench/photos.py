@@ -21,7 +21,7 @@ from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
-from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.portal import PortalOptions
 from sale_sofia_simulator.running import start_in_process
 from sale_sofia_simulator.simulation import FAMILY, Simulation, SimulatorConfig
 

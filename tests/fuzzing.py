@@ -13,8 +13,7 @@ from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
-from sale_sofia_simulator.render import render_world
-from sale_sofia_simulator.twin_portals import TWIN_PORTALS, render_twin
+from sale_sofia_simulator.render import TWIN_PORTALS, render_twin, render_world
 from sale_sofia_simulator.world import make_world
 
 ARGUMENTS: dict[str, dict[str, Any]] = {

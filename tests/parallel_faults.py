@@ -13,7 +13,7 @@ from parallel_world import Party, Team
 from sale_sofia.crawl.runners.dispatching import sender
 from sale_sofia.crawl.tables import frontier
 from sale_sofia.websites.site_file import load_site_config
-from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.portal import PortalOptions
 from sale_sofia_simulator.simulation import SimulatorConfig
 from seeds import SEED
 

@@ -27,8 +27,8 @@ from sale_sofia.installation import open_database
 from sale_sofia.operations.services.disk_room import is_full
 from sale_sofia.operations.services.fleet import Fleet
 from sale_sofia.operations.services.ownership import ServicesBusy
+from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.operations.services.redis import connect, known_redis_url
-from sale_sofia.operations.services.signals import Interrupted, StopSignals
 from sale_sofia.operations.settings import SUPERVISE_SECONDS
 from sale_sofia.proxies.control import ProxyControl, RotatorKeeper, RotatorService
 from sale_sofia.proxies.refresh import RefreshProgress, needs_proxies

@@ -11,7 +11,7 @@ from sale_sofia.geography.gazetteer import metres_outside
 from sale_sofia.geography.metro import walk_from
 from sale_sofia.geography.shapes import Point
 from sale_sofia.listings.places import Neighbourhood, neighbourhoods
-from sale_sofia_simulator import names
+from sale_sofia_simulator import text
 from sale_sofia_simulator.model import (
     CONSTRUCTION_WEIGHTS,
     CONSTRUCTIONS,
@@ -99,7 +99,7 @@ def _kind(rng: Random, *, flat: bool) -> Kind:
 
 
 def _place(rng: Random) -> Place:
-    street = names.street(rng) if chance(rng, 0.35) else None
+    street = text.street(rng) if chance(rng, 0.35) else None
     if chance(rng, _SHARE_ELSEWHERE):
         name, slug = rng.choice(ELSEWHERE)
         return Place("Търговище", "grad-targovishte", name, slug, None, None, None, street)
@@ -242,21 +242,21 @@ def make_seller(rng: Random, seed: int) -> Seller:
     if kind == "private":
         return Seller(kind, None, None, _phones(rng), 2020, "", None, rng.randint(100_000, 4_999_999))
     same = Random(f"{seed}:{kind}:{rng.randrange(_FIRMS)}")
-    name = names.firm(same, builder=kind == "developer")
+    name = text.firm(same, builder=kind == "developer")
     return Seller(
         kind=kind,
         name=name,
-        handle=names.handle(name),
+        handle=text.handle(name),
         since=same.randint(2004, 2025),
-        address=f"гр. София, {names.street(same)} {same.randint(1, 150)}",
+        address=f"гр. София, {text.street(same)} {same.randint(1, 150)}",
         user=same.randint(100_000, 4_999_999),
         phones=_phones(rng),
-        broker=names.person(rng) if chance(rng, _SHARE_BROKER) else None,
+        broker=text.person(rng) if chance(rng, _SHARE_BROKER) else None,
     )
 
 
 def _phones(rng: Random) -> tuple[str, ...]:
-    return tuple({names.mobile(rng): None for _ in range(2 if chance(rng, 0.1) else 1)})
+    return tuple({text.mobile(rng): None for _ in range(2 if chance(rng, 0.1) else 1)})
 
 
 def describe(rng: Random, home: Property) -> Prose:
@@ -265,10 +265,10 @@ def describe(rng: Random, home: Property) -> Prose:
     Of a home whose position is known it says nothing untrue, but in a small share, as sellers do.
     """
     area, age = home.area_sqm, home.age
-    sentences = [rng.choice(names.WORDS["openings"])]
-    for pool in (names.WORDS[name] for name in ("rooms", "house", "money", "places")):
+    sentences = [rng.choice(text.WORDS["openings"])]
+    for pool in (text.WORDS[name] for name in ("rooms", "house", "money", "places")):
         sentences += rng.sample(pool, rng.randrange(len(pool)))
-    sentences.append(rng.choice(names.WORDS["endings"]))
+    sentences.append(rng.choice(text.WORDS["endings"]))
     per = rng.randrange(1500, 4200, 10)
     words = {
         "hood": escape(home.place.neighbourhood),

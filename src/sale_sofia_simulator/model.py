@@ -258,6 +258,17 @@ class BazarAdvert(Advert):
     """How much earlier the printed time is than `updated`."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwinAdvert(Advert):
+    """The same advert as a portal beside imot.bg and bazar.bg shows it."""
+
+    number: int
+    imot_id: str
+    position: tuple[float, float] | None
+    misfiled: bool
+    """Whether the seller filed it under Sofia although it is elsewhere."""
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """A day of both portals: `imot[i]` and `bazar[i]` belong to slot `i`."""

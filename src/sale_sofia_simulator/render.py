@@ -8,13 +8,21 @@ from random import Random
 from shutil import rmtree
 from typing import TypeVar
 
-from sale_sofia_simulator.model import RUBRICS, Advert, BazarAdvert, ImotAdvert, World
-from sale_sofia_simulator.portals.bazar_bg import listing as bazar_listing
-from sale_sofia_simulator.portals.bazar_bg import search as bazar
-from sale_sofia_simulator.portals.imot_bg import listing as imot_listing
-from sale_sofia_simulator.portals.imot_bg import search as imot
-from sale_sofia_simulator.search_index import BAZAR_CITIES, TIERS
-from sale_sofia_simulator.truth import Truth, bazar_truth, card_truth, imot_truth, search_truth
+from sale_sofia_simulator.model import RUBRICS, Advert, BazarAdvert, ImotAdvert, TwinAdvert, World
+from sale_sofia_simulator.pieces import PageCache
+from sale_sofia_simulator.portal import Robots
+from sale_sofia_simulator.portals import bazar_bg as bazar
+from sale_sofia_simulator.portals import bazar_listing, imot_listing
+from sale_sofia_simulator.portals import imot_bg as imot
+from sale_sofia_simulator.portals.alo_bg import AloPortal
+from sale_sofia_simulator.portals.homes_bg import HomesPortal
+from sale_sofia_simulator.portals.imoti_com import ImotiComPortal
+from sale_sofia_simulator.portals.imoti_net import ImotiNetPortal
+from sale_sofia_simulator.portals.olx_bg import OlxPortal
+from sale_sofia_simulator.portals.suprimmo_group import LuximmoPortal, SuprimmoPortal
+from sale_sofia_simulator.search_index import BAZAR_CITIES, TIERS, Scope, Stock
+from sale_sofia_simulator.truth import REAL, Truth, bazar_truth, card_truth, imot_truth, search_truth
+from sale_sofia_simulator.twins import DEALS, TwinPortal, twin_adverts
 from sale_sofia_simulator.world import make_world
 
 MARKER = ".sale-sofia-simulator"
@@ -169,3 +177,50 @@ def _other(site: str, kind: str, url: str, body: bytes) -> RenderedPage:
 def _empty(site: str, url: str, body: bytes) -> RenderedPage:
     truth = search_truth(site, url, [], total=0, next_url=None)
     return RenderedPage(site, f"{site}/search__empty.html", url, body, truth)
+
+
+# The portals beside imot.bg and bazar.bg, by name, and their pages with what they truly say.
+
+_PORTALS = (
+    AloPortal, HomesPortal, ImotiComPortal, ImotiNetPortal, LuximmoPortal, OlxPortal, SuprimmoPortal,
+)  # fmt: skip
+TWIN_PORTALS: dict[str, type[TwinPortal]] = {portal.site: portal for portal in _PORTALS}
+Results = Callable[[Sequence[TwinAdvert], str, int, int], bytes]
+_NO_CACHE = 1
+
+
+def render_twin(world: World, site: str) -> Iterator[RenderedPage]:
+    """Every advert, every page of results and a search that found nothing, at the portal's real addresses."""
+    portal = TWIN_PORTALS[site](REAL[site], Robots(), PageCache(_NO_CACHE))
+    portal.show(Stock(twin_adverts(world, site)), world.now)
+    for advert in portal.stock.originals:
+        path, truth = f"{site}/detail__{advert.external_id}.html", portal.truth(advert)
+        yield RenderedPage(site, path, truth["url"], portal.render(advert), truth)
+    for deal in DEALS:
+        adverts = [portal.stock.advert(number) for number in portal.index.find(Scope(deal))]
+        for page in range(1, portal.pages(len(adverts)) + 1) if adverts else ():
+            yield _search(portal, deal, page, adverts, f"search__{deal}-{page}")
+    yield _search(portal, DEALS[0], 1, [], "search__empty")
+    if isinstance(portal, ImotiComPortal):
+        adverts = [portal.stock.advert(number) for number in portal.index.find(Scope(DEALS[0]))]
+        yield _search(portal, DEALS[0], 1, adverts, "search__old", portal.old_results)
+
+
+def _search(
+    portal: TwinPortal,
+    deal: str,
+    page: int,
+    adverts: list[TwinAdvert],
+    name: str,
+    results: Results | None = None,
+) -> RenderedPage:
+    shown, total = adverts[(page - 1) * portal.page_size : page * portal.page_size], len(adverts)
+    body = (results or portal.results)(shown, deal, page, total)
+    base, site = REAL[portal.site], portal.site
+    url = base + portal.search_path(deal, page)
+    following = portal.next_url(deal, page, total, base) if adverts else None
+    cards = [card_truth(advert, base + portal.path_of(advert)) for advert in shown]
+    if isinstance(portal, ImotiComPortal):
+        cards = [card | {"family_id": advert.imot_id} for card, advert in zip(cards, shown, strict=True)]
+    truth = search_truth(site, url, cards, total=total, next_url=following)
+    return RenderedPage(site, f"{site}/{name}.html", url, body, truth)

@@ -6,9 +6,8 @@ from datetime import timedelta
 from itertools import chain, product
 from typing import Generic, NamedTuple, TypeVar
 
-from sale_sofia_simulator.model import Advert, BazarAdvert, ImotAdvert
+from sale_sofia_simulator.model import Advert, BazarAdvert, ImotAdvert, TwinAdvert
 from sale_sofia_simulator.text import slug
-from sale_sofia_simulator.twins import TwinAdvert
 
 # The adverts of one portal: all different, or a large number of copies of a few.
 

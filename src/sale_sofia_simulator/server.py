@@ -19,7 +19,6 @@ from typing import NamedTuple
 from aiohttp import web
 
 from sale_sofia.settings.programs import end_at_once
-from sale_sofia_simulator.answers import OK, Answer
 from sale_sofia_simulator.faults import (
     CAPTCHA_PAGES,
     CHALLENGE_PAGE,
@@ -30,6 +29,7 @@ from sale_sofia_simulator.faults import (
     has_passed,
     parse_faults,
 )
+from sale_sofia_simulator.portal import OK, Answer
 from sale_sofia_simulator.simulation import ADMIN, Simulation, SimulatorConfig
 
 _EPOCH = time.time() - time.monotonic()

@@ -8,16 +8,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from sale_sofia_simulator.answers import AS_REAL, OK, Answer, PortalOptions, Robots
 from sale_sofia_simulator.faults import LAYOUTS, Served, parse_faults
 from sale_sofia_simulator.homes import settle_in_city
 from sale_sofia_simulator.pieces import PageCache
-from sale_sofia_simulator.portal import Portal
-from sale_sofia_simulator.portals.bazar_bg.portal import BazarPortal
-from sale_sofia_simulator.portals.imot_bg.portal import ImotPortal
+from sale_sofia_simulator.portal import AS_REAL, OK, Answer, Portal, PortalOptions, Robots
+from sale_sofia_simulator.portals.bazar_bg import BazarPortal
+from sale_sofia_simulator.portals.imot_bg import ImotPortal
+from sale_sofia_simulator.render import TWIN_PORTALS
 from sale_sofia_simulator.search_index import Stock
 from sale_sofia_simulator.truth import REAL
-from sale_sofia_simulator.twin_portals import TWIN_PORTALS
 from sale_sofia_simulator.twins import twin_adverts
 from sale_sofia_simulator.world import advance, as_made, moved, on_bazar, with_rivals, world_on_day
 

@@ -6,10 +6,9 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Final, NamedTuple, TypeVar
 
+from sale_sofia_simulator.adverts import import_to_bazar, make_imot, write_on_bazar
 from sale_sofia_simulator.homes import chance, describe, make_home, make_seller
 from sale_sofia_simulator.model import NOW, Away, BazarAdvert, ImotAdvert, Money, Property, World
-from sale_sofia_simulator.portals.bazar_bg.adverts import import_to_bazar, write_on_bazar
-from sale_sofia_simulator.portals.imot_bg.adverts import make_imot
 
 Settle = Callable[[Random, Property], Property]
 """Puts a property that was made somewhere else, or makes something else of it."""

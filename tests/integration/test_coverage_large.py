@@ -17,8 +17,7 @@ from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
 from sale_sofia.websites.registry import get_scraper
-from sale_sofia_simulator.answers import AS_REAL, PortalOptions
-from sale_sofia_simulator.portal import Portal
+from sale_sofia_simulator.portal import AS_REAL, Portal, PortalOptions
 from site_copies import Change, changed_site
 from swept_portals import SearchSweep
 

@@ -39,7 +39,7 @@ from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.crawl.visit.apart import Bounds, JudgeApart
 from sale_sofia.crawl.visit.judging import Judge, classify_error, service_error
 from sale_sofia.crawl.visit.outcomes import Gone, Outcome
-from sale_sofia.operations.services.redis_binary import find_server_binary
+from sale_sofia.operations.services.processes import find_server_binary
 from sale_sofia.storage.database import Database
 from sale_sofia_simulator.faults import CAPTCHA_PAGES
 from sale_sofia_simulator.simulation import SimulatorConfig

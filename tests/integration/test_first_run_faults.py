@@ -19,7 +19,7 @@ from sale_sofia.history.sweeps import Sweep
 from sale_sofia.settings.model import get_settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import open_incidents
-from sale_sofia_simulator.answers import AS_REAL, PortalOptions
+from sale_sofia_simulator.portal import AS_REAL, PortalOptions
 from site_copies import Change, changed_site
 from swept_portals import SearchSweep
 

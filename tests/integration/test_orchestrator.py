@@ -22,9 +22,8 @@ from ready_files import put_ready_file
 from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
 from sale_sofia.crawl.runners.messages import ScrapingKeys
-from sale_sofia.operations.services.processes import Process
+from sale_sofia.operations.services.processes import Interrupted, Process
 from sale_sofia.operations.services.redis import RedisServer
-from sale_sofia.operations.services.signals import Interrupted
 from sale_sofia.operations.settings import SERVICE_SILENT_SECONDS
 from sale_sofia.orchestrator import JobsStillOpen, Orchestrator
 from sale_sofia.settings.model import DATABASE_FILE, Settings, load_settings

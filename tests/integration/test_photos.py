@@ -12,7 +12,7 @@ from sale_sofia.flats.tables import advert_photos, listing_sources
 from sale_sofia.history.tables import listings
 from sale_sofia.installation import open_database
 from sale_sofia.settings.model import Settings
-from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.portal import PortalOptions
 from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import FAMILY, Simulation, SimulatorConfig
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from crawls import FAST, crawl_arguments, requests, run, truth
 from forked_simulators import start_forked
 from sale_sofia.crawl.resilience.settings import RATE_BURST
-from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.portal import PortalOptions
 from sale_sofia_simulator.simulation import SimulatorConfig
 from windows import excess
 

@@ -8,9 +8,9 @@ import pytest
 
 from crawls import ALONE, crawl_arguments, differences, run, stored, truth
 from forked_simulators import start_forked
+from sale_sofia_simulator.render import TWIN_PORTALS
 from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
-from sale_sofia_simulator.twin_portals import TWIN_PORTALS
 
 ADVERTS = 45
 QUICK = {"DOMAIN_RATE_LIMITS": json.dumps(dict.fromkeys(TWIN_PORTALS, 60_000)), "ARCHIVE_ENABLED": "false"}

@@ -73,14 +73,14 @@ def score(
             print_json(view)
             return
         for part in _explanation(view, lang):
-            out.print(part, highlight=False)
+            out.print(part)
         return
     found = database.run_read(partial(_ranking, profile=profile, passing=passing, limit=limit))
     if as_json:
         print_json({"profile": profile, **found})
         return
     out.print(_ranking_table(profile, found["scores"], lang))
-    log.print(_counted(found["verdicts"], len(found["scores"])), highlight=False)
+    log.print(_counted(found["verdicts"], len(found["scores"])))
 
 
 def _ranking(connection: Connection, profile: str, *, passing: bool, limit: int) -> dict[str, Any]:
@@ -208,9 +208,9 @@ def show(name: Name = DEFAULT, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"name": name, "path": str(path), "remark": profile.remark(), "profile": shown})
         return
-    out.print(f"# {path}", highlight=False, soft_wrap=True)
+    out.print(f"# {path}", soft_wrap=True)
     text = yaml.safe_dump(shown, allow_unicode=True, sort_keys=False, default_flow_style=None, width=100)
-    out.print(text, highlight=False, soft_wrap=True, end="")
+    out.print(text, soft_wrap=True, end="")
     if remark := profile.remark():
         tell(remark)
 
@@ -264,16 +264,16 @@ def learnt(name: Name = DEFAULT, as_json: AsJson = False) -> None:
         print_json({"profile": name, **asdict(found)})
         return
     for one in found.lessons:
-        out.print(f"{one.flats} of {found.rejected} rejected: {one.reason}", highlight=False)
+        out.print(f"{one.flats} of {found.rejected} rejected: {one.reason}")
         if one.offer is None:
             left_out = one.out == one.flats
-            out.print(f"  {'left out already' if left_out else 'no filter for it yet'}", highlight=False)
+            out.print(f"  {'left out already' if left_out else 'no filter for it yet'}")
             continue
         leaves = f"of {found.fitting} that fit {one.offer.leaves} stay"
-        out.print(f"  {one.offer.caught} of them would not have been shown; {leaves}", highlight=False)
+        out.print(f"  {one.offer.caught} of them would not have been shown; {leaves}")
         change = f"{one.offer.key}={json.dumps(one.offer.value)}"
-        out.print(f"  sale-sofia profiles edit {name} '{change}'", highlight=False, soft_wrap=True)
-    log.print(f"{found.rejected} flats rejected", highlight=False)
+        out.print(f"  sale-sofia profiles edit {name} '{change}'", soft_wrap=True)
+    log.print(f"{found.rejected} flats rejected")
 
 
 def _change(text: str) -> tuple[str, Any]:
@@ -328,7 +328,7 @@ def market(
     if as_json:
         print_json(found.as_json())
         return
-    out.print(_market_table(found, limit, by_rooms=place is not None), highlight=False)
+    out.print(_market_table(found, limit, by_rooms=place is not None))
     if found.cells:
         tell(f"{LABEL}; {VAT_RULE}; what fewer than {found.least} flats make is not shown")
     else:
@@ -394,15 +394,15 @@ def value(
             print_json(valued.as_json())
             return
         for part in _valuation_parts(valued):
-            out.print(part, highlight=False)
+            out.print(part)
     elif adverts is not None:
         tried = try_file(adverts, settings)
         if as_json:
             print_json(tried.as_json())
             return
         for table in _error_tables(tried):
-            out.print(table, highlight=False)
-        log.print(f"{tried.flats} flats in {adverts}, {tried.seconds:.1f} s", highlight=False)
+            out.print(table)
+        log.print(f"{tried.flats} flats in {adverts}, {tried.seconds:.1f} s")
 
 
 def _valuation_parts(found: Valuation) -> Iterator[Table | Text]:

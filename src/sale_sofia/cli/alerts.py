@@ -66,7 +66,6 @@ def run(as_json: AsJson = False) -> None:
         out.print(
             f"{answer['flats']} flats looked at, {answer['items']} news in {answer['messages']} messages; "
             f"{answer['sent']} sent, {answer['failed']} failed, {answer['waiting']} waiting",
-            highlight=False,
         )
         for channel, error in answer["errors"].items():
             tell(f"{channel}: {error}", style="red")
@@ -92,7 +91,7 @@ def try_channels(
     else:
         for name, error in results.items():
             sentence = f"{name}: {error or 'the message was taken'}"
-            out.print(sentence, style="red" if error else None, highlight=False, soft_wrap=True)
+            out.print(sentence, style="red" if error else None, soft_wrap=True)
     if any(results.values()):
         raise typer.Exit(NOT_ALL_RIGHT)
 

@@ -21,15 +21,13 @@ from sale_sofia.crawl.runners.runners import running_job
 from sale_sofia.history.jobs import unfinished_jobs
 from sale_sofia.installation import open_database, open_ready
 from sale_sofia.operations import copying
-from sale_sofia.operations.backup.folder import Kept, list_backups, remove_old
 from sale_sofia.operations.backup.format import BACKUPS_FOLDER, SHOWN_PAGES, SITES_FOLDER, BackupError
 from sale_sofia.operations.backup.making import Order, make_backup
-from sale_sofia.operations.backup.reading import unpack
-from sale_sofia.operations.backup.restoring import Restored, check_target, is_filled
+from sale_sofia.operations.backup.reading import Kept, list_backups, remove_old, unpack
+from sale_sofia.operations.backup.restoring import Restored, check_target, is_filled, standstill
 from sale_sofia.operations.backup.restoring import restore as restore_backup
 from sale_sofia.operations.backup.snapshot import Progress, copy_rows, examined, open_file
 from sale_sofia.operations.copying import CopyFailed, CopyRefused, copy_database
-from sale_sofia.operations.standstill import standstill
 from sale_sofia.settings.model import DATABASE_FILE, Settings, load_settings
 from sale_sofia.settings.types import DATABASE_ALLOWED, DatabaseUrl, with_password
 from sale_sofia.storage.database import Database, is_on_server
@@ -82,7 +80,7 @@ def backup(
         print_json({**_record(made), "removed": [str(path) for path in removed]})
     tell(f"{made.path}: {_contents(made)}; checked")
     if removed:
-        log.print(f"{len(removed)} older backups removed", highlight=False)
+        log.print(f"{len(removed)} older backups removed")
     _tell_lacking(made.lacking, "older backups may still hold them, so none was removed")
 
 
@@ -326,7 +324,7 @@ database_app.command()(copy)
 def upgrade() -> None:
     """Make the database, or bring it to the newest version; safe to run at any time."""
     database = open_ready(load_settings())
-    out.print(f"{database.name}: version {current_revision(database)}", highlight=False)
+    out.print(f"{database.name}: version {current_revision(database)}")
 
 
 @database_app.command()
@@ -335,7 +333,7 @@ def check() -> None:
     database = open_database(load_settings())
     problems = check_database(database)
     for problem in problems:
-        out.print(problem, highlight=False)
+        out.print(problem)
     if problems:
         raise typer.Exit(NOT_ALL_RIGHT)
-    out.print(f"{database.name}: sound", highlight=False)
+    out.print(f"{database.name}: sound")

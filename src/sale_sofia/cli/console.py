@@ -85,7 +85,7 @@ class PlainConsole(Console):
     """
 
     def __init__(self, *, stderr: bool = False) -> None:
-        super().__init__(stderr=stderr, markup=False, emoji=False)
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
 
     def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401 - as rich's own
         """A table that needs more room than there is gets it: lines may break, a number is never cut off."""
@@ -120,7 +120,7 @@ def refuse(given: object, sentence: str) -> None:
 
 def tell(sentence: str, style: str | None = None) -> None:
     """One sentence for the person, on standard error; the screen breaks its line."""
-    log.print(sentence, style=style, highlight=False, soft_wrap=True)
+    log.print(sentence, style=style, soft_wrap=True)
 
 
 _spoken: Final = logging.getLogger("sale_sofia.cli")

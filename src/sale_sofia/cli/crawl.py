@@ -161,7 +161,7 @@ def _show_estimates(
         table.add_row(one.site, *fits, *cells, one.basis)
     out.print(table)
     for sentence in told:
-        out.print(sentence, highlight=False, soft_wrap=True)
+        out.print(sentence, soft_wrap=True)
 
 
 def resume(

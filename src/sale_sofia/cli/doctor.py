@@ -61,7 +61,7 @@ def doctor(
     if not all(check.ok for check in checks):
         raise typer.Exit(NOT_ALL_RIGHT)
     if not as_json:
-        log.print("before the first crawl: sale-sofia sites probe", highlight=False)
+        log.print("before the first crawl: sale-sofia sites probe")
 
 
 def _print_table(checks: Sequence[Check]) -> None:

@@ -83,7 +83,7 @@ def shortlist(
             why = f"{'' if flat.offered else 'gone; '}{said.reason or ''}"
             table.add_row(str(flat.property_id), flat.neighbourhood or "?", *facts, why)
         out.print(table)
-    log.print(f"{len(listed)} properties on the shortlist", highlight=False)
+    log.print(f"{len(listed)} properties on the shortlist")
 
 
 def _shortlisted(connection: Connection) -> list[tuple[Flat, Evaluation]]:
@@ -156,7 +156,7 @@ def _show_evaluation(property_id: int, *, as_json: bool) -> None:
         return
     rest = _given(**{name: getattr(now, name) for name in _REST})
     words = "; ".join([now.status, *(f"{name} {value}" for name, value in rest.items())])
-    log.print(f"property {now.property_id}: {words}", highlight=False)
+    log.print(f"property {now.property_id}: {words}")
 
 
 def note(
@@ -172,8 +172,8 @@ def note(
         print_json({"property": property_id, "notes": [asdict(one) for one in found]})
         return
     for one in found if text is None else found[-1:]:
-        out.print(f"{one.written_by}: {one.text}", highlight=False)
-    log.print(f"{len(found)} notes on property {property_id}", highlight=False)
+        out.print(f"{one.written_by}: {one.text}")
+    log.print(f"{len(found)} notes on property {property_id}")
 
 
 def evaluation(property_id: PropertyId, as_json: AsJson = False) -> None:
@@ -183,7 +183,7 @@ def evaluation(property_id: PropertyId, as_json: AsJson = False) -> None:
         print_json(found)
         return
     for line in _lines(found):
-        out.print(line, highlight=False)
+        out.print(line)
 
 
 def _everything(connection: Connection, property_id: int) -> dict[str, Any]:
@@ -311,13 +311,13 @@ def show_agenda(as_json: AsJson = False) -> None:
         print_json({"days": days, "unsaid": [one.as_json() for one in found.unsaid]})
         return
     for day, some in found.days:
-        out.print(day, highlight=False)
+        out.print(day)
         for one in some:
             texts = (one.viewing.place or one.flat.neighbourhood, one.viewing.agent, one.viewing.phone)
             told = "; ".join(filter(None, (f"property {one.viewing.property_id}", *texts, _way(one))))
-            out.print(f"  {moment(one.viewing.starts_at)} {told}", highlight=False, soft_wrap=True)
+            out.print(f"  {moment(one.viewing.starts_at)} {told}", soft_wrap=True)
     count = sum(len(some) for _, some in found.days)
-    log.print(f"{count} viewings to come, {len(found.unsaid)} over without a word", highlight=False)
+    log.print(f"{count} viewings to come, {len(found.unsaid)} over without a word")
 
 
 def _way(one: Stop) -> str:
@@ -347,7 +347,7 @@ def export(
     refuse(path.suffix.lower() != ".ics", f"{path.name} does not end in .ics")
     events = _read(read)
     write_calendar(path, events)
-    log.print(f"{len(events)} viewings in {path}", highlight=False)
+    log.print(f"{len(events)} viewings in {path}")
 
 
 def _change(property_id: int, viewing: int | None, fields: dict[str, Any], *, as_json: bool) -> None:
@@ -378,7 +378,7 @@ def _show_viewing(property_id: int, viewing: int, *, as_json: bool) -> None:
         print_json(asdict(one))
         return
     when = f"{moment(one.starts_at)}, {one.minutes} minutes"
-    log.print(f"viewing {one.id} of property {one.property_id}: {one.state}, {when}", highlight=False)
+    log.print(f"viewing {one.id} of property {one.property_id}: {one.state}, {when}")
 
 
 # The people of the household, who each enter the pages as themselves.
@@ -430,7 +430,7 @@ def list_people(as_json: AsJson = False) -> None:
         for one in found:
             table.add_row(one.name, one.language, one.role, moment(one.entered_at) if one.entered_at else "–")
         out.print(table)
-    log.print(f"{len(found)} people", highlight=False)
+    log.print(f"{len(found)} people")
 
 
 @people_app.command(name="link")
@@ -450,8 +450,8 @@ def _show_link(person: Person, token: str, address: str, *, as_json: bool) -> No
     if as_json:
         print_json({"person": asdict(person), "link": where})
         return
-    out.print(where, highlight=False, soft_wrap=True)
-    log.print(f"lets {person.name} ({person.role}) in once, within three days", highlight=False)
+    out.print(where, soft_wrap=True)
+    log.print(f"lets {person.name} ({person.role}) in once, within three days")
 
 
 @people_app.command(name="password")
@@ -465,14 +465,14 @@ def person_password(
         read = partial(typer.prompt, "Password", hide_input=True, confirmation_prompt=True)
         given = read() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     _write(lambda connection: people.set_password(connection, people.person_named(connection, name), given))
-    log.print("no password" if none else "kept", highlight=False)
+    log.print("no password" if none else "kept")
 
 
 @people_app.command(name="role")
 def person_role(name: Name, role: Annotated[str, typer.Argument(help=f"One of {', '.join(ROLES)}.")]) -> None:
     """Make a person a buyer or an operator."""
     _write(lambda connection: people.set_role(connection, people.person_named(connection, name), role))
-    log.print(f"{name}: {role}", highlight=False)
+    log.print(f"{name}: {role}")
 
 
 @people_app.command(name="sign-out")
@@ -481,7 +481,7 @@ def sign_person_out(name: Name) -> None:
     count = _write(
         lambda connection: people.sign_out_everywhere(connection, people.person_named(connection, name))
     )
-    log.print(f"{count} links and sessions ended", highlight=False)
+    log.print(f"{count} links and sessions ended")
 
 
 @people_app.command(name="calendar")
@@ -506,15 +506,15 @@ def person_calendar(
         print_json({"person": name, "calendar": where})
         return
     if where:
-        out.print(where, highlight=False, soft_wrap=True)
-    log.print("whoever has it sees the viewings" if where else "no address any more", highlight=False)
+        out.print(where, soft_wrap=True)
+    log.print("whoever has it sees the viewings" if where else "no address any more")
 
 
 @people_app.command(name="remove")
 def remove_person(name: Name) -> None:
     """Remove a person: they can no longer come in; what they wrote stays, with their name."""
     _write(lambda connection: dismiss(connection, people.person_named(connection, name), me()))
-    log.print(f"{name} can no longer come in", highlight=False)
+    log.print(f"{name} can no longer come in")
 
 
 # Links that show one flat to people who are not of the household.
@@ -541,8 +541,8 @@ def add_share(
     if as_json:
         print_json({"property": property_id, "days": lasts, "link": where})
         return
-    out.print(where, highlight=False, soft_wrap=True)
-    log.print(f"shows property {property_id} for {lasts} days to whoever has it", highlight=False)
+    out.print(where, soft_wrap=True)
+    log.print(f"shows property {property_id} for {lasts} days to whoever has it")
 
 
 @share_app.command(name="list")
@@ -558,7 +558,7 @@ def list_shares(as_json: AsJson = False) -> None:
             cells = (str(one.id), str(one.property_id), one.made_by, moment(one.made_at))
             table.add_row(*cells, moment(one.ends_at))
         out.print(table)
-    log.print(f"{len(found)} links", highlight=False)
+    log.print(f"{len(found)} links")
 
 
 @share_app.command(name="revoke")
@@ -568,4 +568,4 @@ def revoke_share(link: Annotated[int, typer.Argument(help="Its number, as `share
         not _write(partial(sharing.take_back, link_id=link)),
         f"there is no link {link}; `sale-sofia share list` lists them",
     )
-    log.print(f"link {link} shows nothing any more", highlight=False)
+    log.print(f"link {link} shows nothing any more")

@@ -53,7 +53,7 @@ Site = Annotated[str | None, typer.Option(help="Only of this portal.")]
 
 
 def _say(sentence: str) -> None:
-    out.print(sentence, highlight=False, soft_wrap=True)
+    out.print(sentence, soft_wrap=True)
 
 
 def jobs(as_json: AsJson = False) -> None:
@@ -88,7 +88,7 @@ def status(
             found = {"sites": [asdict(one) for one in sites], "incidents": [asdict(one) for one in incidents]}
             print_json({**found, "clock": clock})
         else:
-            out.print(_picture(sites, incidents, clock), highlight=False)
+            out.print(_picture(sites, incidents, clock))
         return
     with suppress(KeyboardInterrupt), Live(console=out, auto_refresh=False) as live:
         # Where lines cannot be taken back, one picture follows the other.
@@ -127,7 +127,7 @@ def cancel(job: Annotated[str, typer.Argument(help="A job of `sale-sofia jobs`."
     ended = open_ready(load_settings()).run_write(
         lambda connection: cancel_job(connection, job, now=time.time())
     )
-    log.print(f"job {job} is cancelled" if ended else f"job {job} was cancelled before", highlight=False)
+    log.print(f"job {job} is cancelled" if ended else f"job {job} was cancelled before")
 
 
 # What changed: changes, price-history, sweeps.
@@ -176,12 +176,12 @@ def _print_changes(found: Iterator[Happening], since: str) -> None:
         cells = map(number, (about["area_sqm"], about["price_eur"], price_per_sqm(about)))
         table.add_row(moment(one.at), one.kind, advert, about["neighbourhood"] or "?", *cells, _change(one))
     if not counts:
-        log.print(f"nothing has changed since {since}", highlight=False)
+        log.print(f"nothing has changed since {since}")
         return
     out.print(table)
-    out.print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()), highlight=False)
+    out.print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()))
     if more := counts.total() - table.row_count:
-        log.print(f"{more} more; `--json` prints all of them", highlight=False)
+        log.print(f"{more} more; `--json` prints all of them")
 
 
 def _change(one: Happening) -> str:
@@ -408,7 +408,7 @@ def rate(
     domain = get_scraper(site).name
     asyncio.run(_set_rate(settings, known_redis_url(settings), domain, per_minute))
     new_rate = "as configured" if per_minute is None else f"{per_minute:g} requests per minute"
-    log.print(f"{domain}: {new_rate}", highlight=False)
+    log.print(f"{domain}: {new_rate}")
 
 
 async def _set_rate(settings: Settings, url: str, domain: str, per_minute: float | None) -> None:

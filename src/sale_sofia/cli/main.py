@@ -21,7 +21,7 @@ Contents = Mapping[str, Mapping[str, tuple[str, str]]]
 
 CONTENTS: Final[Contents] = {
     "Begin here": {
-        "start": ("start.command:start", "Say what you look for, and see the flats that fit."),
+        "start": ("start:start", "Say what you look for, and see the flats that fit."),
         "demo": ("demo:demo", "Crawl two simulated portals and show them."),
         "crawl": ("crawl:crawl", "Crawl portals; stopped or killed, it goes on from there."),
         "dashboard": ("demo:dashboard", "Show flats, market and crawls in the browser."),
@@ -71,7 +71,7 @@ CONTENTS: Final[Contents] = {
         "reparse": ("pages:reparse", "Extract everything again from archived pages."),
         "extract": ("pages:extract", "Read what a description says."),
         "enrich": ("pages:enrich", "Read the descriptions of all stored adverts."),
-        "simulate": ("simulate:app", "Serve portals that exist only here."),
+        "simulate": ("demo:app", "Serve portals that exist only here."),
     },
     "Run it for long": {
         "up": ("services:up", "Start the services of the parallel mode."),
@@ -205,7 +205,7 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version  # noqa: PLC0415 - slow to import; every command pays for it
 
-        out.print(f"sale-sofia {version('sale-sofia')}", highlight=False)
+        out.print(f"sale-sofia {version('sale-sofia')}")
         raise typer.Exit
 
 

@@ -177,19 +177,18 @@ def enrich(
         shown = [{name: row[name] for name in ("url", "field", "portal", "text", "quote")} for row in rows]
         print_json({**asdict(summary), "disagreements": counts, "newest": shown})
         return
-    log.print(f"{summary.read} descriptions read; model: {summary.model}", highlight=False)
+    log.print(f"{summary.read} descriptions read; model: {summary.model}")
     if summary.asked or summary.cached or summary.failed:
         log.print(
             f"asked {summary.asked}, from the cache {summary.cached}, answered {summary.answered}, "
             f"failed {summary.failed}",
-            highlight=False,
         )
     table = Table("advert", "field", "portal", "description", "words", title="The portal and the text differ")
     for row in rows:
         table.add_row(row["url"], row["field"], _short(row["portal"]), _short(row["text"]), row["quote"])
     if rows:
         out.print(table)
-        log.print(", ".join(f"{name} {count}" for name, count in counts.items()), highlight=False)
+        log.print(", ".join(f"{name} {count}" for name, count in counts.items()))
 
 
 def export(

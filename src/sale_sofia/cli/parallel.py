@@ -34,7 +34,7 @@ from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.runners.lane import idle_processes
 from sale_sofia.crawl.runners.progress import Progress
 from sale_sofia.crawl.settings import LONGEST_CRAWL_SECONDS
-from sale_sofia.operations.services.signals import Interrupted
+from sale_sofia.operations.services.processes import Interrupted
 from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.logs import log_to_file

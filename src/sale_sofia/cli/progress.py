@@ -148,7 +148,7 @@ class ProgressLines:
         told = [one for one in found if one in changed or (due and not JobState(one.state).finished)]
         if told:
             for line in map(str, told) if any(one.told for one in told) else ["; ".join(map(str, told))]:
-                self._console.print(line, highlight=False, soft_wrap=True)
+                self._console.print(line, soft_wrap=True)
 
 
 class Outlooks:
@@ -242,7 +242,7 @@ def _print_summary(database: Database, reports: Sequence[SiteReport]) -> None:
             cells = map(number, (offer.rooms, offer.area_sqm, offer.price_eur, offer.price_per_sqm))
             table.add_row(offer.site, offer.external_id, offer.neighbourhood or "?", *cells)
         out.print(table)
-    out.print(f"database: {database.name}", highlight=False, soft_wrap=True)
+    out.print(f"database: {database.name}", soft_wrap=True)
 
 
 def _remarks(report: SiteReport) -> Iterator[str]:

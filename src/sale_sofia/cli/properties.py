@@ -65,7 +65,7 @@ def properties(
     none_yet = (
         "no property yet; adverts come with `sale-sofia crawl`, their properties with `sale-sofia match`"
     )
-    log.print(sentence if known else none_yet, highlight=False)
+    log.print(sentence if known else none_yet)
 
 
 @app.command()
@@ -79,15 +79,15 @@ def show(property_id: PropertyId, as_json: AsJson = False) -> None:
     if as_json:
         print_json(view)
         return
-    out.print(_offers_table(view), highlight=False)
+    out.print(_offers_table(view))
     if price := view["price"]:
-        out.print(Text(_price_sentence(price)), highlight=False)
+        out.print(Text(_price_sentence(price)))
     for line in (*_market_lines(view, now), *_way_lines(view), *_nearby_lines(view)):
-        out.print(Text(line), highlight=False)
-    out.print(_facts_table(view), highlight=False)
+        out.print(Text(line))
+    out.print(_facts_table(view))
     if view["contradictions"]:
-        out.print(_contradictions_table(view["contradictions"]), highlight=False)
-    out.print(_links_table(view["links"]), highlight=False)
+        out.print(_contradictions_table(view["contradictions"]))
+    out.print(_links_table(view["links"]))
 
 
 def _offers_table(view: View) -> Table:
@@ -290,7 +290,7 @@ def review(limit: Limit = LISTED, as_json: AsJson = False) -> None:
     out.print(table)
     if found:
         ways = "`sale-sofia properties link ID ID`, `… part ID ID` or `… unsure ID ID`"
-        log.print(f"decide with {ways}", highlight=False)
+        log.print(f"decide with {ways}")
 
 
 _ENDED: Final = {
@@ -372,7 +372,7 @@ def _tell(answer: dict[str, object], sentence: str, *, as_json: bool) -> None:
     if as_json:
         print_json(answer)
     else:
-        log.print(sentence, highlight=False)
+        log.print(sentence)
 
 
 def _matching() -> PropertyMatching:

@@ -93,7 +93,7 @@ def judge(
 async def _judge(host: str, port: int, http_port: int, context: ssl.SSLContext) -> None:
     server = JudgeServer()
     secure, plain = await server.start(host, port, http_port, context)
-    log.print(f"judging on {host}:{secure} with TLS and on {host}:{plain} without", highlight=False)
+    log.print(f"judging on {host}:{secure} with TLS and on {host}:{plain} without")
     try:
         await asyncio.Event().wait()
     finally:
@@ -105,11 +105,11 @@ def rotator() -> None:
     settings = load_settings()
     url = known_redis_url(settings)
     if settings.mubeng_path is None:
-        log.print(f"http://{ROTATOR_HOST}:{settings.rotator_port}, CONNECT only", highlight=False)
+        log.print(f"http://{ROTATOR_HOST}:{settings.rotator_port}, CONNECT only")
         asyncio.run(serve(settings, url))
         return
     service = RotatorService(settings)
-    log.print(f"{service.start(url, asyncio.run(_known(settings)))} by mubeng", highlight=False)
+    log.print(f"{service.start(url, asyncio.run(_known(settings)))} by mubeng")
     try:
         with suppress(KeyboardInterrupt):
             service.wait()
@@ -136,7 +136,7 @@ def _say_source(name: str, count: Count) -> None:
     head = f"{name}: {count.taken} proxies, {count.duplicates} duplicates, {count.malformed} malformed"
     left = [f"  {count.left} more were left out"] if count.left else []
     for line in (head, *(f"  {line}" for line in count.shown), *left):
-        log.print(line, highlight=False)
+        log.print(line)
 
 
 app = typer.Typer(no_args_is_help=True, help="Proxies: add, check and watch them. Without any, none is used.")
@@ -169,7 +169,7 @@ def add(
             pass
         _say_source(source.name, count)
         known.add(source)
-    log.print("check them with `sale-sofia proxies refresh`", highlight=False)
+    log.print("check them with `sale-sofia proxies refresh`")
 
 
 @app.command()
@@ -276,7 +276,7 @@ def _say_sources(sweep: Sweep) -> None:
         if count.malformed or count.left:
             _say_source(name, count)
     for sentence in sweep.unreadable:
-        log.print(sentence, style="red", highlight=False)
+        log.print(sentence, style="red")
 
 
 @app.command()
@@ -290,7 +290,7 @@ def refresh(as_json: AsJson = False) -> None:
         if as_json:
             print_json({"candidates": sweep.candidates, "checked": sweep.checked, "found": sweep.labels})
         else:
-            log.print(f"{sweep.checked} checked: {_by_count(sweep.labels)}", highlight=False)
+            log.print(f"{sweep.checked} checked: {_by_count(sweep.labels)}")
         usable = bool(sweep.usable)
     else:
         progress = asyncio.run(run_job(settings, redis_url, new_job_id()))
@@ -298,9 +298,9 @@ def refresh(as_json: AsJson = False) -> None:
         if as_json:
             print_json(asdict(progress))
         elif replaced:
-            log.print("another refresh is under way", highlight=False)
+            log.print("another refresh is under way")
         else:
-            log.print(f"{progress.checked} checked: {progress.usable} usable", highlight=False)
+            log.print(f"{progress.checked} checked: {progress.usable} usable")
         usable = replaced or bool(progress.usable)
     if not usable:
         raise typer.Exit(NOT_ALL_RIGHT)
@@ -334,7 +334,7 @@ def stats(
             table.add_row(row.address, row.tier, *numbers, _state(row), Text(row.last_reason or _NOTHING))
         out.print(table)
         if one.recovery:
-            out.print(f"recovery steps: {_by_count(one.recovery)}", highlight=False)
+            out.print(f"recovery steps: {_by_count(one.recovery)}")
 
 
 def _state(row: DomainStats) -> str:
@@ -352,7 +352,7 @@ def remove(ids: Annotated[list[str], typer.Argument(help="Ids, as `proxies list`
     kept = [one for one in SourceList(settings.data_dir).known() if one.id not in ids]
     SourceList(settings.data_dir).remember(kept)
     forget_stats(settings, ids)
-    log.print(f"{removed} forgotten", highlight=False)
+    log.print(f"{removed} forgotten")
 
 
 async def _removed(settings: Settings, ids: Sequence[str]) -> int:

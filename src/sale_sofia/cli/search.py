@@ -194,7 +194,7 @@ def search(
         stored = query.model_dump(mode="json")
         kept = partial(save_search, name=save, query=stored, now=time.time(), replace=replace)
         called = database.run_write(kept)
-        log.print(f"saved; `sale-sofia search run {called!r}` runs it again", highlight=False)
+        log.print(f"saved; `sale-sofia search run {called!r}` runs it again")
     _show(database, query, limit, as_json=as_json)
 
 
@@ -225,7 +225,7 @@ def saved(as_json: AsJson = False) -> None:
 def forget(name: SearchName) -> None:
     """Forget a saved search."""
     open_ready(load_settings()).run_write(partial(forget_search, name=name))
-    log.print(f"the search {name!r} is forgotten", highlight=False)
+    log.print(f"the search {name!r} is forgotten")
 
 
 def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) -> None:
@@ -238,7 +238,7 @@ def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) 
     merge_flats(database)
     found = find(database, query, now=time.time(), part=first, unknown_part=first)
     if query.profile is not None and found.around.scores is None:
-        log.print(f"no flat is scored for {query.profile}; `sale-sofia score` does it", highlight=False)
+        log.print(f"no flat is scored for {query.profile}; `sale-sofia score` does it")
     if as_json:
         answer = {
             "total": found.total,
@@ -251,7 +251,7 @@ def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) 
         return
     if found.passed:
         out.print(_flats_table("Flats", found.passed, found.around))
-    log.print(f"{len(found.passed)} of {found.total} flats shown", highlight=False)
+    log.print(f"{len(found.passed)} of {found.total} flats shown")
     if found.unknown:
         shown = found.unknown[:SHOWN_UNKNOWN]
         out.print(_flats_table("Perhaps", shown, found.around))

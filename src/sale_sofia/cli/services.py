@@ -22,8 +22,8 @@ from sale_sofia.operations.services.celery import (
 )
 from sale_sofia.operations.services.disk_room import DiskRoom
 from sale_sofia.operations.services.ownership import take_down
+from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.operations.services.redis import known_redis_url, stop_unused_redis
-from sale_sofia.operations.services.signals import Interrupted, StopSignals
 from sale_sofia.operations.settings import (
     FLOWER_HOST,
     FLOWER_USER,
@@ -55,9 +55,9 @@ def metrics(
         return
     with StopSignals() as signals, _metrics_served(settings, host, port) as url:
         log_to_file(settings, "metrics")
-        out.print(f"metrics: {url}", highlight=False, soft_wrap=True)
+        out.print(f"metrics: {url}", soft_wrap=True)
         out.file.flush()
-        log.print("stop it with Ctrl-C", highlight=False)
+        log.print("stop it with Ctrl-C")
         while not signals.asked:
             time.sleep(STOP_POLL_SECONDS)
 
@@ -146,5 +146,5 @@ def flower(
     settings = load_settings()
     environ = flower_environment(settings, known_redis_url(settings))
     door = settings.flower_port if port is None else port
-    log.print(f"http://{address}:{door}, user {FLOWER_USER}", highlight=False)
+    log.print(f"http://{address}:{door}, user {FLOWER_USER}")
     become(flower_command(address, door), environ)

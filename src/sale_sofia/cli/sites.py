@@ -51,9 +51,8 @@ from sale_sofia.websites.site_file import (
     own_sites_folder,
     sources,
 )
-from sale_sofia_simulator.render import render_world
+from sale_sofia_simulator.render import TWIN_PORTALS, render_twin, render_world
 from sale_sofia_simulator.simulation import SITES
-from sale_sofia_simulator.twin_portals import TWIN_PORTALS, render_twin
 from sale_sofia_simulator.world import make_world
 
 app = typer.Typer(no_args_is_help=True, help="The portals sale-sofia can read.")
@@ -61,7 +60,7 @@ SiteName = Annotated[str, typer.Argument(help="The portal, as `sale-sofia sites 
 
 
 def _say(sentence: str, style: str = "") -> None:
-    out.print(sentence, style=style, highlight=False, soft_wrap=True)
+    out.print(sentence, style=style, soft_wrap=True)
 
 
 # What drifted, and proposed repairs.
@@ -104,7 +103,7 @@ def _accept(database: Database, settings: Settings, site: str | None) -> None:
     accepted = database.run_write(work)
     if accepted is None:
         raise ValueError(f"{site}: no run yet; begin one with `sale-sofia crawl {site}`")
-    out.print(f"{site}: run {accepted.job_id} says from now on what is usual", highlight=False)
+    out.print(f"{site}: run {accepted.job_id} says from now on what is usual")
 
 
 def _drift_of(database: Database, settings: Settings, site: str) -> tuple[dict[str, Any], list[Check]]:
@@ -180,7 +179,7 @@ def _snippet(name: str, proposal: Proposal) -> dict[str, Any]:
 
 
 def _print_repair(found: Repair) -> None:
-    out.print(f"# {found.site}.yaml: proposals; look at each before you use it", highlight=False)
+    out.print(f"# {found.site}.yaml: proposals; look at each before you use it")
     evidence: dict[str, list[str]] = {}  # each piece of a site file once, with all fields it is right for
     for name, proposals in found.proposals.items():
         for one in proposals:
@@ -220,7 +219,7 @@ def learnt(
     database = open_ready(load_settings())
     if forget and site is not None:
         count = database.run_write(partial(forget_learnt, site=site))
-        log.print(f"{site}: {count} forgotten", highlight=False)
+        log.print(f"{site}: {count} forgotten")
         return
     rows = database.run_read(partial(learnt_rows, site=site))
     if as_json:
@@ -305,7 +304,7 @@ def look_at(names: Sequence[str], starts: tuple[str, ...]) -> list[Probe]:
 
             return probe_sites(load_settings(), names, starts, show)
     except KeyboardInterrupt:
-        log.print("stopped; nothing was kept", highlight=False)
+        log.print("stopped; nothing was kept")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -398,14 +397,14 @@ def _short(text: str) -> str:
 def _show_unread(one: Probe) -> None:
     never = [name for name in FACTS if not any(name in advert.facts for advert in one.read)]
     if never:
-        out.print(f"on none: {', '.join(never)}", highlight=False)
+        out.print(f"on none: {', '.join(never)}")
     unclear = {name: text for advert in one.read for name, text in advert.not_understood.items()}
     if unclear:
         texts = (
             f"{name} “{'not shown' if name in PERSONAL else _short(without_phones(text))}”"
             for name, text in unclear.items()
         )
-        out.print(f"found, but no value made of it: {', '.join(texts)}", highlight=False)
+        out.print(f"found, but no value made of it: {', '.join(texts)}")
 
 
 @app.command("list")

@@ -181,7 +181,8 @@ def _road(points: Floats, slack: float) -> Road:
 @cache
 def _roads_known() -> Shape:
     """Within the mesh of big roads (`make places`); outside the northern tangent, the ring and motorways are
-    missing wherever no bus uses them, so there it is not known that no big road is near."""
+    missing wherever no bus uses them, so there it is not known that no big road is near.
+    """
     corners = [Point(*corner) for corner in shipped("odbl/roads_known.json").values()]
     return shape_of((((*corners, corners[0]),),))
 

@@ -15,7 +15,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sale_sofia.crawl.fetch.chromium import BrowserMissing, find_browser
-from sale_sofia.operations.services.redis_binary import find_server_binary
+from sale_sofia.operations.services.processes import find_server_binary
 from sale_sofia.operations.settings import (
     CLOCK_OFFSET_SECONDS,
     PROGRAM_SECONDS,
@@ -208,7 +208,7 @@ def redis_server(settings: Settings) -> Iterator[Check]:
             version = program_version(binary)
             yield verdict("redis server", f"our own, {binary.name}{f', {version}' if version else ''}")
             return
-        from sale_sofia.operations.redis_check import look_at_redis  # noqa: PLC0415 - only where one is asked
+        from sale_sofia.operations.checks import look_at_redis  # noqa: PLC0415 - only where one is asked
 
         yield from look_at_redis(url, "" if settings.redis_url else "our own, ")
     except NoRedisServer as error:
@@ -230,7 +230,7 @@ def clock(settings: Settings) -> Iterator[Check]:
 
     offsets: dict[str, float | None] = {}
     if url := _running_redis(settings):
-        from sale_sofia.operations.redis_check import redis_clock_offset  # noqa: PLC0415
+        from sale_sofia.operations.checks import redis_clock_offset  # noqa: PLC0415
 
         offsets["Redis"] = redis_clock_offset(url)
     offsets["PostgreSQL"] = database_clock_offset(settings)

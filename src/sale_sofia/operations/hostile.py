@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.resources import files
 from itertools import count, pairwise
 from multiprocessing.connection import Connection
 from typing import Any, Final
@@ -21,6 +22,7 @@ from pydantic import BaseModel
 from sale_sofia.crawl.visit.apart import keep_memory
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page, PageError
+from sale_sofia.settings.files import read_yaml
 from sale_sofia.telemetry.settings import (
     GROWTH_FLOOR_SECONDS,
     GROWTH_KEPT_BYTES,
@@ -68,195 +70,33 @@ def halves(first: str, second: str) -> Shape:
     return lambda size: repeated(first)(size // 2) + repeated(second)(size // 2)
 
 
-TEXTS: Final[Mapping[str, Shape]] = {
-    "digits": repeated("1"),
-    "digits and spaces": repeated("1 "),
-    "digits and dots": repeated("1.1,"),
-    "spaces": repeated(" "),
-    "lines": repeated("\n"),
-    "tabs": repeated("\t", "1", "x"),
-    "letters": repeated("я"),
-    "words": repeated("стая "),
-    "many words": repeated("дума# "),
-    "a sentence": repeated("Продава двустаен апартамент, 65 кв.м, ет. 3 от 8, Лозенец. "),
-    "commas": repeated(", "),
-    "slashes": repeated("a/"),
-    "dashes": repeated("-"),
-    "brackets": repeated("("),
-    "closed brackets": nested("(", ")"),
-    "quotes": repeated("\"'"),
-    "colons": repeated("a:"),
-    "addresses": repeated("https://x.bg/#.jpg "),
-    "accents": repeated("\u0301", "а"),
-    "words with accents": repeated("а\u0301\u0301\u0301 "),
-    "signs of no width": repeated("\u200b"),
-    "phones": repeated("0888 123 456, "),
-    "prices": repeated("99 000 € "),
-    "storeys": repeated("5-ти от 8 "),
-    "mixed alphabets": repeated("Cофия"),
-    "not": repeated("не "),
+def _shape(written: str | list[str] | Mapping[str, list[str]]) -> Shape:
+    """A piece, or one with what stands before and behind it, is repeated; the others name what they are."""
+    if isinstance(written, Mapping):
+        ((kind, parts),) = written.items()
+        return nested(*parts) if kind == "nested" else halves(*parts)
+    return repeated(written) if isinstance(written, str) else repeated(*written)
+
+
+_SHAPES: Final[Mapping[str, Mapping[str, Shape]]] = {
+    kind: {name: _shape(written) for name, written in shapes.items()}
+    for kind, shapes in read_yaml(files(__package__).joinpath("hostile.yaml").read_text("utf-8")).items()
 }
-"""What may stand where a text is expected."""
-
-JSONS: Final[Mapping[str, Shape]] = {
-    "nested lists": nested("[", "]"),
-    "nested objects": nested('{"a":', "}", "1"),
-    "open lists": repeated("["),
-    "open objects": repeated('{"a":'),
-    "a long list": repeated("1,", "[", "1]"),
-    "many keys": repeated('"k#":1,', "{", '"z":1}'),
-    "the same key": repeated('"k":1,', "{", '"z":1}'),
-    "objects": repeated('{"id":1,"url":"/#"},', "[", "{}]"),
-    "a long text": repeated("x", '{"a":"', '"}'),
-    "escapes": repeated("\\u0416", '{"a":"', '"}'),
-    "backslashes": repeated("\\\\", '{"a":"', '"}'),
-    "texts in texts": repeated('\\"', '"', '"'),
-    "a long number": repeated("1", '{"a":', "}"),
-    "a long fraction": repeated("1", '{"a":0.', "}"),
-    "spaces": repeated(" ", "{", "}"),
-    "an open text": repeated("x", '{"a":"'),
-}
-
-HEAD: Final = "<!DOCTYPE html><html><head><title>имот</title></head><body>"
-END: Final = "</body></html>"
-
-
+TEXTS: Final = _SHAPES["texts"]
+JSONS: Final = _SHAPES["json"]
 HTML: Final[Mapping[str, Shape]] = {
-    # One tag.
-    "attributes": repeated("a#=1 ", "<div ", "></div>"),
-    "attributes without values": repeated("a# ", "<div ", "></div>"),
-    "attributes split by slashes": repeated("a#/", "<div ", "></div>"),
-    "attributes after quotes": repeated('a#=""', "<div ", "></div>"),
-    "attributes split by lines": repeated("\na#\n", "<div", "></div>"),
-    "attributes of an end tag": repeated("a# ", "<div></div ", ">"),
-    "the same attribute": repeated("a=1 ", "<div ", "></div>"),
-    "an attribute's long name": repeated("a", "<div ", "></div>"),
-    "an attribute's long value": repeated("x", '<div a="', '"></div>'),
-    "tags in an attribute's value": repeated("<b>", '<div a="', '"></div>'),
+    **_SHAPES["html"],
     "attributes of many tags": repeated("<p " + "".join(f"a{one} " for one in range(100)) + "b#></p>"),
-    "a tag that never ends": repeated("a# ", "<div a='", ""),
-    "a long name": repeated("x", "<", ">"),
-    "attributes added to html": repeated("<html a#>"),
-    "attributes added to body": repeated("<body a#>"),
-    # Nesting, and tags that are not closed.
-    "nested blocks": nested("<div>", "</div>"),
-    "nested spans": nested("<span>", "</span>"),
-    "open blocks": repeated("<div>"),
-    "open spans": repeated("<span>"),
-    "open unknown": repeated("<x#>"),
-    "open paragraphs": repeated("<p>"),
-    "open items": repeated("<li>"),
-    "open lists": repeated("<ul><li>"),
-    "open terms": repeated("<dl><dd><dt>"),
-    "open headings": repeated("<h1>"),
-    "open buttons": repeated("<button>"),
-    "open forms": repeated("<form>"),
-    "open rubies": repeated("<ruby><rt>"),
-    "open objects": repeated("<object>"),
-    "paragraphs under blocks": halves("<div>", "<p>"),
-    "paragraphs under spans": halves("<span>", "<p>"),
-    "items under spans": halves("<span>", "<li>"),
-    "ends under spans": halves("<span>", "</p>"),
-    "ends of another name": halves("<div>", "</x>"),
-    "ends of nothing": repeated("</div>"),
-    "ends of paragraphs": repeated("</p>"),
-    "breaks by ends": repeated("</br>"),
-    # Formatting: what is open is opened again in every block.
-    "open bold": repeated("<b>"),
-    "open links": repeated("<a>"),
-    "open links with blocks": repeated("<a><div>"),
-    "open fonts": repeated("<font a=#>"),
     "paragraphs after formatting": lambda size: (
         "<p>" + repeated("<b a=#>")(size // 2) + repeated("<p>x")(size // 2)
     ),
-    "formatting under paragraphs": halves("<b a=#>", "<p>"),
-    "formatting over paragraphs": repeated("<p><b><i><u>"),
     "formatting, few over many": lambda size: (
         repeated("<b a=#>")(size // 20) + repeated("<p>x")(size * 19 // 20)
     ),
-    "numbered formatting over paragraphs": repeated("<p><b a=#>"),
-    "numbered links in cells": repeated("<table><td><a a=#>"),
-    "formatting closed late": nested("<b><div>", "</b>"),
-    "formatting crossed": repeated("<b><i></b></i>"),
-    "formatting crossed over blocks": repeated("<b><p></b>"),
-    "numbered formatting crossed": repeated("<b a=#><p></b>"),
-    "links under blocks": halves("<div>", "<a></a>"),
-    "links crossed": repeated("<a><p></a>"),
-    "unbroken lines": repeated("<nobr>"),
-    "formatting before text": halves("<i a=#>", "</p>x"),
-    # Tables: what does not belong there is put before them.
-    "nested tables": repeated("<table><tr><td>"),
-    "open tables": repeated("<table>"),
-    "text in a table": repeated("x<tr>", "<table>", "</table>"),
-    "blocks in a table": repeated("<div>", "<table>", "</table>"),
-    "formatting in a table": repeated("<b a=#>", "<table>", "</table>"),
-    "paragraphs in a table": repeated("<p>x", "<table>", "</table>"),
-    "rows": repeated("<tr><td>", "<table>", "</table>"),
-    "text in nested tables": repeated("<table>x"),
-    "captions": repeated("<table><caption>"),
-    "columns": repeated("<col>", "<table>", "</table>"),
-    # Lists to choose from.
-    "options": repeated("<option>", "<select>", "</select>"),
-    "options in capitals": repeated("<OPTION>", "<select>", "</select>"),
-    "options with text": repeated("<option>x</option>", "<select>", "</select>"),
-    "groups": repeated("<optgroup>", "<select>", "</select>"),
-    "groups of options": repeated("<optgroup><option>", "<select>", "</select>"),
-    "selects": repeated("<select><option></select>"),
-    "open selects": repeated("<select>"),
-    "nested in options": repeated("<option><div>", "<select>", "</select>"),
-    "options outside": repeated("<option>"),
-    "lines in a select": repeated("<hr>", "<select>", "</select>"),
-    # Other worlds.
-    "nested drawings": nested("<svg>", "</svg>"),
-    "open drawings": repeated("<svg><g>"),
-    "drawings left": repeated("<svg><desc><p>"),
-    "formulas": repeated("<math><mi>"),
-    "ends in a drawing": repeated("<g></x>", "<svg>", "</svg>"),
-    "templates": repeated("<template>"),
-    "closed templates": nested("<template>", "</template>"),
-    "framesets": repeated("<frameset>"),
-    "noscript": repeated("<noscript>"),
-    # Text.
-    "plain text": repeated("x"),
-    "lines": repeated("\n"),
-    "entities": repeated("&amp;"),
-    "long entities": repeated("&CounterClockwiseContourIntegral;"),
-    "broken entities": repeated("&"),
-    "half entities": repeated("&notit"),
-    "numbers as entities": repeated("&#1078;"),
-    "an endless number": repeated("9", "&#", ";"),
-    "entities in an attribute": repeated("&amp", '<a b="', '"></a>'),
-    "comments": repeated("<!---->"),
-    "broken comments": repeated("<!-"),
-    "a comment": repeated("--!-", "<!--", "-->"),
-    "an open comment": repeated("<!--", "<!--", ""),
-    "declarations": repeated("<!x>"),
-    "instructions": repeated("<?x>"),
-    "CDATA": repeated("<![CDATA[x]]>"),
-    "CDATA in a drawing": repeated("<![CDATA[x]]>", "<svg>", "</svg>"),
-    "doctypes": repeated("<!DOCTYPE html>"),
-    "opening signs": repeated("<"),
-    "closing signs": repeated(">"),
-    "quotes": repeated("\"'"),
-    "scripts": repeated("<script></script>"),
-    "an open script": repeated("<!--<script>", "<script>", ""),
-    "a script with ends": repeated("</scrip", "<script>", "</script>"),
-    "styles": repeated("<style>a{}</style>"),
-    "titles": repeated("<title>x</title>"),
-    "text areas": repeated("<textarea>"),
-    "plaintext": repeated("<plaintext>"),
-    "images": repeated("<img><br><hr>"),
-    "inputs": repeated("<input type=hidden>"),
-    # What readers look for.
-    "links": repeated("<a href=#>"),
-    "breaks": repeated("x<br>"),
-    "classes": repeated("c# ", '<div class="', '"></div>'),
-    "JSON-LD": repeated('<script type="application/ld+json">{"@type":"Product"}</script>'),
-    "a list of JSON-LD": repeated(
-        '{"@type":"x"},', '<script type="application/ld+json">[', '{"@type":"Product"}]</script>'
-    ),
 }
-"""What stands between the head of a page and its end."""
+HEAD: Final = "<!DOCTYPE html><html><head><title>имот</title></head><body>"
+END: Final = "</body></html>"
+
 
 # How the time of a reading grows with what is read: in proportion, or worse. Each reading is made in a
 # child process, which is ended where it takes too long: one that hangs costs its own verdict and no other.
@@ -381,16 +221,6 @@ _COMPOUND: Final = re.compile(
     r"(?P<tag>^[a-z][a-z0-9]*)|#(?P<id>[\w-]+)|\.(?P<cls>[\w-]+)|\[(?P<attr>[^\[\]]+)\]"
 )
 _ATTRIBUTE: Final = re.compile(r"(?P<name>[\w:-]+)(?:[~|^$*]?=[\"']?(?P<value>[^\"']*)[\"']?)?")
-_SITEMAPS: Final[Mapping[str, Shape]] = {
-    "entries": repeated("<url><loc>https://x.bg/#</loc></url>", "<urlset>", "</urlset>"),
-    "open entries": repeated("<url>", "<urlset>", "</urlset>"),
-    "open sitemaps": repeated("<sitemap><url>", "<urlset>", "</urlset>"),
-    "crossed entries": repeated("<url></sitemap>", "<urlset>", "</urlset>"),
-    "spaces": repeated(" ", "<urlset><url><loc>", "</url></urlset>"),
-    "addresses": repeated("<loc>", "<urlset><url>", "</url></urlset>"),
-    "remarks": repeated("<!---->", "<urlset></urlset>", "x"),
-    "ended remarks": repeated("-->", "<urlset></urlset>"),
-}
 
 
 def site_trials(site: TableSite) -> list[Trial]:
@@ -445,7 +275,7 @@ def page_trials(site: TableSite) -> Iterator[Trial]:
                 begin = pieces_for(table.after, re.DOTALL)[0][1]
                 yield trial(f"data of {name}: {kind}", shape, f"{HEAD}<script>{begin}", f"</script>{END}")
     if site.config.sitemap:
-        for name, shape in _SITEMAPS.items():
+        for name, shape in _SHAPES["sitemaps"].items():
             yield trial(f"a sitemap of {name}", shape)
 
 

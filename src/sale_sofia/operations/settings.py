@@ -8,13 +8,16 @@ from pydantic import BaseModel, Field, SecretStr, field_validator
 from pydantic_core.core_schema import ValidationInfo
 
 from sale_sofia.settings.types import (
+    FOLDER_ALLOWED,
     NETWORKS_ALLOWED,
     SERVER_ALLOWED,
+    Folder,
     Networks,
     ServerUrl,
     notes,
     password_file,
     password_in,
+    whole,
 )
 
 CLOCK_OFFSET_SECONDS: Final = 2.0
@@ -217,3 +220,17 @@ class DashboardSettings(BaseModel):
     def _dashboard_password_from_file(cls, given: object, info: ValidationInfo) -> object:
         path: Path | None = info.data.get("dashboard_password_file")
         return given if path is None else password_in(path)
+
+
+# Settings of backups: where they go, and how many stay.
+
+
+class BackupSettings(BaseModel):
+    """Settings of backups: where they go, and how many stay."""
+
+    backup_dir: Folder | None = Field(
+        default=None,
+        description="Folder of the backups, best on another disk; unset: `backups` in DATA_DIR.",
+        json_schema_extra=notes(FOLDER_ALLOWED, "folder"),
+    )
+    backup_keep: int = whole(7, 1, 10_000, "backups", "Backups that stay when a new one was made.")

@@ -18,8 +18,7 @@ from sale_sofia.descriptions.settings import DescriptionSettings
 from sale_sofia.flats.photos.settings import PhotoSettings
 from sale_sofia.flats.settings import PropertySettings
 from sale_sofia.history.settings import DriftSettings, HistorySettings
-from sale_sofia.operations.backup.settings import BackupSettings
-from sale_sofia.operations.settings import DashboardSettings
+from sale_sofia.operations.settings import BackupSettings, DashboardSettings
 from sale_sofia.proxies.settings import BrowserSettings, ProxySettings
 from sale_sofia.settings.types import (
     DATABASE_ALLOWED,

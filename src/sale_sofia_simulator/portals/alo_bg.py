@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from sale_sofia_simulator.answers import Search
+from sale_sofia_simulator.model import TwinAdvert
 from sale_sofia_simulator.pieces import attribute, ballast, fill
-from sale_sofia_simulator.portal import Query
+from sale_sofia_simulator.portal import Query, Search
 from sale_sofia_simulator.search_index import Scope
 from sale_sofia_simulator.text import decimals, slug, spaced
 from sale_sofia_simulator.truth import Truth, commissioned, feature_truth, heating_truth
-from sale_sofia_simulator.twin_portal import TwinPortal, whole
-from sale_sofia_simulator.twins import TwinAdvert, photo_names, present, printed_features
+from sale_sofia_simulator.twins import TwinPortal, photo_names, present, printed_features, whole
 
 _DEALS = {"sale": "imoti-prodajbi", "rent": "imoti-naemi"}
 _ROOMS = {1: "Едностаен", 2: "Двустаен", 3: "Тристаен", 4: "Четиристаен", 5: "Многостаен"}

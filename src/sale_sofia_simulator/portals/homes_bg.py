@@ -4,14 +4,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sale_sofia_simulator.answers import OK, Answer, Search
+from sale_sofia_simulator.model import TwinAdvert
 from sale_sofia_simulator.pieces import ballast, fill
-from sale_sofia_simulator.portal import Query, SitemapPaths
+from sale_sofia_simulator.portal import OK, Answer, Query, Search, SitemapPaths
 from sale_sofia_simulator.search_index import Filters, Scope
 from sale_sofia_simulator.text import ordinal, slug
 from sale_sofia_simulator.truth import Truth, phone_truth
-from sale_sofia_simulator.twin_portal import SOFIA, TwinPortal, whole
-from sale_sofia_simulator.twins import NOTHING, TwinAdvert, hood_ids, photo_names
+from sale_sofia_simulator.twins import NOTHING, SOFIA, TwinPortal, hood_ids, photo_names, whole
 
 _MOST_AT_ONCE = 100
 _HOODS = hood_ids(

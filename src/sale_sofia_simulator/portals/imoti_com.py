@@ -6,17 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from sale_sofia.listings.places import neighbourhoods
-from sale_sofia_simulator.answers import Search
 from sale_sofia_simulator.homes import NO_SUCH_HOODS
-from sale_sofia_simulator.model import DEAL_WORDS, KINDS, RUBRICS
+from sale_sofia_simulator.model import DEAL_WORDS, KINDS, RUBRICS, TwinAdvert
 from sale_sofia_simulator.pieces import ballast, fill
-from sale_sofia_simulator.portal import Query
-from sale_sofia_simulator.portals.imot_bg.words import VAT_TEXTS, floor_in_line
+from sale_sofia_simulator.portal import Query, Search
+from sale_sofia_simulator.portals.imot_listing import VAT_TEXTS, floor_in_line
 from sale_sofia_simulator.search_index import Filters, Scope
 from sale_sofia_simulator.text import decimals, ordinal, slug, spaced
 from sale_sofia_simulator.truth import Truth, feature_truth, heating_truth, phone_truth
-from sale_sofia_simulator.twin_portal import SOFIA, TwinPortal
-from sale_sofia_simulator.twins import NOTHING, TwinAdvert, family_ids, photo_names, tilde_list, with_tildes
+from sale_sofia_simulator.twins import (
+    NOTHING,
+    SOFIA,
+    TwinPortal,
+    family_ids,
+    photo_names,
+    tilde_list,
+    with_tildes,
+)
 
 _DECARE = 1000
 _SEARCH = re.compile(

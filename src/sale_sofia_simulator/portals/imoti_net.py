@@ -4,15 +4,13 @@ import re
 from collections.abc import Sequence
 
 from sale_sofia.listings.places import SOFIA
-from sale_sofia_simulator.answers import Answer, Search
-from sale_sofia_simulator.model import KINDS, Kind
+from sale_sofia_simulator.model import KINDS, Kind, TwinAdvert
 from sale_sofia_simulator.pieces import ballast, fill
-from sale_sofia_simulator.portal import Query, SitemapPaths
+from sale_sofia_simulator.portal import Answer, Query, Search, SitemapPaths
 from sale_sofia_simulator.search_index import NO_FILTERS, Filters, Scope
 from sale_sofia_simulator.text import slug, spaced
 from sale_sofia_simulator.truth import Truth, commissioned, feature_truth, heating_truth, phone_truth
-from sale_sofia_simulator.twin_portal import TwinPortal, whole
-from sale_sofia_simulator.twins import TwinAdvert, photo_names, present, printed_features
+from sale_sofia_simulator.twins import TwinPortal, photo_names, present, printed_features, whole
 
 _DEALS = {"sale": ("prodava", "продава"), "rent": ("dava-pod-naem", "дава под наем")}
 _KINDS = {

@@ -7,15 +7,13 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
-from sale_sofia_simulator.answers import Answer, Search
-from sale_sofia_simulator.model import KINDS, RUBRIC_NAMES
+from sale_sofia_simulator.model import KINDS, RUBRIC_NAMES, TwinAdvert
 from sale_sofia_simulator.pieces import ballast, fill
-from sale_sofia_simulator.portal import Query
+from sale_sofia_simulator.portal import Answer, Query, Search
 from sale_sofia_simulator.search_index import Filters, Scope
 from sale_sofia_simulator.text import ordinal, slug
 from sale_sofia_simulator.truth import Truth
-from sale_sofia_simulator.twin_portal import TwinPortal, whole
-from sale_sofia_simulator.twins import TwinAdvert, photo_names
+from sale_sofia_simulator.twins import TwinPortal, photo_names, whole
 
 _MOST_AT_ONCE = 50
 _API = "/api/v1/offers/"

@@ -9,15 +9,13 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Final, NamedTuple
 
-from sale_sofia_simulator.answers import Search
-from sale_sofia_simulator.model import OPEN_LAND
+from sale_sofia_simulator.model import OPEN_LAND, TwinAdvert
 from sale_sofia_simulator.pieces import attribute, ballast, fill, script_json
-from sale_sofia_simulator.portal import Query
+from sale_sofia_simulator.portal import Query, Search
 from sale_sofia_simulator.search_index import Scope
 from sale_sofia_simulator.text import leva, slug, spaced
 from sale_sofia_simulator.truth import Truth
-from sale_sofia_simulator.twin_portal import TwinPortal
-from sale_sofia_simulator.twins import TwinAdvert, photo_names, present
+from sale_sofia_simulator.twins import TwinPortal, photo_names, present
 
 _CHARSET: Final = "windows-1251"
 _MOST_PHOTOS = 14

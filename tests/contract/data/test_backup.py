@@ -26,14 +26,12 @@ from backup_worlds import (
 )
 from sale_sofia.advice.scoring.profile import FOLDER as PROFILES
 from sale_sofia.operations.backup import format as limits
-from sale_sofia.operations.backup import settings as settings_backup
 from sale_sofia.operations.backup import snapshot
-from sale_sofia.operations.backup.folder import Kept, backup_lock, list_backups, remove_old
 from sale_sofia.operations.backup.format import BackupDamaged, BackupError, BackupRefused
 from sale_sofia.operations.backup.making import make_backup
-from sale_sofia.operations.backup.reading import unpack
+from sale_sofia.operations.backup.reading import Kept, backup_lock, list_backups, remove_old, unpack
 from sale_sofia.operations.copying import copy_database
-from sale_sofia.operations.settings import RUN_FOLDER
+from sale_sofia.operations.settings import RUN_FOLDER, BackupSettings
 from sale_sofia.storage.errors import DatabaseMissing
 from sale_sofia.storage.migrate import HEAD
 from seeds import SEED
@@ -241,6 +239,6 @@ def _flipped(content: bytes, place: int, rng: random.Random) -> bytes:
 
 
 def test_settings_have_their_defaults() -> None:
-    settings = settings_backup.BackupSettings()
+    settings = BackupSettings()
     assert (settings.backup_dir, settings.backup_keep) == (None, 7)
     assert os.fspath(limits.BACKUPS_FOLDER) == "backups"

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 
+from noisy_adverts import noisy_adverts
 from property_worlds import OWN_WORDS, advert, empty, ids_of, new_matching, parts, save, stored
 from sale_sofia.flats.matching import candidates
 from sale_sofia.flats.runs import PropertyMatching
@@ -18,7 +19,6 @@ from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
-from sale_sofia_simulator.noise import noisy_adverts
 
 SEED = 8
 

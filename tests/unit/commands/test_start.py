@@ -10,7 +10,7 @@ import pytest
 
 from commands_here import Command, commands
 from sale_sofia.advice.scoring.profile import load_profile
-from sale_sofia.cli.start.questions import read_budget, read_kinds, read_metro, read_places
+from sale_sofia.cli.start import read_budget, read_kinds, read_metro, read_places
 from sale_sofia.crawl.probe import Reading
 from tables import each_row
 

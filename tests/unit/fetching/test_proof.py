@@ -13,9 +13,8 @@ from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import CONFIG_FOLDER, SiteConfigError, available_sites, load_site_config
-from sale_sofia_simulator.render import RenderedPage, render_world
+from sale_sofia_simulator.render import TWIN_PORTALS, RenderedPage, render_twin, render_world
 from sale_sofia_simulator.simulation import FAMILY
-from sale_sofia_simulator.twin_portals import TWIN_PORTALS, render_twin
 from sale_sofia_simulator.world import make_world
 from shared import PAGE_SETS, needs_real_pages, real_pages
 from tables import each_row

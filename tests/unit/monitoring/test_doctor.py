@@ -16,9 +16,9 @@ import redis
 from pydantic import SecretStr
 
 from sale_sofia.crawl.fetch import chromium
-from sale_sofia.operations import doctor, redis_check
+from sale_sofia.operations import checks, doctor
+from sale_sofia.operations.checks import look_at_redis, redis_clock_offset
 from sale_sofia.operations.doctor import Check, clock_check, run_checks
-from sale_sofia.operations.redis_check import look_at_redis, redis_clock_offset
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.settings.errors import NoRedisServer
 from sale_sofia.settings.model import Settings
@@ -291,7 +291,7 @@ def test_no_redis_matters_only_when_one_is_needed(
 def test_the_redis_of_the_settings_is_asked(
     redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redis_check, "REDIS_SLOW_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(checks, "REDIS_SLOW_SECONDS", PATIENCE_SECONDS)
     server, memory, persistence = doctor.redis_server(Settings(redis_url=SecretStr(redis_server.url)))
     place = f"127.0.0.1:{redis_server.port}"
     with redis.Redis(port=redis_server.port) as client:
@@ -327,8 +327,8 @@ def test_a_redis_that_throws_things_away_is_full_slow_or_silent(
         assert persistence == Check("redis persistence", ok=True, detail=detail)
         client.config_set("maxmemory-policy", "noeviction")
         assert list(look_at_redis(server.url))[1].ok
-        monkeypatch.setattr(redis_check, "REDIS_MEMORY_SHARE", 0.0)
-        monkeypatch.setattr(redis_check, "REDIS_SLOW_SECONDS", 0.0)
+        monkeypatch.setattr(checks, "REDIS_MEMORY_SHARE", 0.0)
+        monkeypatch.setattr(checks, "REDIS_SLOW_SECONDS", 0.0)
         slow, memory, _ = look_at_redis(server.url)
         assert slow.advice == "Slower than 0 ms: use one that is nearer."
         assert memory.advice == "Raise maxmemory: it will soon refuse writes."
@@ -343,7 +343,7 @@ def test_a_redis_that_throws_things_away_is_full_slow_or_silent(
 def test_a_snapshot_or_a_log_that_failed(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     told = {"used_memory": 1, "maxmemory": 0, "maxmemory_policy": "noeviction", "aof_enabled": 1,
             "aof_last_write_status": "err", "rdb_last_bgsave_status": "err"}  # fmt: skip
-    monkeypatch.setattr(redis_check, "_info", lambda _: told)
+    monkeypatch.setattr(checks, "_info", lambda _: told)
     failed = list(look_at_redis(redis_server.url))[2]
     assert failed.advice == "Its last write to disk failed: look at its log."
     told["aof_enabled"] = 0
@@ -382,7 +382,7 @@ def test_the_offset_is_that_of_the_servers_clock(
     redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = time.time
-    monkeypatch.setattr("sale_sofia.operations.redis_check.time.time", lambda: ours() - 1000)
+    monkeypatch.setattr("sale_sofia.operations.checks.time.time", lambda: ours() - 1000)
     offset = redis_clock_offset(redis_server.url)
     assert offset is not None
     assert abs(offset - 1000) < PATIENCE_SECONDS

@@ -10,7 +10,7 @@ import pytest
 
 from sale_sofia.operations.services.fleet import Restarts, ServiceDied
 from sale_sofia.operations.services.ownership import Ownership, ServicesBusy, take_down
-from sale_sofia.operations.services.signals import Interrupted, StopSignals
+from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import environment_of, load_settings

@@ -13,10 +13,10 @@ from sale_sofia.listings.model import Listing
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.adverts import import_to_bazar
 from sale_sofia_simulator.model import BazarAdvert, ImotAdvert, Money
-from sale_sofia_simulator.portals.bazar_bg import listing as bazar_bg
-from sale_sofia_simulator.portals.bazar_bg.adverts import import_to_bazar
-from sale_sofia_simulator.portals.imot_bg import listing as imot_bg
+from sale_sofia_simulator.portals import bazar_listing as bazar_bg
+from sale_sofia_simulator.portals import imot_listing as imot_bg
 from sale_sofia_simulator.world import make_world
 
 

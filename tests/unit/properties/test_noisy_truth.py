@@ -11,12 +11,12 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
+from noisy_adverts import AGREEMENT, NoisyAdverts, noisy_adverts
 from property_worlds import SECRET, matcher, pairs_in
 from sale_sofia.flats.matching.comparison import Comparison
 from sale_sofia.flats.matching.files import AdvertsFileError, match_file, read_adverts
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
 from sale_sofia.settings.model import Settings
-from sale_sofia_simulator.noise import AGREEMENT, NoisyAdverts, noisy_adverts
 from shared import SHARED
 
 Row = dict[str, Any]

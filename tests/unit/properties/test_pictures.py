@@ -11,7 +11,7 @@ from PIL import Image, ImageOps
 from sale_sofia.crawl.photos.decoding import Seen, look
 from sale_sofia.flats.photos.pictures import Hashes, alike, mirrored, signature, unpacked
 from sale_sofia.flats.photos.store import Gallery, count_flats
-from sale_sofia_simulator.photos.drawing import Photo, cropped, draw, marked, packed, treat
+from sale_sofia_simulator.photos import Photo, cropped, draw, marked, packed, treat
 
 ROOMS = 60
 MOST_PIXELS = 25_000_000

@@ -18,10 +18,9 @@ from proxy_fleet import OWN
 from redis_servers import fresh_database, shared_server
 from sale_sofia.crawl.fetch.base import Patience
 from sale_sofia.crawl.resilience.scripts import connect
-from sale_sofia.proxies import checker, chunks
+from sale_sofia.proxies import checker, tasks
 from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.checker import Checker, Ourselves
-from sale_sofia.proxies.chunks import check_part, deal, finish
 from sale_sofia.proxies.control import (
     ProxiesStillMissing,
     RefreshStillOpen,
@@ -42,6 +41,7 @@ from sale_sofia.proxies.refresh import (
     refresh_alone,
 )
 from sale_sofia.proxies.sources import Source
+from sale_sofia.proxies.tasks import check_part, deal, finish
 from sale_sofia.settings.model import Settings
 
 PORTAL = "imot.bg"
@@ -384,8 +384,8 @@ def dealt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[int], tu
         async def unchecked(*_: object) -> AsyncIterator[None]:
             yield
 
-        monkeypatch.setattr(chunks, "get_refresher", lambda *_: PartRefresher(count))
-        monkeypatch.setattr(chunks, "open_checker", unchecked)
+        monkeypatch.setattr(tasks, "get_refresher", lambda *_: PartRefresher(count))
+        monkeypatch.setattr(tasks, "open_checker", unchecked)
         return Settings(data_dir=tmp_path, proxy_check_chunk=3), fresh_database(shared_server())
 
     return prepare

@@ -27,7 +27,7 @@ from sale_sofia.operations.metrics import photo_families
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
-from sale_sofia_simulator.photos.drawing import Photo, draw
+from sale_sofia_simulator.photos import Photo, draw
 
 ROOMS = [draw(Photo(f"flat:1:{shot}")) for shot in range(6)]
 AGAIN = [draw(Photo(f"flat:1:{shot}", shot + 1, mirrored=True)) for shot in range(6)]

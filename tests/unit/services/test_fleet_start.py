@@ -7,7 +7,7 @@ import pytest
 
 from sale_sofia.operations.services import fleet
 from sale_sofia.operations.services.fleet import Fleet
-from sale_sofia.operations.services.signals import StopSignals
+from sale_sofia.operations.services.processes import StopSignals
 from sale_sofia.settings.model import load_settings
 
 LOOKS = 50

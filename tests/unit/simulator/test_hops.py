@@ -3,7 +3,7 @@
 import pytest
 
 from large_portals import BASE_URL, answer_to, large_portal
-from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.portal import PortalOptions
 
 
 @pytest.mark.parametrize("site", ["imot.bg", "bazar.bg"])

@@ -7,8 +7,13 @@ from dataclasses import dataclass, field
 import pytest
 
 from sale_sofia_simulator.model import ImotAdvert, Money, World
-from sale_sofia_simulator.portals.imot_bg.listing import listing_page
-from sale_sofia_simulator.portals.imot_bg.words import floor_words, params_html, per_sqm, price_html
+from sale_sofia_simulator.portals.imot_listing import (
+    floor_words,
+    listing_page,
+    params_html,
+    per_sqm,
+    price_html,
+)
 from tables import each_row
 
 QUIRKS = (

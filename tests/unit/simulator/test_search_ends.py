@@ -13,8 +13,7 @@ from large_portals import BASE_URL, advert_ids, answer_to, large_portal
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
-from sale_sofia_simulator.answers import AS_REAL, Answer, PortalOptions
-from sale_sofia_simulator.portal import Portal
+from sale_sofia_simulator.portal import AS_REAL, Answer, Portal, PortalOptions
 from tables import each_row
 
 SIZES = {"homes.bg": 11_000, "bazar.bg": 17_500, "imoti.net": 11_000, "imot.bg": 33_500}

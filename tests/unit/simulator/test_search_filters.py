@@ -13,10 +13,9 @@ from sale_sofia.listings.page import Page
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
-from sale_sofia_simulator.answers import AS_REAL, Answer, PortalOptions
 from sale_sofia_simulator.model import Advert
-from sale_sofia_simulator.portal import Portal
-from sale_sofia_simulator.portals.imot_bg.portal import ImotPortal
+from sale_sofia_simulator.portal import AS_REAL, Answer, Portal, PortalOptions
+from sale_sofia_simulator.portals.imot_bg import ImotPortal
 
 ADVERTS = 2400
 HOMES = "/api/offers?typeId=ApartmentSell&locationId=1&startIndex=0&stopIndex=99"

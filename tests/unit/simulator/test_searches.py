@@ -4,8 +4,7 @@ from collections.abc import Sequence
 import pytest
 
 from sale_sofia_simulator.model import World
-from sale_sofia_simulator.portals.bazar_bg import search as bazar_bg
-from sale_sofia_simulator.portals.imot_bg import search as imot_bg
+from sale_sofia_simulator.portals import bazar_bg, imot_bg
 from sale_sofia_simulator.render import RenderedPage
 from tables import each_row
 

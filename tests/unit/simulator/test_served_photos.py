@@ -9,8 +9,8 @@ from PIL import Image
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
-from sale_sofia_simulator.answers import PortalOptions
 from sale_sofia_simulator.model import BazarAdvert
+from sale_sofia_simulator.portal import PortalOptions
 from sale_sofia_simulator.simulation import FAMILY, Simulation, SimulatorConfig
 
 URLS = {site: f"http://127.0.0.1:{port}" for port, site in enumerate(FAMILY, 8701)}

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from large_portals import BASE_URL, answer_to, large_portal
-from sale_sofia_simulator.answers import PortalOptions
-from sale_sofia_simulator.portal import Portal
+from sale_sofia_simulator.portal import Portal, PortalOptions
 
 ADVERTS = 700
 INDEXES = {

@@ -3,7 +3,7 @@ from datetime import datetime
 from sale_sofia_simulator import text
 from sale_sofia_simulator.homes import glued, plain
 from sale_sofia_simulator.model import NOW, SOFIA
-from sale_sofia_simulator.names import grouped, handle
+from sale_sofia_simulator.text import grouped, handle
 from tables import each_row
 
 

@@ -11,10 +11,9 @@ import pytest
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import Answer, read_page
 from sale_sofia.websites.registry import get_scraper
-from sale_sofia_simulator.render import render_world
+from sale_sofia_simulator.render import TWIN_PORTALS, render_twin, render_world
 from sale_sofia_simulator.simulation import FAMILY
 from sale_sofia_simulator.truth import REAL
-from sale_sofia_simulator.twin_portals import TWIN_PORTALS, render_twin
 from sale_sofia_simulator.world import make_world
 from seeds import SEED
 from shared import needs_real_pages, real_pages

@@ -8,9 +8,8 @@ import pytest
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
-from sale_sofia_simulator.render import render_world
+from sale_sofia_simulator.render import TWIN_PORTALS, render_twin, render_world
 from sale_sofia_simulator.truth import REAL
-from sale_sofia_simulator.twin_portals import TWIN_PORTALS, render_twin
 from sale_sofia_simulator.world import make_world
 from shared import needs_real_pages, real_pages
 from tables import each_row

@@ -9,7 +9,7 @@ from rendered import ReadPage, differences
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
-from sale_sofia_simulator.twin_portals import TWIN_PORTALS, render_twin
+from sale_sofia_simulator.render import TWIN_PORTALS, render_twin
 from sale_sofia_simulator.world import make_world
 from tables import each_row
 

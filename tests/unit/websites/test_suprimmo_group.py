@@ -11,7 +11,7 @@ import pytest
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
-from sale_sofia_simulator.twin_portals import render_twin
+from sale_sofia_simulator.render import render_twin
 from sale_sofia_simulator.world import make_world
 from shared import SHARED
 from tables import each_row

@@ -21,9 +21,15 @@ from sale_sofia.crawl.fetch.archive import is_page_of
 from sale_sofia.history.settings import ROWS_PRUNED_AT_ONCE
 from sale_sofia.history.tables import pages
 from sale_sofia.operations.backup import format as form
-from sale_sofia.operations.backup.folder import Kept, backup_lock, remove_parts
 from sale_sofia.operations.backup.format import About, BackupRefused
-from sale_sofia.operations.backup.reading import Hashed, forget_members, unpack
+from sale_sofia.operations.backup.reading import (
+    Hashed,
+    Kept,
+    backup_lock,
+    forget_members,
+    remove_parts,
+    unpack,
+)
 from sale_sofia.operations.backup.snapshot import Progress, check_source, size_of, take_snapshot
 from sale_sofia.settings.files import whole_or_not_at_all
 from sale_sofia.settings.model import DATABASE_FILE

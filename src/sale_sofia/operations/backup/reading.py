@@ -1,11 +1,14 @@
 """A backup out of its file: nothing in it is trusted before its name, its kind and its checksum are right."""
 
+import fcntl
 import hashlib
 import io
 import os
+import shutil
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
 
@@ -13,7 +16,14 @@ import zstandard
 
 from sale_sofia.crawl.fetch.archive import is_page_of
 from sale_sofia.operations.backup import format as form
-from sale_sofia.operations.backup.format import About, BackupDamaged, BackupRefused
+from sale_sofia.operations.backup.format import (
+    About,
+    BackupDamaged,
+    BackupError,
+    BackupRefused,
+    backups_in,
+    parts_in,
+)
 from sale_sofia.operations.backup.snapshot import Progress
 from sale_sofia.settings.model import DATABASE_FILE
 
@@ -235,3 +245,87 @@ def _compare(found: Mapping[str, str], wanted: Mapping[str, str], path: Path) ->
     wrong = [name for name in (*wanted, *found) if found.get(name) != wanted.get(name)]
     if wrong:
         raise BackupDamaged(f"{path} is damaged: {wrong[0]} is not what was written.")
+
+
+# A folder of backups: one is made at a time, old ones go, and nothing that is not ours is touched.
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A backup in its folder."""
+
+    path: Path
+    about: About
+    bytes: int
+    lacking: tuple[str, ...] = ()
+    """Names of pages that should be in it and are not; known once all of it was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The backups of a folder, the oldest first, and what has the name of one but is none."""
+
+    kept: list[Kept]
+    damaged: dict[Path, str]
+
+
+def list_backups(folder: Path) -> Listed:
+    """What the folder holds, by the heads of the files."""
+    listed = Listed([], {})
+    for path in backups_in(folder):
+        try:
+            listed.kept.append(Kept(path, about(path), path.stat().st_size))
+        except (BackupError, OSError) as error:
+            listed.damaged[path] = str(error)
+    listed.kept.sort(key=lambda one: (one.about.made_at, one.path.name))
+    return listed
+
+
+def remove_old(folder: Path, newest: Kept, keep: int) -> list[Path]:
+    """Remove the oldest backups of the same database until `keep` are left; the newest always stays.
+
+    What cannot be read is nobody's to judge: it stays, and is not counted.
+    """
+    with backup_lock(folder):
+        others = [
+            one.path
+            for one in list_backups(folder).kept
+            if one.about.database == newest.about.database and one.path != newest.path
+        ]
+        surplus = others[: max(0, len(others) + 1 - keep)]
+        for path in surplus:
+            path.unlink(missing_ok=True)
+    return surplus
+
+
+@contextmanager
+def backup_lock(folder: Path) -> Iterator[None]:
+    """One process at a time writes to the folder, others get BackupRefused; the lock ends with it."""
+    with folder_held(folder) as held:
+        if not held:
+            raise BackupRefused(f"Another backup is being made in {folder}; wait for it.")
+        yield
+
+
+@contextmanager
+def folder_held(folder: Path) -> Iterator[bool]:
+    """Whether the folder itself is locked for us: nothing is written into it for that."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = True
+        except BlockingIOError:
+            held = False
+        yield held
+    finally:
+        os.close(descriptor)
+
+
+def remove_parts(folder: Path) -> None:
+    """Clear away what killed backups left; only under the lock is it certain that they are dead."""
+    for path in parts_in(folder):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from typing import Final, Self
 
 import httpx
 
-from sale_sofia.operations.services.signals import StopSignals
+from sale_sofia.operations.services.processes import StopSignals
 from sale_sofia.operations.settings import (
     DASHBOARD_ASK_SECONDS,
     DASHBOARD_ENVIRONMENT,

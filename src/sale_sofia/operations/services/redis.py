@@ -18,8 +18,15 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from sale_sofia.operations.services.ownership import ALONE, SHARED, StillLocked, lock_file, take
-from sale_sofia.operations.services.processes import KILL, TERMINATE, Process, StartRecord, born, spawn
-from sale_sofia.operations.services.redis_binary import find_server_binary
+from sale_sofia.operations.services.processes import (
+    KILL,
+    TERMINATE,
+    Process,
+    StartRecord,
+    born,
+    find_server_binary,
+    spawn,
+)
 from sale_sofia.operations.settings import (
     REDIS_ANSWER_SECONDS,
     REDIS_CONNECT_SECONDS,
@@ -32,7 +39,13 @@ from sale_sofia.operations.settings import (
     REDIS_START_SECONDS,
     REDIS_STOP_SECONDS,
 )
-from sale_sofia.settings.errors import PortTaken, RedisDied, RedisNotStarted, RedisUnreachable, ServiceError
+from sale_sofia.settings.errors import (
+    PortTaken,
+    RedisDied,
+    RedisNotStarted,
+    RedisUnreachable,
+    ServiceError,
+)
 from sale_sofia.settings.files import write_own
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.logs import last_line

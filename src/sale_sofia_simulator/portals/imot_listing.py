@@ -1,4 +1,4 @@
-"""The page of one imot.bg advert, in windows-1251 as the portal sends it."""
+"""Pages of imot.bg adverts, in windows-1251 as the portal sends them."""
 
 from functools import cache
 from random import Random
@@ -10,25 +10,165 @@ from sale_sofia_simulator.model import (
     KINDS,
     RUBRIC_NAMES,
     RUBRICS,
+    Age,
     ImotAdvert,
     Money,
     Property,
     Seller,
 )
-from sale_sofia_simulator.names import WORDS, grouped
-from sale_sofia_simulator.pieces import fill, script_json
-from sale_sofia_simulator.portals.imot_bg.page import gallery, page
-from sale_sofia_simulator.portals.imot_bg.words import (
-    VAT_TEXTS,
-    age_words,
-    floor_in_line,
-    floor_words,
-    heating_in_line,
-    params_html,
-    per_sqm,
-    price_html,
+from sale_sofia_simulator.pieces import attribute, ballast, fill, script_json
+from sale_sofia_simulator.text import WORDS, decimals, grouped, imot_moment, leva, ordinal, spaced
+
+# imot.bg's own spellings of a price, a floor and the parameters of a property.
+
+VAT_TEXTS = {
+    "none": "Не се начислява ДДС",
+    "excluded": "Цената е без ДДС",
+    "included": "Цената е с включено ДДС",
+    None: "",
+}
+_GROUND = {0: "Партер", -1: "Сутерен"}
+
+
+def price_html(money: Money) -> str:
+    """The price as every part of a page prints it."""
+    euro, lev = spaced(round(money.amount_eur)), f"{decimals(leva(money.amount_eur), '.')} лв."
+    return {
+        "both": f"{euro} €<br>{lev}",
+        "eur": f"{euro} €",
+        "eur_word": f"{euro} EUR",
+        "bgn": lev,
+        "ask": "при запитване",
+    }[money.layout]
+
+
+def per_sqm(money: Money, area: int) -> str:
+    """The price of a square metre in brackets, empty where no price is printed."""
+    each = Money(money.layout, round(money.amount_eur / area))
+    return f"({price_html(each).replace('<br>', ', ')}/m<sup>2</sup>)" if money.shown else ""
+
+
+def floor_words(home: Property) -> str:
+    """5-ти от 8, Партер от 4, Сутерен от 5; the bare number of storeys of a house."""
+    if home.floor is None:
+        return str(home.floors_total or "")
+    return f"{_GROUND.get(home.floor) or ordinal(home.floor)} от {home.floors_total}"
+
+
+def floor_in_line(home: Property) -> str:
+    """The same inside a line of facts: 5-ти ет. от 8, Партер от 4, 3 ет."""
+    words = floor_words(home)
+    if home.floor is None:
+        return f"{words} ет." if words else ""
+    return words if home.floor < 1 else words.replace(" от", " ет. от")
+
+
+def heating_in_line(home: Property) -> list[str]:
+    """The heating words of a line of facts: only what there is, with a Cyrillic Е this time."""
+    district = "ТЕЦ" if home.district_heating == "ДА" else home.district_heating
+    return [word for word in ("Газ" if home.gas == "ДА" else "НЕ", district) if word and word != "НЕ"]
+
+
+def age_words(age: Age) -> str:
+    """Въведен в експлоатация 2019 г."""
+    return f"{age.state} {age.span}".strip()
+
+
+def params_html(home: Property) -> str:
+    """The parameter boxes; the label of the district heating has a Latin E."""
+    boxes = [
+        ("Двор", f"{home.yard_sqm} m<sup>2</sup>" if home.yard_sqm else ""),
+        ("Етаж", floor_words(home)),
+        ("Газ", home.gas),
+        ("ТEЦ", home.district_heating),
+    ]
+    html = f"<div>Площ:<br/><strong>{home.area_sqm} m<sup>2</sup></strong></div>\n    "
+    html += "".join(f"<div>{label}:<br/><strong>{value}</strong></div>" for label, value in boxes if value)
+    if not home.construction:
+        return html
+    state = f"{home.age.state} " if home.age.state else ""
+    span = f"<strong>{home.age.span}</strong>" if home.age.span else ""
+    return f"{html}<div>Строителство:<br/><strong>{home.construction}, </strong>{state}{span}</div>"
+
+
+# What every imot.bg page has around its own part, and the gallery of some.
+
+CHARSET = "windows-1251"
+_SLOTS = ("imot.bg_details_top_980_", "imot_sidebar_left", "imot_sidebar_right", "imot.bg_inner_details")
+_MOST_VISIBLE = 6
+_NO_PHOTO = (
+    '\n        <img src="//www.imot.bg/images/picturess/nophoto_660x495.svg" class="noborder" alt="">\n'
 )
-from sale_sofia_simulator.text import imot_moment, leva
+
+
+def page(  # noqa: PLR0913
+    body: str,
+    *,
+    title: str,
+    description: str,
+    canonical: str,
+    imot_id: str = "",
+    image: str = "",
+    links: str = "",
+    data: str = "",
+    targeting: str = "",
+    weight: int = 30,
+) -> bytes:
+    """The whole page; `weight` is the size in kilobytes of the scripts in its head."""
+    slots = "".join(
+        f'          googletag.defineSlot("/1/{slot}", [[160, 600], [300, 250]], "div-gpt-ad-{slot}")\n'
+        f"            .addService(googletag.pubads()){targeting}.setCollapseEmptyDiv(true,true);\n\n"
+        for slot in _SLOTS
+    )
+    head = fill(
+        "imot_head",
+        title=title,
+        description=attribute(description),
+        canonical=canonical,
+        links=links,
+        image=image,
+        ballast=ballast(weight, "imot head"),
+        slots=slots,
+    )
+    text = head + fill("imot_top", imot_id=imot_id) + body + fill("imot_foot", data=data)
+    return text.encode(CHARSET)
+
+
+def gallery(title: str, heading: str, summary: str, photos: tuple[str, ...], tier: str = "") -> str:
+    """Carousel, thumbnails, and the line over them; without photos only the portal's empty picture."""
+    icon = f"https://www.imot.bg/images/picturess/icons/{tier.lower()}.svg"
+    slides = [
+        fill("imot_slide", photo=photo, title=title, number=number) for number, photo in enumerate(photos, 1)
+    ]
+    small = [
+        fill(
+            "imot_thumbnail",
+            photo=small_photo(photo),
+            title=title,
+            number=index + 1,
+            index=index,
+            style="" if index else 'style="opacity: 0.7;"',
+        )
+        for index, photo in enumerate(photos)
+    ]
+    return fill(
+        "imot_gallery",
+        heading=heading,
+        summary=summary,
+        promo=f'<img src="{icon}" class="promoLine" alt="status">' if tier else "",
+        slides="".join(slides) or _NO_PHOTO,
+        small="".join(small),
+        visible=min(len(photos), _MOST_VISIBLE),
+        count=len(photos),
+        ballast=ballast(3, "imot gallery"),
+    )
+
+
+def small_photo(photo: str) -> str:
+    """The address of the thumbnail of a photo, without its scheme."""
+    folder, _, name = photo.removeprefix("https:").rpartition("/")
+    return f"{folder.rpartition('//')[0]}/{name}"
+
 
 _TITLES = (
     "{words} - {area} кв.м / {price}, {seller} :: imot.bg Обява {tail}",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sale_sofia.listings.places import neighbourhoods
-from sale_sofia_simulator.names import WORDS
+from sale_sofia_simulator.text import WORDS
 
 Numbers = NDArray[np.int64]
 Values = NDArray[np.float64]

@@ -1,24 +1,43 @@
-"""Search pages of imot.bg: forty cards, projects and news between them, at most a thousand results."""
+"""imot.bg served: its searches, its projects, its removed adverts."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from statistics import mean, median
 
 from sale_sofia.listings.places import neighbourhoods
-from sale_sofia_simulator import names
-from sale_sofia_simulator.model import DEAL_WORDS, ImotAdvert
-from sale_sofia_simulator.pieces import ballast, fill
-from sale_sofia_simulator.portals.imot_bg.page import gallery, small_photo
-from sale_sofia_simulator.portals.imot_bg.page import page as whole_page
-from sale_sofia_simulator.portals.imot_bg.words import (
+from sale_sofia_simulator import text
+from sale_sofia_simulator.homes import ELSEWHERE, NO_SUCH_HOODS
+from sale_sofia_simulator.model import DEAL_WORDS, FLATS, KINDS, RUBRICS, ImotAdvert
+from sale_sofia_simulator.pieces import PageCache, ballast, fill
+from sale_sofia_simulator.portal import (
+    AS_REAL,
+    Answer,
+    Portal,
+    PortalOptions,
+    Query,
+    Robots,
+    Search,
+    SitemapPaths,
+)
+from sale_sofia_simulator.portals.imot_listing import (
     VAT_TEXTS,
     age_words,
     floor_in_line,
+    gallery,
     heating_in_line,
+    listing_page,
     price_html,
+    small_photo,
 )
+from sale_sofia_simulator.portals.imot_listing import page as whole_page
+from sale_sofia_simulator.search_index import Filters, Scope
 from sale_sofia_simulator.text import slug, spaced
+from sale_sofia_simulator.truth import REAL, Truth, imot_truth
+from sale_sofia_simulator.twins import family_ids, tilde_list, with_tildes
+
+# Search pages of imot.bg: forty cards, projects and news between them, at most a thousand results.
 
 PAGE_SIZE = 40
 MOST_RESULTS = 1000
@@ -26,7 +45,7 @@ _NEIGHBOURS = 2
 _LONGEST_TEXT = 100
 _PROMO = '<img src="https://imot.bg/images/picturess/icons/{tier}-wrap.svg" class="promoLine" alt="status" >'
 _NO_PHOTO = "//www.imot.bg/images/picturess/nophoto_490x341.svg"
-_KINDS = "1-СТАЕН, 2-СТАЕН, 3-СТАЕН"
+_PROJECT_KINDS = "1-СТАЕН, 2-СТАЕН, 3-СТАЕН"
 _NOTHING_FOUND = '    <div class="item-not-found" style="text-align:center;">Няма намерени обяви</div>\n'
 _DOTS = '    <div class="a dots"><img src="https://www.imot.bg/images/picturess/icons/dots.svg"></div>'
 
@@ -37,7 +56,7 @@ def search_page(
     """Page `page` of the search at `url`; `adverts` are the ones on it, `total` all that were found."""
     rng = Random(f"{url} {page}")
     cards = _project_card(make_project(rng)) + "".join(map(_advert_card, adverts))
-    headline, address = names.headline(rng)
+    headline, address = text.headline(rng)
     first = (page - 1) * PAGE_SIZE
     shown = f"{first + 1} - {first + len(adverts)} от общо {f'{most}+' if total > most else total} обяви"
     deal = DEAL_WORDS["rent" if "/naemi" in url else "sale"]
@@ -203,7 +222,7 @@ class Project:
     @property
     def handle(self) -> str:
         """The subdomain of the firm."""
-        return names.handle(self.firm)
+        return text.handle(self.firm)
 
 
 def make_project(rng: Random) -> Project:
@@ -214,9 +233,9 @@ def make_project(rng: Random) -> Project:
         what=rng.choice(("Жилищна сграда", "Жилищен комплекс")),
         neighbourhood=hood.name,
         slug=hood.slug,
-        street=names.street(rng),
-        firm=names.firm(rng, builder=True),
-        phone=names.mobile(rng),
+        street=text.street(rng),
+        firm=text.firm(rng, builder=True),
+        phone=text.mobile(rng),
         ready=rng.randint(2026, 2030),
     )
 
@@ -242,7 +261,7 @@ def project_page(project: Project) -> bytes:
     photos = gallery(
         f"Ново Строителство {project.what}",
         f", Ново Строителство, {project.what}",
-        f"В сградата се продават: {_KINDS}, Срок на завършване: декември {project.ready} г., ",
+        f"В сградата се продават: {_PROJECT_KINDS}, Срок на завършване: декември {project.ready} г., ",
         tuple(f"{folder}_{code}.jpg" for code in ("NH", "W7", "iC")),
     )
     body = fill(
@@ -250,8 +269,119 @@ def project_page(project: Project) -> bytes:
         project=project,
         place=f"град София {project.neighbourhood}",
         gallery=photos,
-        kinds=_KINDS,
+        kinds=_PROJECT_KINDS,
         ballast=ballast(12, "imot project"),
     )
     title = f"{project.what} в град София, {project.neighbourhood} :: imot.bg Обява {project.number}"
     return whole_page(body, title=title, description=f"imot.bg: {title}", canonical=project.url, weight=8)
+
+
+_SEARCH = re.compile(
+    r"(?P<base>/obiavi/(?P<rubric>[\w-]+)(?P<rest>(?:/[\w-]+)*?))(?:/p-(?P<page>[1-9]\d*))?/?"
+)
+_DEALS = {rubric: deal for deal, rubric in RUBRICS.items()}
+_HOME = "grad-sofiya"
+_CITIES = frozenset({_HOME, "grad-targovishte"})
+_KINDS = {kind.number: kind.slug for kind in KINDS}
+_HOODS = frozenset(slug for _, slug in ELSEWHERE) | {hood.slug for hood in neighbourhoods()} - NO_SUCH_HOODS
+
+
+class ImotPortal(Portal[ImotAdvert]):
+    """imot.bg shows at most a thousand results of a search, and says of more only that there are."""
+
+    site = "imot.bg"
+    content_type = "text/html"
+    charset = "windows-1251"
+    listing_path = re.compile(r"/obiava-(\d[a-z]\d{15})(?:-[^/]*)?/?")
+    forbidden = "/pcgi/"
+    page_size = PAGE_SIZE
+    most_results = MOST_RESULTS
+    sitemap_paths = SitemapPaths("/sitemap/index.xml", "/sitemap/listings-{number}.xml.gz")
+
+    def __init__(
+        self, base_url: str, robots: Robots, cache: PageCache, options: PortalOptions = AS_REAL
+    ) -> None:
+        self._projects: dict[str, Project] = {}
+        super().__init__(base_url, robots, cache, options)
+
+    @property
+    def flats_url(self) -> str:
+        """One search for all flats on sale in Sofia: the first type in the path, the others in the query."""
+        first, *others = FLATS
+        more = "".join(f"{kind.number}~" for kind in others)
+        return f"{self.origin.base_url}{_path(Scope('sale', _HOME, kind=first.slug))}?type_home={more}"
+
+    def start_urls(self, *, split: bool = False) -> list[str]:
+        """Both deals of Sofia, and of another city where it has adverts."""
+        scopes = self.city_searches(_HOME, ("hood", "kind"), split=split)
+        return [self.origin.base_url + _path(scope) for scope in scopes]
+
+    def search(self, path: str, query: Query) -> Search | None:
+        """`/obiavi/<rubric>[/<city>][/<neighbourhood>][/<type>][/p-<page>][?type_home=2~3~&raioni=9~10~]`."""
+        found = _SEARCH.fullmatch(path)
+        scope = _scope(found["rubric"], found["rest"].split("/")[1:]) if found else None
+        if not found or not scope:
+            return None
+        known = family_ids()
+        more_hoods = [known[number].slug for number in tilde_list(query, "raioni") if number in known]
+        more_kinds = [_KINDS.get(number, "") for number in tilde_list(query, "type_home")]
+        filters = Filters(_with_more(scope.hood, more_hoods), _with_more(scope.kind, more_kinds))
+        first = found["base"] + with_tildes(query, "type_home", "raioni")
+        return Search(scope, int(found["page"] or 1), first, filters)
+
+    def gone(self, external_id: str) -> Answer:
+        """Every second id is redirected to its category, the others are not found."""
+        rubric = RUBRICS["rent" if external_id.startswith("2") else "sale"]
+        return self.missing() if int(external_id[-1]) % 2 else self.moved(f"/obiavi/{rubric}/{_HOME}")
+
+    def truth(self, advert: ImotAdvert) -> Truth:
+        """All fields of the advert."""
+        return imot_truth(advert)
+
+    def render(self, advert: ImotAdvert) -> bytes:
+        """The page of the advert."""
+        return listing_page(advert)
+
+    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
+        """Forty results; the last page has fewer where the cap is not a multiple of forty."""
+        page = min(search.page, page_count(len(found), self.most))
+        url = REAL[self.site] + search.path
+        project = promoted_project(url, page)
+        self._projects[project.url.removeprefix(REAL[self.site])] = project
+        shown = self.shown(found[: self.most], page)
+        return search_page(shown, url=url, page=page, total=self.announced(search), most=self.most)
+
+    def render_empty(self, url: str) -> bytes:
+        """The portal says itself that nothing was found."""
+        return empty_search_page(url)
+
+    def other(self, path: str) -> Answer:
+        """A new building that some search page has shown; of a part that does not exist perhaps its city."""
+        if project := self._projects.get(path):
+            return self._page(self.origin.body(project_page(project)))
+        found = _SEARCH.fullmatch(path) if self.options.parts_redirect else None
+        city = found["rest"].split("/")[1:2] if found else []
+        scope = _scope(found["rubric"], city) if found and city else None
+        return self.moved(_path(scope)) if scope else self.missing()
+
+
+def _path(scope: Scope) -> str:
+    parts = (RUBRICS[scope.deal or "sale"], scope.city, scope.hood, scope.kind)
+    return "/obiavi/" + "/".join(part for part in parts if part)
+
+
+def _with_more(word: str | None, more: list[str]) -> tuple[str, ...]:
+    """The word of the path and those that the query adds to it."""
+    return tuple(dict.fromkeys([word, *more])) if word and more else ()
+
+
+def _scope(rubric: str, parts: list[str]) -> Scope | None:
+    """The words in their order, each at most once; any other word is no search."""
+    found: dict[str, str] = {}
+    for name, known in (("city", _CITIES), ("hood", _HOODS), ("kind", _KINDS.values())):
+        if parts and parts[0] in known:
+            found[name] = parts.pop(0)
+    nowhere = "hood" in found and "city" not in found
+    if parts or nowhere or rubric not in _DEALS:
+        return None
+    return Scope(_DEALS[rubric], **found)

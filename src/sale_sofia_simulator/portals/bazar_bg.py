@@ -1,17 +1,25 @@
-"""Search pages of bazar.bg: sixty-eight cards, news, and card templates that are no cards."""
+"""bazar.bg served: its searches and its removed adverts."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 from random import Random
 
-from sale_sofia_simulator import names
-from sale_sofia_simulator.model import NOW, BazarAdvert
+from sale_sofia.listings.places import neighbourhoods
+from sale_sofia_simulator import text
+from sale_sofia_simulator.homes import ELSEWHERE
+from sale_sofia_simulator.model import FLATS, NOW, BazarAdvert
 from sale_sofia_simulator.pieces import fill, script_json
-from sale_sofia_simulator.portals.bazar_bg.page import advert_card
-from sale_sofia_simulator.portals.bazar_bg.page import page as whole_page
-from sale_sofia_simulator.text import spaced
-from sale_sofia_simulator.twins import hood_ids
+from sale_sofia_simulator.portal import Answer, Portal, Query, Search
+from sale_sofia_simulator.portals.bazar_listing import advert_card, listing_page
+from sale_sofia_simulator.portals.bazar_listing import page as whole_page
+from sale_sofia_simulator.search_index import BAZAR_CITIES, Filters, Scope
+from sale_sofia_simulator.text import slug, spaced
+from sale_sofia_simulator.truth import REAL, Truth, bazar_truth
+from sale_sofia_simulator.twins import NOTHING, hood_ids
+
+# Search pages of bazar.bg: sixty-eight cards, news, and card templates that are no cards.
 
 PAGE_SIZE = 68
 DISTRICTS = hood_ids(
@@ -68,7 +76,7 @@ def _rendered(  # noqa: PLR0913
 ) -> bytes:
     canonical = url.partition("?")[0]
     heading = "Апартаменти: " + canonical.rpartition("/obiavi/")[2]
-    headline, address = names.headline(Random(f"{url} {page}"))
+    headline, address = text.headline(Random(f"{url} {page}"))
     context = {"@context": "https://schema.org/"}
     offers = {**context, "@type": "AggregateOffer", "priceCurrency": "EUR", "offerCount": total}
     items = [
@@ -129,3 +137,72 @@ def _pager(url: str, page: int, total: int) -> str:
     if shown[-1] < last:
         links.append('<span class="more">...</span>')
     return _PAGER.format(links=" ".join([*links, after]))
+
+
+_SEARCH = re.compile(r"/obiavi/(?P<rubric>[\w-]+)(?:/(?P<city>[\w-]+))?(?:/(?P<hood>[\w-]+))?/?")
+_RUBRICS = {"prodazhba-apartamenti": "sale", "naemi-apartamenti": "rent", "apartamenti": None}
+_PATHS = {deal: rubric for rubric, deal in _RUBRICS.items()}
+_HOODS = {slug(name) for name, _ in ELSEWHERE} | {slug(hood.name) for hood in neighbourhoods()}
+_FILTERS = {
+    "district_id[]": {str(number): slug(hood.name) for number, hood in DISTRICTS.items()},
+    "asize[]": {str(kind.number): kind.slug for kind in FLATS},
+}
+
+
+class BazarPortal(Portal[BazarAdvert]):
+    """bazar.bg shows twenty-six pages of a search; every page after the last one is that page again."""
+
+    site = "bazar.bg"
+    content_type = "text/html; charset=UTF-8"
+    charset = "utf-8"
+    listing_path = re.compile(r"/{1,2}obiava-(\d{6,10})(?:/[^/]*)?/?")
+    forbidden = "/ads/save"
+    page_size = PAGE_SIZE
+    most_results = 26 * PAGE_SIZE
+
+    def start_urls(self, *, split: bool = False) -> list[str]:
+        """Both deals of Sofia, and of another city where it has adverts."""
+        scopes = self.city_searches("sofia", ("hood",), split=split)
+        paths = ("/".join(filter(None, (_PATHS[scope.deal], scope.city, scope.hood))) for scope in scopes)
+        return [f"{self.origin.base_url}/obiavi/{path}" for path in paths]
+
+    def search(self, path: str, query: Query) -> Search | None:
+        """`/obiavi/<rubric>[/<city>][/<neighbourhood>][?district_id[]=<n>&asize[]=<n>&page=<page>]`."""
+        found, page = _SEARCH.fullmatch(path), query.get("page", ["1"])[0]
+        if not found or found["rubric"] not in _RUBRICS:
+            return None
+        if not (page.isascii() and page.isdigit() and int(page)):
+            return None
+        city, hood = found["city"], found["hood"]
+        if city not in {None, *BAZAR_CITIES.values()} or hood not in {None, *_HOODS}:
+            return None
+        numbers = {name: [value for value in query.get(name, ()) if value.isdecimal()] for name in _FILTERS}
+        spelled = "&".join(f"{name}={value}" for name, values in numbers.items() for value in values)
+        first = path.rstrip("/") + (f"?{spelled}" if spelled else "")
+        districts, sizes = (
+            tuple(_FILTERS[name].get(value, NOTHING) for value in values) for name, values in numbers.items()
+        )
+        scope = Scope(_RUBRICS[found["rubric"]], city, hood)
+        return Search(scope, int(page), first, Filters(districts, sizes))
+
+    def gone(self, external_id: str) -> Answer:  # noqa: ARG002 - all removed adverts lead to one place
+        """A redirect to the category."""
+        return self.moved("/obiavi/apartamenti/sofia")
+
+    def truth(self, advert: BazarAdvert) -> Truth:
+        """All fields of the advert."""
+        return bazar_truth(advert)
+
+    def render(self, advert: BazarAdvert) -> bytes:
+        """The page of the advert today."""
+        return listing_page(advert, self.now)
+
+    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
+        """Sixty-eight results, fewer on the last page; a page that is not shown leads on all the same."""
+        page = min(search.page, page_count(min(len(found), self.most)))
+        shown, url = self.shown(found[: self.most], page), REAL[self.site] + search.path
+        return search_page(shown, url=url, page=page, total=self.announced(search), now=self.now)
+
+    def render_empty(self, url: str) -> bytes:
+        """The portal says itself that nothing was found."""
+        return empty_search_page(url)
