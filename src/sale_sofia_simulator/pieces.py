@@ -10,6 +10,8 @@ from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from sale_sofia_simulator.text import spaced
+
 _TEMPLATES: Final = Environment(
     loader=PackageLoader(__package__),
     autoescape=False,  # noqa: S701 - what is printed is our own, and the portals escape as they like
@@ -17,6 +19,9 @@ _TEMPLATES: Final = Environment(
     undefined=StrictUndefined,
     finalize=lambda value: "" if value is None else value,
 )
+
+
+_TEMPLATES.filters["spaced"] = lambda amount: spaced(round(amount))
 
 
 def fill(name: str, /, **values: object) -> str:

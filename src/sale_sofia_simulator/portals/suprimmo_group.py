@@ -108,9 +108,7 @@ class GroupPortal(TwinPortal):
             offers=self.offers,
             page=page,
             pages=self.pages(total),
-            cards="".join(
-                fill(f"{self.name}_card", facts=self._card_facts(one), **self._said(one)) for one in shown
-            ),
+            cards="".join(cards),
         )
         head = f'<link rel="next" href="{following}" />' if following else ""
         return self._document("Апартаменти", self.base + self.search_path(deal, page), body, head)
