@@ -10,7 +10,7 @@ from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from sale_sofia_simulator.text import spaced
+from sale_sofia_simulator.text import spaced, thumbnail
 
 _TEMPLATES: Final = Environment(
     loader=PackageLoader(__package__),
@@ -21,7 +21,7 @@ _TEMPLATES: Final = Environment(
 )
 
 
-_TEMPLATES.filters["spaced"] = lambda amount: spaced(round(amount))
+_TEMPLATES.filters |= {"spaced": lambda amount: spaced(round(amount)), "thumbnail": thumbnail}
 
 
 def fill(name: str, /, **values: object) -> str:
