@@ -15,6 +15,7 @@ from sale_sofia_simulator.text import spaced, thumbnail
 _TEMPLATES: Final = Environment(
     loader=PackageLoader(__package__),
     autoescape=False,  # noqa: S701 - what is printed is our own, and the portals escape as they like
+    auto_reload=False,
     keep_trailing_newline=True,
     undefined=StrictUndefined,
     finalize=lambda value: "" if value is None else value,
