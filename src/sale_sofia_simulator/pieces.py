@@ -5,47 +5,29 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import cache
 from html import escape
-from importlib.resources import files
-from operator import attrgetter
 from random import Random
-from string import Template
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from sale_sofia_simulator.text import spaced, thumbnail
+
+_TEMPLATES: Final = Environment(
+    loader=PackageLoader(__package__),
+    autoescape=False,  # noqa: S701 - what is printed is our own, and the portals escape as they like
+    auto_reload=False,
+    keep_trailing_newline=True,
+    undefined=StrictUndefined,
+    finalize=lambda value: "" if value is None else value,
+)
 
 
-class Piece:
-    """A `string.Template` cut up once: filling it is joining, not searching.
-
-    `${advert.title}` is an attribute of the value `advert`, and None is printed as nothing.
-    """
-
-    def __init__(self, text: str) -> None:
-        found = list(_Dotted.pattern.finditer(text))
-        starts = [0, *(match.end() for match in found)]
-        ends = [*(match.start() for match in found), len(text)]
-        self._texts = [text[start:end] for start, end in zip(starts, ends, strict=True)]
-        names = [(match["named"] or match["braced"]).partition(".") for match in found]
-        self._names = [(name, attrgetter(path) if path else None) for name, _, path in names]
-
-    def filled(self, values: dict[str, object]) -> str:
-        """The text with every placeholder filled; a missing value is a `KeyError`."""
-        parts = [""] * (2 * len(self._names) + 1)
-        parts[::2] = self._texts
-        found = (path(values[name]) if path else values[name] for name, path in self._names)
-        parts[1::2] = ["" if value is None else str(value) for value in found]
-        return "".join(parts)
-
-
-class _Dotted(Template):
-    braceidpattern = r"(?a:[_a-z][_a-z0-9.]*)"
-
-
-@cache
-def _template(name: str) -> Piece:
-    return Piece(files(__package__).joinpath("templates", f"{name}.html").read_text(encoding="utf-8"))
+_TEMPLATES.filters |= {"spaced": lambda amount: spaced(round(amount)), "thumbnail": thumbnail}
 
 
 def fill(name: str, /, **values: object) -> str:
-    """The template of this name with every placeholder filled."""
-    return _template(name).filled(values)
+    """The template of this name with every placeholder filled; None is printed as nothing."""
+    return _TEMPLATES.get_template(f"{name}.html").render(values)
 
 
 @cache

@@ -112,3 +112,9 @@ def mobile(rng: Random) -> str:
 def grouped(phone: str) -> str:
     """The same number as people write it: 0888 000 123."""
     return f"{phone[:4]} {phone[4:7]} {phone[7:]}"
+
+
+def thumbnail(photo: str) -> str:
+    """The address of the small form of a photo of imot.bg, without its scheme."""
+    folder, _, name = photo.removeprefix("https:").rpartition("/")
+    return f"{folder.rpartition('//')[0]}/{name}"

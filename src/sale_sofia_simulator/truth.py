@@ -10,27 +10,67 @@ from sale_sofia_simulator.model import CONSTRUCTIONS, Advert, Age, BazarAdvert, 
 Truth = dict[str, Any]
 
 
+def blank_truth(advert: Advert, url: str) -> Truth:
+    """What every portal prints of an advert; the rest is null until the portal's own truth says more."""
+    home, money = advert.home, advert.money
+    unsaid: Truth = dict.fromkeys(
+        (
+            "family_id", "description", "vat", "yard_sqm", "floor", "floors_total", "construction",
+            "year_built", "under_construction", "act_status", "elevator", "furnishing", "condition", "street",
+            "lat", "lon", "seller_kind", "seller_name", "posted_at", "updated_at", "views",
+            "previous_price_eur", "area_net_sqm", "metro_station", "metro_distance_m",
+        )
+    )  # fmt: skip
+    lists: Truth = {
+        name: [] for name in ("heating", "parking", "phones", "features", "photo_urls", "orientation")
+    }
+    return unsaid | lists | {
+        "site": advert.site,
+        "kind": "listing",
+        "url": url,
+        "external_id": advert.external_id,
+        "deal": home.deal,
+        "property_type": home.kind.property_type,
+        "rooms": home.kind.rooms,
+        "title": advert.title,
+        "price_eur": money.eur,
+        "price_bgn": money.bgn,
+        "area_sqm": home.area_sqm,
+        "city": home.place.city,
+        "district": home.place.district,
+        "neighbourhood": home.place.neighbourhood,
+    }  # fmt: skip
+
+
+def _family_truth(advert: Advert) -> Truth:
+    """What both portals of the family print."""
+    return blank_truth(advert, advert.url) | {
+        "previous_price_eur": advert.money.previous_eur,
+        "year_built": advert.home.age.known_year,
+        "construction": CONSTRUCTIONS.get(advert.home.construction or ""),
+        "views": advert.views,
+        "photo_urls": list(advert.photos),
+    }
+
+
 def imot_truth(advert: ImotAdvert) -> Truth:
     """All fields of a listing, as JSON."""
     home = advert.home
     under_construction = True if "В строеж" in home.features else None
     if home.age.form == "will" or commissioned(home.age):
         under_construction = home.age.form == "will"
-    return _common(advert) | {
+    return _family_truth(advert) | {
         "family_id": advert.external_id,
         "description": advert.prose.text,
         "vat": home.vat if advert.money.shown else None,
         "yard_sqm": home.yard_sqm,
         "floor": home.floor,
         "floors_total": home.floors_total,
-        "construction": CONSTRUCTIONS.get(home.construction or ""),
         "under_construction": under_construction,
         "act_status": "commissioned" if commissioned(home.age) else None,
         "heating": heating_truth(home),
         **feature_truth(home.features),
         "street": home.place.street,
-        "lat": None,
-        "lon": None,
         "seller_kind": advert.seller.kind,
         "seller_name": advert.seller.name,
         "phones": phone_truth(advert.seller),
@@ -41,29 +81,18 @@ def imot_truth(advert: ImotAdvert) -> Truth:
 
 def bazar_truth(advert: BazarAdvert) -> Truth:
     """All fields of a listing, as JSON. What bazar.bg does not print is null, whatever imot.bg knows."""
-    home = advert.home
     lat, lon = advert.position or (None, None)
-    return _common(advert) | {
+    return _family_truth(advert) | {
         "family_id": advert.imot_id,
         "description": advert.prose.glued,
         "vat": advert.vat,
-        "yard_sqm": None,
         "floor": advert.floor,
-        "floors_total": home.floors_total if advert.native else None,
-        "construction": CONSTRUCTIONS.get(home.construction or ""),
-        **dict.fromkeys(("under_construction", "act_status")),
-        "heating": [],
-        **dict.fromkeys(("elevator", "furnishing", "condition")),
-        "parking": [],
-        "street": None,
+        "floors_total": advert.home.floors_total if advert.native else None,
         "lat": lat,
         "lon": lon,
-        "seller_kind": None,
         "seller_name": advert.seller_name,
-        "phones": [],
         "posted_at": advert.posted.isoformat() if advert.imot_id else None,
         "updated_at": advert.updated.isoformat() if advert.money.shown else None,
-        "features": [],
     }
 
 
@@ -86,34 +115,6 @@ def card_truth(advert: Advert, url: str) -> Truth:
     """What the card of an advert says for certain; bazar.bg prints no area."""
     card = {"external_id": advert.external_id, "url": url, "price_eur": advert.money.eur}
     return card if advert.site == "bazar.bg" else card | {"area_sqm": advert.home.area_sqm}
-
-
-def _common(advert: Advert) -> Truth:
-    home, money = advert.home, advert.money
-    return {
-        "site": advert.site,
-        "kind": "listing",
-        "url": advert.url,
-        "external_id": advert.external_id,
-        "deal": home.deal,
-        "property_type": home.kind.property_type,
-        "rooms": home.kind.rooms,
-        "title": advert.title,
-        "price_eur": money.eur,
-        "price_bgn": money.bgn,
-        "previous_price_eur": money.previous_eur,
-        "area_sqm": home.area_sqm,
-        "area_net_sqm": None,
-        "year_built": home.age.known_year,
-        "orientation": [],
-        "city": home.place.city,
-        "district": home.place.district,
-        "neighbourhood": home.place.neighbourhood,
-        "metro_station": None,
-        "metro_distance_m": None,
-        "views": advert.views,
-        "photo_urls": list(advert.photos),
-    }
 
 
 def phone_truth(seller: Seller) -> list[str]:

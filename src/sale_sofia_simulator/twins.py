@@ -10,7 +10,7 @@ from sale_sofia.listings.places import Neighbourhood, neighbourhoods
 from sale_sofia_simulator.homes import chance
 from sale_sofia_simulator.model import CONSTRUCTIONS, ImotAdvert, Money, Place, TwinAdvert, World
 from sale_sofia_simulator.portal import Answer, Portal, Query, Search
-from sale_sofia_simulator.truth import REAL, Truth
+from sale_sofia_simulator.truth import REAL, Truth, blank_truth
 
 TWINS: Final = {
     "alo.bg": 10_000_000,
@@ -88,44 +88,6 @@ def photo_names(advert: TwinAdvert, most: int) -> list[str]:
     """Names of its photos, made from its number."""
     rng = Random(f"photos:{advert.site}:{advert.number}")
     return [f"{rng.getrandbits(40):010x}" for _ in range(rng.randint(0, most))]
-
-
-def blank_truth(advert: TwinAdvert, url: str) -> Truth:
-    """What every portal prints of an advert; the rest is null until the portal's own truth says more."""
-    home, money = advert.home, advert.money
-    facts: dict[str, Any] = dict.fromkeys(
-        (
-            "family_id", "description", "vat", "yard_sqm", "floor", "floors_total", "construction",
-            "year_built", "under_construction", "act_status", "elevator", "furnishing", "condition", "street",
-            "lat", "lon", "seller_kind", "seller_name", "posted_at", "updated_at", "views",
-            "previous_price_eur", "area_net_sqm", "metro_station", "metro_distance_m",
-        )
-    )  # fmt: skip
-    lists: dict[str, Any] = {
-        name: [] for name in ("heating", "parking", "phones", "features", "photo_urls", "orientation")
-    }
-    lat, lon = advert.position or (None, None)
-    return facts | lists | {
-        "site": advert.site,
-        "kind": "listing",
-        "url": url,
-        "external_id": advert.external_id,
-        "deal": home.deal,
-        "property_type": home.kind.property_type,
-        "rooms": home.kind.rooms,
-        "title": advert.title,
-        "description": advert.prose.text,
-        "price_eur": money.eur,
-        "price_bgn": money.bgn,
-        "area_sqm": home.area_sqm,
-        "construction": CONSTRUCTIONS.get(home.construction or ""),
-        "lat": lat,
-        "lon": lon,
-        "city": home.place.city,
-        "district": home.place.district,
-        "neighbourhood": home.place.neighbourhood,
-        "flags": ["place_conflict"] if advert.misfiled else [],
-    }  # fmt: skip
 
 
 def printed_features(advert: TwinAdvert) -> list[str]:
@@ -223,7 +185,15 @@ class TwinPortal(Portal[TwinAdvert]):
 
     def truth(self, advert: TwinAdvert) -> Truth:
         """All fields, at the portal's real address."""
-        return blank_truth(advert, REAL[self.site] + self.path_of(advert)) | self.facts(advert)
+        lat, lon = advert.position or (None, None)
+        printed = {
+            "description": advert.prose.text,
+            "construction": CONSTRUCTIONS.get(advert.home.construction or ""),
+            "lat": lat,
+            "lon": lon,
+            "flags": ["place_conflict"] if advert.misfiled else [],
+        }
+        return blank_truth(advert, REAL[self.site] + self.path_of(advert)) | printed | self.facts(advert)
 
     @abstractmethod
     def path_of(self, advert: TwinAdvert) -> str:

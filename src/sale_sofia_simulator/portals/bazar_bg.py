@@ -31,7 +31,6 @@ DISTRICTS = hood_ids(
 )  # fmt: skip
 """Some of the portal's own numbers, and others for the rest."""
 _SHOWN_PAGES = 10
-_PAGER = '<div class="paging" id="pagination" style="margin-top: 15px; text-align: center;">\n{links}\n</div>'
 
 
 def search_page(
@@ -39,14 +38,12 @@ def search_page(
 ) -> bytes:
     """Page number `page` of the search at `url`; the exact total stands in the description alone."""
     description = f"Обяви за Апартаменти ➤ Изгодни оферти за имоти ☛ Над {total} обяви в Bazar.bg"
-    cards = "".join(advert_card(advert, now) for advert in adverts)
-    return _rendered(adverts, url, page, total, description, cards=cards, pager=_pager(url, page, total))
+    return _rendered(adverts, url, page, total, description, [advert_card(advert, now) for advert in adverts])
 
 
 def empty_search_page(url: str) -> bytes:
     """A search that the portal itself says found nothing."""
-    cards = '<div class="alert noResults">Няма намерени обяви</div>'
-    return _rendered((), url, 1, 0, "Обяви за Апартаменти ➤ Bazar.bg", cards=cards, pager="")
+    return _rendered((), url, 1, 0, "Обяви за Апартаменти ➤ Bazar.bg", [])
 
 
 def page_url(url: str, page: int) -> str:
@@ -64,15 +61,8 @@ def next_url(url: str, page: int, total: int) -> str | None:
     return page_url(url, page + 1) if page < page_count(total) else None
 
 
-def _rendered(  # noqa: PLR0913
-    adverts: Sequence[BazarAdvert],
-    url: str,
-    page: int,
-    total: int,
-    description: str,
-    *,
-    cards: str,
-    pager: str,
+def _rendered(
+    adverts: Sequence[BazarAdvert], url: str, page: int, total: int, description: str, cards: list[str]
 ) -> bytes:
     canonical = url.partition("?")[0]
     heading = "Апартаменти: " + canonical.rpartition("/obiavi/")[2]
@@ -89,14 +79,20 @@ def _rendered(  # noqa: PLR0913
         for advert in adverts
     ]
     listed = [{"@type": "ListItem", "position": i, "item": item} for i, item in enumerate(items, 1)]
+    last = page_count(total)
+    first = max(1, min(page - _SHOWN_PAGES // 2, last - _SHOWN_PAGES + 1))
     body = fill(
         "bazar_search",
-        crumbs=fill("bazar_crumbs"),
         rough_total=spaced(total + total // 90),
         heading=heading,
         cards=cards,
-        news=fill("bazar_news", headline=headline, slug=address),
-        pager=pager,
+        headline=headline,
+        slug=address,
+        url=url,
+        page_url=page_url,
+        page=page,
+        near=range(first, min(first + _SHOWN_PAGES, last + 1)),
+        last=last,
         districts=_districts(),
         offers=script_json(offers),
         item_list=script_json({**context, "@type": "ItemList", "itemListElement": listed}),
@@ -113,30 +109,7 @@ def _rendered(  # noqa: PLR0913
 
 @cache
 def _districts() -> str:
-    districts = DISTRICTS.items()
-    return "\n".join(fill("bazar_district", name=hood.name, number=number) for number, hood in districts)
-
-
-def _pager(url: str, page: int, total: int) -> str:
-    last = page_count(total)
-    first = max(1, min(page - _SHOWN_PAGES // 2, last - _SHOWN_PAGES + 1))
-    shown = range(first, min(first + _SHOWN_PAGES, last + 1))
-    before = '<span class="btn btn-default disabled">&#171; Предишна</span>'
-    if page > 1:
-        before = f'<a href="{page_url(url, page - 1)}" class="btn btn-default prev">&#171; Предишна</a>'
-    after = '<span class="btn btn-default disabled">Следваща &#187;</span>'
-    if page < last:
-        link, number = f'<a href="{page_url(url, page + 1)}"', page + 1
-        before = f'{link} class="show-more" data-page="{number}">Покажи още обяви</a>{before}'
-        after = f'{link} title="Страница {number}"  class="btn btn-default next">Следваща &#187;</a>'
-    links = [before]
-    for number in shown:
-        css = "active current" if number == page else " not-current"
-        link = f'<a href="{page_url(url, number)}" title="Страница {number}"'
-        links.append(f'{link}  class="btn btn-default {css}">{number}</a>')
-    if shown[-1] < last:
-        links.append('<span class="more">...</span>')
-    return _PAGER.format(links=" ".join([*links, after]))
+    return fill("bazar_districts", districts=DISTRICTS.items())
 
 
 _SEARCH = re.compile(r"/obiavi/(?P<rubric>[\w-]+)(?:/(?P<city>[\w-]+))?(?:/(?P<hood>[\w-]+))?/?")

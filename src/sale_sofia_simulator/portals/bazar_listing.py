@@ -14,7 +14,6 @@ from sale_sofia_simulator.text import bazar_day, bazar_moment, brief, leva, slug
 
 _ASK = "Договаряне"
 _SEPARATOR = '\n<span class="separator"></span>\n'
-_TOP = '<img alt="TOP оферта" class="icon_new" src="/img/icons/TOP-Gallery-Ico.svg">'
 _STRANGERS = 500
 
 
@@ -30,8 +29,9 @@ def page(  # noqa: PLR0913
     weight: int = 25,
 ) -> bytes:
     """The whole page; `weight` is the size in kilobytes of the scripts in its head."""
-    head = fill(
-        "bazar_head",
+    text = fill(
+        "bazar_page",
+        body=body,
         title=title,
         description=attribute(description),
         canonical=canonical,
@@ -39,9 +39,9 @@ def page(  # noqa: PLR0913
         og=og,
         links=links,
         ballast=ballast(weight, "bazar head"),
+        foot_ballast=ballast(8, "bazar foot"),
     )
-    path = canonical.removeprefix("https://bazar.bg")
-    return (head + body + fill("bazar_foot", path=path, ballast=ballast(8, "bazar foot"))).encode()
+    return text.encode()
 
 
 def _amounts(money: Money) -> list[tuple[str, str]]:
@@ -79,15 +79,17 @@ def price_html(money: Money) -> str:
 def advert_card(advert: BazarAdvert, now: datetime) -> str:
     """The small card of this advert, in a search; it prints no area."""
     place = advert.home.place
-    return _card(
+    return fill(
+        "bazar_card",
         title=advert.title,
         url=advert.url,
-        number=advert.external_id,
+        id=advert.external_id,
         location=f"гр. {place.city}, {place.neighbourhood}",
         date=bazar_day(advert.updated, now),
-        money=advert.money,
-        photo=advert.photos[0].removeprefix("https:") if advert.photos else "/img/gallery/noPhoto.svg",
+        amounts=_amounts(advert.money),
+        photo=advert.photos[0].removeprefix("https:") if advert.photos else _NO_PHOTO,
         paid=bool(advert.tier),
+        small="",
     )
 
 
@@ -104,33 +106,17 @@ def _stranger(which: int) -> str:
     title = f"{DEAL_WORDS[home.deal]} {home.kind.label}, гр. София, {home.place.neighbourhood}"
     stamp = f"{rng.randint(1_600_000_000, 1_776_000_000)}{rng.randrange(100_000):05d}"
     folder = f"//cdn3.focus.bg/imot/photosimotbg/1/{stamp[-3:]}/big1"
-    return _card(
+    return fill(
+        "bazar_card",
         title=title,
         url=f"https://bazar.bg/obiava-{number}/{slug(title, bazar=True)}",
-        number=str(number),
+        id=number,
         location=f"гр. София, {home.place.neighbourhood}",
         date=bazar_day(NOW - timedelta(days=rng.randrange(40)), NOW),
-        money=Money(rng.choice(("both", "both", "bgn_first")), home.price_eur),
+        amounts=_amounts(Money(rng.choice(("both", "both", "bgn_first")), home.price_eur)),
         photo=f"{folder}/1{home.kind.letter('sale')}{stamp}_{rng.choice('abcdef')}7.jpg",
         paid=rng.random() < 0.3,  # noqa: PLR2004
         small=" listItemLink165",
-    )
-
-
-def _card(*, number: str, money: Money, paid: bool, small: str = "", **texts: str) -> str:
-    prices = [
-        f'            <span class="price">{amount} <span class="currency">{currency}</span> </span>'
-        for amount, currency in _amounts(money) or [(_ASK, "")]
-    ]
-    return fill(
-        "bazar_card",
-        **texts,
-        id=number,
-        prices="\n".join(prices),
-        paid=str(paid).lower(),
-        css="listTop" if paid else "",
-        promo=_TOP if paid else "",
-        small=small,
     )
 
 
@@ -151,20 +137,15 @@ _NO_PHOTO = "/img/gallery/noPhoto.svg"
 
 def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
     """The bytes of the page as it is at `now`: its dates are in words like "today"."""
-    home, place, money, seller = advert.home, advert.home.place, advert.money, advert.seller
+    home, place, money = advert.home, advert.home.place, advert.money
     printed = advert.updated - timedelta(minutes=advert.lag_minutes)
-    # The word "included" stands in the class whatever the VAT text says.
-    vat_class = "price-vat-type-included" if advert.vat else ""
-    credit = f'<iframe src="/banner/?prop_val={round(money.amount_eur)}" width="300" height="50"></iframe>'
-    link = _seller_link(advert)
+    large = [_sized(photo, "big1/", "large") for photo in advert.photos]
+    caption = f"<b>{advert.title}</b><br/>Цена: {script_price(money)}"
     body = fill(
         "bazar_detail",
         advert=advert,
         place=place,
-        top="adNameTOP" if advert.tier else "",
         map_key=f"{sum(map(ord, place.slug)) * 7919:09d}00000000",
-        position=' data-lat="{}" data-long="{}"'.format(*advert.position) if advert.position else "",
-        where=f"гр. {place.city}, {place.neighbourhood}",
         city_slug=BAZAR_CITIES[place.city],
         hood_slug=slug(place.neighbourhood),
         deal=DEAL_WORDS[home.deal],
@@ -173,17 +154,16 @@ def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
         moment=bazar_moment(printed, now),
         active=bazar_moment(advert.updated, now),
         price=price_html(money),
-        price_css=f"{vat_class} {'previous-price-included' if money.previous_eur else ''}",
         price_words=script_price(money),
         price_number=f"{money.amount_eur:g}" if money.shown else "",
-        vat=f'<span class="price-vat-type-content">{_VAT_TEXTS[advert.vat]}</span>' if advert.vat else "",
-        credit=credit if money.shown and home.deal == "sale" else "",
-        seller_link=link,
-        seller_adverts="1 обява" if advert.native else f"{seller.user % 200 + 2} обяви",
-        firm=fill("bazar_firm", advert=advert) if link.endswith(".bazar.bg/") else "",
-        crumbs=fill("bazar_crumbs"),
-        **_galleries(advert),
-        related=_related(advert, link),
+        vat=_VAT_TEXTS.get(advert.vat or ""),
+        seller_link=_seller_link(advert),
+        photos=[
+            {"own": photo.removeprefix("https:"), "medium": _sized(photo, "med/", "pics"), "large": big}
+            for photo, big in zip(advert.photos, large, strict=True)
+        ],
+        images=script_json([{"w": 1198, "h": 1800, "src": photo, "title": caption} for photo in large]),
+        related=_related(advert),
         product=script_json(_product(advert)),
         breadcrumb_list=script_json(_breadcrumb_list(advert)),
     )
@@ -203,11 +183,11 @@ def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
     )
 
 
-def _params(advert: BazarAdvert) -> str:
+def _params(advert: BazarAdvert) -> list[tuple[str, object]]:
     """The parameter rows; the label of the floor and the word for many rooms begin with Latin letters."""
     home, money, rooms = advert.home, advert.money, advert.home.kind.rooms or 5
     amount, sign = (leva(money.amount_eur), "лв") if money.layout == "bgn" else (money.amount_eur, "€")
-    rows = [
+    return [
         ("Тип апартамент", f"{rooms}-стаен" if rooms < 5 else "Mногостаен"),  # noqa: PLR2004
         ("Квадратура", f"{home.area_sqm} кв. м."),
         ("Цена на кв.м.", f"{round(amount / home.area_sqm)} {sign}/кв. м." if money.shown else ""),
@@ -216,41 +196,6 @@ def _params(advert: BazarAdvert) -> str:
         ("Брой етажи", home.floors_total if advert.native else None),
         ("Година", home.age.known_year),
     ]
-    return "".join(fill("bazar_param", label=label, value=value) for label, value in rows if value)
-
-
-def _galleries(advert: BazarAdvert) -> dict[str, str]:
-    """The photos, printed five times over as on the real page; without any, the portal's empty picture."""
-    photos, large = advert.photos, [_sized(photo, "big1/", "large") for photo in advert.photos]
-
-    def each(piece: str) -> str:
-        return "".join(
-            fill(
-                piece,
-                advert=advert,
-                n=n,
-                active="" if n > 1 else "active",
-                current="" if n > 1 else "galleryCurrentImage",
-                photo=photo.removeprefix("https:"),
-                med=_sized(photo, "med/", "pics"),
-                large=large[n - 1],
-            )
-            for n, photo in enumerate(photos, 1)
-        )
-
-    title = f"<b>{advert.title}</b><br/>Цена: {script_price(advert.money)}"
-    big = large[0] if photos else _NO_PHOTO
-    return {
-        "gallery": fill(
-            "bazar_gallery",
-            main=each("bazar_photo_main") or f'<img class="picture" src="{_NO_PHOTO}" alt="{advert.title}">',
-            thumbnails=each("bazar_photo_small"),
-            large=each("bazar_photo_large"),
-            count=f'<span class="images-count">1/{len(photos)}</span>' if photos else "",
-        ),
-        "big_gallery": fill("bazar_big_gallery", advert=advert, large=big, items=each("bazar_photo_popup")),
-        "images": script_json([{"w": 1198, "h": 1800, "src": photo, "title": title} for photo in large]),
-    }
 
 
 def _sized(photo: str, imported: str, own: str) -> str:
@@ -259,18 +204,14 @@ def _sized(photo: str, imported: str, own: str) -> str:
     return f"{parent}/{own if size == 'pics' else imported}/{name}"
 
 
-def _related(advert: BazarAdvert, link: str) -> str:
+def _related(advert: BazarAdvert) -> dict[str, object]:
     """Three strips of strangers before the price, each with prices that are not the advert's."""
     rng = Random(f"related {advert.external_id}")
-    return fill(
-        "bazar_related",
-        advert=advert,
-        link=link,
-        count=rng.randint(2, 200),
-        own="".join(stranger_card(rng) for _ in range(4)),
-        others="".join(stranger_card(rng) for _ in range(4)),
-        recommended="".join(stranger_card(rng) for _ in range(12)),
-    )
+    count = rng.randint(2, 200)
+    strips = {"own": 4, "others": 4, "recommended": 12}
+    return {"count": count} | {
+        name: "".join(stranger_card(rng) for _ in range(cards)) for name, cards in strips.items()
+    }
 
 
 def _seller_link(advert: BazarAdvert) -> str:

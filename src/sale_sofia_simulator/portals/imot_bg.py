@@ -22,18 +22,15 @@ from sale_sofia_simulator.portal import (
     SitemapPaths,
 )
 from sale_sofia_simulator.portals.imot_listing import (
-    VAT_TEXTS,
     age_words,
     floor_in_line,
-    gallery,
     heating_in_line,
     listing_page,
     price_html,
-    small_photo,
 )
 from sale_sofia_simulator.portals.imot_listing import page as whole_page
 from sale_sofia_simulator.search_index import Filters, Scope
-from sale_sofia_simulator.text import slug, spaced
+from sale_sofia_simulator.text import slug
 from sale_sofia_simulator.truth import REAL, Truth, imot_truth
 from sale_sofia_simulator.twins import family_ids, tilde_list, with_tildes
 
@@ -43,11 +40,7 @@ PAGE_SIZE = 40
 MOST_RESULTS = 1000
 _NEIGHBOURS = 2
 _LONGEST_TEXT = 100
-_PROMO = '<img src="https://imot.bg/images/picturess/icons/{tier}-wrap.svg" class="promoLine" alt="status" >'
-_NO_PHOTO = "//www.imot.bg/images/picturess/nophoto_490x341.svg"
 _PROJECT_KINDS = "1-СТАЕН, 2-СТАЕН, 3-СТАЕН"
-_NOTHING_FOUND = '    <div class="item-not-found" style="text-align:center;">Няма намерени обяви</div>\n'
-_DOTS = '    <div class="a dots"><img src="https://www.imot.bg/images/picturess/icons/dots.svg"></div>'
 
 
 def search_page(
@@ -55,25 +48,30 @@ def search_page(
 ) -> bytes:
     """Page `page` of the search at `url`; `adverts` are the ones on it, `total` all that were found."""
     rng = Random(f"{url} {page}")
-    cards = _project_card(make_project(rng)) + "".join(map(_advert_card, adverts))
-    headline, address = text.headline(rng)
-    first = (page - 1) * PAGE_SIZE
-    shown = f"{first + 1} - {first + len(adverts)} от общо {f'{most}+' if total > most else total} обяви"
-    deal = DEAL_WORDS["rent" if "/naemi" in url else "sale"]
+    project, (headline, address) = make_project(rng), text.headline(rng)
     return _rendered(
         url,
         page,
         total,
         most,
-        cards=cards + fill("imot_news", headline=headline, slug=address),
-        count_line=f'<div class="SearchInfoLine"> {shown} - {deal}</div>',
+        project=project,
+        adverts=adverts,
+        cards=[
+            {"advert": advert, "price": price_html(advert.money), "info": _info_line(advert)}
+            for advert in adverts
+        ],
+        first=(page - 1) * PAGE_SIZE,
+        count=f"{most}+" if total > most else total,
+        deal=DEAL_WORDS["rent" if "/naemi" in url else "sale"],
         averages=_averages(adverts),
+        headline=headline,
+        slug=address,
     )
 
 
 def empty_search_page(url: str) -> bytes:
     """A search that the portal itself says found nothing."""
-    return _rendered(url, 1, 0, MOST_RESULTS, cards=_NOTHING_FOUND, count_line="", averages="")
+    return _rendered(url, 1, 0, MOST_RESULTS, project=None, averages=())
 
 
 def page_url(url: str, page: int) -> str:
@@ -92,8 +90,8 @@ def next_url(url: str, page: int, total: int, most: int = MOST_RESULTS) -> str |
     return page_url(url, page + 1) if page < page_count(total, most) else None
 
 
-def _rendered(url: str, page: int, total: int, most: int, **parts: str) -> bytes:
-    short_url = url.removeprefix("https:")
+def _rendered(url: str, page: int, total: int, most: int, **parts: object) -> bytes:
+    short_url, last = url.removeprefix("https:"), page_count(total, most)
     heading = f"Обяви за имоти: {url.rpartition('/obiavi/')[2]}"
     body = fill(
         "imot_search",
@@ -101,7 +99,12 @@ def _rendered(url: str, page: int, total: int, most: int, **parts: str) -> bytes
         map_url=short_url.replace("/obiavi/", "/obiavimap/"),
         heading=heading,
         link=f"{Random(url).getrandbits(24):06x}",
-        pager=_pager(url, page, page_count(total, most)) if total else "",
+        url=url,
+        page_url=page_url,
+        page=page,
+        near=[number for number in range(1, last + 1) if abs(number - page) <= _NEIGHBOURS],
+        last=last,
+        total=total,
         ballast=ballast(12, "imot search"),
         **parts,
     )
@@ -115,69 +118,12 @@ def _rendered(url: str, page: int, total: int, most: int, **parts: str) -> bytes
     )
 
 
-def _averages(adverts: Sequence[ImotAdvert]) -> str:
-    if not adverts:
-        return ""
+def _averages(adverts: Sequence[ImotAdvert]) -> list[tuple[str, float, float]]:
+    """How it is reckoned, the price, the price of a m²."""
     prices = [advert.home.price_eur for advert in adverts]
     each = [advert.home.price_eur / advert.home.area_sqm for advert in adverts]
-    ways = (("средно аритметично", mean, ""), ("медианна стойност", median, " float:right;"))
-    return "\n".join(
-        fill(
-            "imot_average",
-            style=style,
-            price=spaced(round(by(prices))),
-            each=spaced(round(by(each))),
-            how=how,
-        )
-        for how, by, style in ways
-    )
-
-
-def _pager(url: str, page: int, last: int) -> str:
-    near = [number for number in range(1, last + 1) if abs(number - page) <= _NEIGHBOURS]
-    links = [_step(url, page - 1, "prev", "Назад", there=page > 1)]
-    for number in near:
-        if number == page:
-            links.append(f'    <div class="a saveSlink selected">{number}</div>')
-        else:
-            links.append(f'    <a href="{page_url(url, number)}" class="saveSlink ">{number}</a>')
-    if near[-1] < last:
-        links += [_DOTS, f'    <div class="a saveSlink gray">{last}</div>']
-    links.append(_step(url, page + 1, "next", "Напред", there=page < last))
-    return fill("imot_pager", links="\n".join(links))
-
-
-def _step(url: str, number: int, css: str, word: str, *, there: bool) -> str:
-    if there:
-        return f'    <a href="{page_url(url, number)}" class="saveSlink {css}"><span>{word}</span></a>'
-    return f'    <div class="a {css} gray"><span>{word}</span></div>'
-
-
-def _advert_card(advert: ImotAdvert) -> str:
-    """The card: price, one comma-joined line of facts, and the firm; a private person is not named."""
-    url, place, seller = advert.url.removeprefix("https:"), advert.home.place, advert.seller
-    photos = [small_photo(photo) for photo in advert.photos]
-    small = [
-        f'<a href="{url}" class="saveSlink"><img src="{photo}" alt="Обява {advert.title}" loading="lazy"></a>'
-        for photo in photos[1:4]
-    ]
-    without_vat = advert.home.vat == "excluded" and advert.money.shown
-    is_new = not advert.corrected and not advert.tier
-    return fill(
-        "imot_card",
-        advert=advert,
-        url=url,
-        place=f"град {place.city}, {place.neighbourhood}",
-        promo=_PROMO.format(tier=advert.tier) if advert.tier else "",
-        photo=photos[0] if photos else _NO_PHOTO,
-        small="\n        ".join(small),
-        price=price_html(advert.money),
-        vat=f"<span>{VAT_TEXTS['excluded']}</span>" if without_vat else "",
-        new="<span><strong>НОВА ОБЯВА</strong></span>" if is_new else "",
-        info=_info_line(advert),
-        seller="" if seller.kind == "private" else fill("imot_card_seller", seller=seller),
-        photos=f" <strong>и {len(photos)} снимки</strong>" if len(photos) > 1 else "",
-    )
+    ways = (("средно аритметично", mean), ("медианна стойност", median)) if adverts else ()
+    return [(how, by(prices), by(each)) for how, by in ways]
 
 
 def _info_line(advert: ImotAdvert) -> str:
@@ -245,30 +191,20 @@ def promoted_project(url: str, page: int) -> Project:
     return make_project(Random(f"{url} {page}"))
 
 
-def _project_card(project: Project) -> str:
-    return fill(
-        "imot_project_card",
-        project=project,
-        url=project.url.removeprefix("https:"),
-        tail=str(project.number)[-3:],
-        place=f"град София, {project.neighbourhood}",
-    )
-
-
 def project_page(project: Project) -> bytes:
     """The page of a project."""
     folder = f"https://cdn3.focus.bg/imot/photosnb/{str(project.number)[-3:]}//big1/{project.number}"
-    photos = gallery(
-        f"Ново Строителство {project.what}",
-        f", Ново Строителство, {project.what}",
-        f"В сградата се продават: {_PROJECT_KINDS}, Срок на завършване: декември {project.ready} г., ",
-        tuple(f"{folder}_{code}.jpg" for code in ("NH", "W7", "iC")),
-    )
     body = fill(
         "imot_project",
         project=project,
         place=f"град София {project.neighbourhood}",
-        gallery=photos,
+        gallery_title=f"Ново Строителство {project.what}",
+        heading=f", Ново Строителство, {project.what}",
+        summary=f"В сградата се продават: {_PROJECT_KINDS}, "
+        f"Срок на завършване: декември {project.ready} г., ",
+        photos=[f"{folder}_{code}.jpg" for code in ("NH", "W7", "iC")],
+        tier="",
+        gallery_ballast=ballast(3, "imot gallery"),
         kinds=_PROJECT_KINDS,
         ballast=ballast(12, "imot project"),
     )

@@ -14,7 +14,6 @@ from sale_sofia_simulator.model import (
     ImotAdvert,
     Money,
     Property,
-    Seller,
 )
 from sale_sofia_simulator.pieces import attribute, ballast, fill, script_json
 from sale_sofia_simulator.text import WORDS, decimals, grouped, imot_moment, leva, ordinal, spaced
@@ -94,11 +93,6 @@ def params_html(home: Property) -> str:
 # What every imot.bg page has around its own part, and the gallery of some.
 
 CHARSET = "windows-1251"
-_SLOTS = ("imot.bg_details_top_980_", "imot_sidebar_left", "imot_sidebar_right", "imot.bg_inner_details")
-_MOST_VISIBLE = 6
-_NO_PHOTO = (
-    '\n        <img src="//www.imot.bg/images/picturess/nophoto_660x495.svg" class="noborder" alt="">\n'
-)
 
 
 def page(  # noqa: PLR0913
@@ -115,59 +109,20 @@ def page(  # noqa: PLR0913
     weight: int = 30,
 ) -> bytes:
     """The whole page; `weight` is the size in kilobytes of the scripts in its head."""
-    slots = "".join(
-        f'          googletag.defineSlot("/1/{slot}", [[160, 600], [300, 250]], "div-gpt-ad-{slot}")\n'
-        f"            .addService(googletag.pubads()){targeting}.setCollapseEmptyDiv(true,true);\n\n"
-        for slot in _SLOTS
-    )
-    head = fill(
-        "imot_head",
+    text = fill(
+        "imot_page",
+        body=body,
         title=title,
         description=attribute(description),
         canonical=canonical,
-        links=links,
+        imot_id=imot_id,
         image=image,
+        links=links,
+        data=data,
+        targeting=targeting,
         ballast=ballast(weight, "imot head"),
-        slots=slots,
     )
-    text = head + fill("imot_top", imot_id=imot_id) + body + fill("imot_foot", data=data)
     return text.encode(CHARSET)
-
-
-def gallery(title: str, heading: str, summary: str, photos: tuple[str, ...], tier: str = "") -> str:
-    """Carousel, thumbnails, and the line over them; without photos only the portal's empty picture."""
-    icon = f"https://www.imot.bg/images/picturess/icons/{tier.lower()}.svg"
-    slides = [
-        fill("imot_slide", photo=photo, title=title, number=number) for number, photo in enumerate(photos, 1)
-    ]
-    small = [
-        fill(
-            "imot_thumbnail",
-            photo=small_photo(photo),
-            title=title,
-            number=index + 1,
-            index=index,
-            style="" if index else 'style="opacity: 0.7;"',
-        )
-        for index, photo in enumerate(photos)
-    ]
-    return fill(
-        "imot_gallery",
-        heading=heading,
-        summary=summary,
-        promo=f'<img src="{icon}" class="promoLine" alt="status">' if tier else "",
-        slides="".join(slides) or _NO_PHOTO,
-        small="".join(small),
-        visible=min(len(photos), _MOST_VISIBLE),
-        count=len(photos),
-        ballast=ballast(3, "imot gallery"),
-    )
-
-
-def small_photo(photo: str) -> str:
-    """The address of the thumbnail of a photo, without its scheme."""
-    folder, _, name = photo.removeprefix("https:").rpartition("/")
-    return f"{folder.rpartition('//')[0]}/{name}"
 
 
 _TITLES = (
@@ -177,15 +132,7 @@ _TITLES = (
 )
 _LONGEST_SUMMARY = 80
 _SELLERS = {"agency": "Агенция", "developer": "Инвеститор", "private": "Частно лице"}
-_PRIVATE_ONLY = '<br><span style="font-size:12px;">Този имот се предлага само на частни лица</span>'
-_FIRM_RUBRICS = {
-    "prodazhbi": "Продава",
-    "naemi": "Дава под наем",
-    "kupuva": "Купува",
-    "tarsi-da-naeme": "Наема",
-}
 _MEDALS = "ybrp"
-_PROMO = '<img src="//www.imot.bg/images/picturess/icons/vip.svg" class="promo" alt="VIP" loading="lazy">'
 _STRANGERS = 500
 _FORM_ROWS = 4
 
@@ -193,47 +140,41 @@ _FORM_ROWS = 4
 def listing_page(advert: ImotAdvert) -> bytes:
     """The bytes of the page; every character has a place in windows-1251."""
     home, place, seller = advert.home, advert.home.place, advert.seller
-    where = f"град {place.city}, {place.neighbourhood}"
-    search = f"//www.imot.bg/obiavi/{RUBRICS[home.deal]}/{place.city_slug}/{place.slug}"
-    features = "\n".join(f"<div>{feature}</div>" for feature in home.features)
-    crumbs = _breadcrumbs(home)
+    where, medal = f"град {place.city}, {place.neighbourhood}", _MEDALS[seller.since % len(_MEDALS)]
+    crumbs, price = _breadcrumbs(home), price_html(advert.money)
     body = fill(
         "imot_detail",
         advert=advert,
         home=home,
         place=place,
+        seller=seller,
+        seller_kind=_SELLERS[seller.kind],
+        medal=medal,
+        phones="; ".join(grouped(phone) for phone in seller.phones),
         rubric=RUBRICS[home.deal],
         short_url=advert.url.removeprefix("https:"),
         mail=f"{Random(advert.external_id).getrandbits(2400):0600x}",
         where=where,
-        street=f'<div style="font-weight:normal;">{place.street}</div>' if place.street else "",
-        comma_street=f", {place.street}" if place.street else "",
-        hood_search=search,
-        kind_search=f"{search}/{home.kind.slug}",
-        moment=f"{'Коригирана' if advert.corrected else 'Публикувана'} в {imot_moment(advert.updated)}",
+        search=f"//www.imot.bg/obiavi/{RUBRICS[home.deal]}/{place.city_slug}/{place.slug}",
+        moment=imot_moment(advert.updated),
         params=params_html(home),
-        gallery=gallery(
-            advert.title,
-            f"{price_html(advert.money)},, {advert.title}, {where}",
-            _gallery_line(advert),
-            advert.photos,
-            advert.tier,
-        ),
-        description=fill("imot_description", text=advert.prose.html),
-        features=fill("imot_features", items=features) if features else "",
-        contacts=_contacts(seller, private_only=advert.private_only),
-        phones="; ".join(seller.phones),
-        private="/Частно лице/<br>" if seller.kind == "private" else "",
-        dealer="" if seller.kind == "private" else fill("imot_dealer", seller=seller, medal=_medal(seller)),
+        price=price,
+        each=per_sqm(advert.money, home.area_sqm),
+        vat=VAT_TEXTS[home.vat] if advert.money.shown else "",
         stats=_stats(advert),
         similar=_similar(advert),
-        crumbs="".join(f'<arrow></arrow> <a href="{path}">{name}</a>' for name, path in crumbs.items()),
-        **_price_parts(advert),
+        crumbs=crumbs,
+        gallery_title=advert.title,
+        heading=f"{price},, {advert.title}, {where}",
+        summary=_gallery_line(advert),
+        photos=advert.photos,
+        tier=advert.tier,
+        gallery_ballast=ballast(3, "imot gallery"),
     )
     title = _TITLES[2 if advert.old_layout else seller.name is None].format(
         words=f"{advert.title} в {where}",
         area=home.area_sqm,
-        price=price_html(advert.money).replace("<br>", " » "),
+        price=price.replace("<br>", " » "),
         seller=seller.name,
         tail=advert.external_id[-6:],
     )
@@ -336,73 +277,10 @@ def _offer(advert: ImotAdvert) -> dict[str, object]:
     }
 
 
-def _price_parts(advert: ImotAdvert) -> dict[str, object]:
-    """Every part of the page that prints the price, with its history; no VAT text without a price."""
-    money, each = advert.money, per_sqm(advert.money, advert.home.area_sqm)
-    vat = VAT_TEXTS[advert.home.vat] if money.shown else ""
-    price = round(money.amount_eur)
-    credit = f'<iframe src="/small-calculator?price={price}" name="baner">&nbsp;</iframe>'
-    parts: dict[str, object] = {
-        "price": price_html(money),
-        "per_sqm": f"<span>{each}</span>" if each else "",
-        "m2": f'<div class="m2">{each}</div>' if each else "",
-        "vat": vat,
-        "price_info": f'<div class="PriceInfo">{vat}</div>' if vat else "",
-        "credit": f'<div class="credit">{credit}</div>' if advert.home.deal == "sale" and money.shown else "",
-    }
-    if not advert.trend or not money.shown:
-        return parts | dict.fromkeys(("history_button", "history_box", "history_link"), "")
-    words = f"'{advert.external_id}','a{advert.seller.user}','{price}','EUR'"
-    button = f"showpricechange({words},'priceHistory2'); return false;"
-    link = f"showpricechange({words},'priceHistory'); return false;"
-    return parts | {
-        "history_button": fill("imot_history_button", call=button),
-        "history_box": fill("imot_history_box", css="priceHistory2", name="priceHistory2", call=button),
-        "history_link": f'<a onclick="{link}" title="Покажи история на цената"></a>'
-        + fill("imot_history_box", css="priceHistory1", name="priceHistory", call=link),
-    }
-
-
-def _contacts(seller: Seller, *, private_only: bool) -> str:
-    """The contact line, then the broker's block before the firm's; a private person has only the line."""
-    line = fill(
-        "imot_contact",
-        phones="; ".join(seller.phones),
-        private="/Частно лице/" if seller.kind == "private" else "",
-        note=_PRIVATE_ONLY if private_only else "",
-    )
-    if seller.kind == "private":
-        return line
-    phones = "; ".join(grouped(phone) for phone in seller.phones)
-    broker = fill("imot_broker", seller=seller, phones=phones, number=f"14{seller.user:015d}")
-    rubrics = " | ".join(
-        f'<a href="https://{seller.handle}.imot.bg/obiavi/{rubric}">{word}</a>'
-        for rubric, word in _FIRM_RUBRICS.items()
-    )
-    firm = fill(
-        "imot_firm",
-        seller=seller,
-        kind=_SELLERS[seller.kind],
-        phones=phones,
-        rubrics=rubrics,
-        medal=_medal(seller),
-    )
-    return line + (broker if seller.broker else "") + firm
-
-
-def _medal(seller: Seller) -> str:
-    return _MEDALS[seller.since % len(_MEDALS)]
-
-
 def _similar(advert: ImotAdvert) -> str:
     """Other adverts of the same seller, or of the neighbourhood for a private person."""
-    rng, seller = Random(f"similar {advert.external_id}"), advert.seller
-    items = "".join(_stranger(rng.randrange(_STRANGERS)) for _ in range(rng.randint(6, 12)))
-    heading = "Още обяви в района"
-    if seller.name is not None:
-        link = f'<a href="https://{seller.handle}.imot.bg" target="_blank"'
-        heading = f'{link}>Още обяви в imot.bg от {seller.name}</a>{link} class="small">Виж всички</a>'
-    return fill("imot_similar", heading=heading, items=items)
+    rng = Random(f"similar {advert.external_id}")
+    return "".join(_stranger(rng.randrange(_STRANGERS)) for _ in range(rng.randint(6, 12)))
 
 
 @cache
@@ -414,7 +292,7 @@ def _stranger(which: int) -> str:
         "imot_similar_item",
         id=f"1{home.kind.letter('sale')}{stamp}",
         slug=f"prodava-{home.kind.advert_slug}-grad-sofiya-{home.place.slug}",
-        promo=_PROMO if rng.random() < 0.5 else "",  # noqa: PLR2004
+        promoted=rng.random() < 0.5,  # noqa: PLR2004
         trend=rng.choice(("", "", " UP", " DOWN")),
         tail=stamp[-3:],
         title=f"{DEAL_WORDS['sale']} {home.kind.label}",
@@ -437,18 +315,8 @@ def _stats(advert: ImotAdvert) -> str:
         "imot_stats",
         advert=advert,
         graph=graph,
-        shows=_radios(graph, "grt", "shows", checked=1),
-        periods=_radios(graph, "grp", "periods", checked=3),
+        words=WORDS,
         items=row + "".join(_form_row(number) for number in range(2, _FORM_ROWS + 1)),
-    )
-
-
-def _radios(graph: str, name: str, words: str, *, checked: int) -> str:
-    return "\n".join(
-        f"            <label id=\"l_{name}{number}\" onclick=\"javascript:setgraph('{graph}','')\">"
-        f'<input type="radio" name="{name}" value="{number}"{" checked" if number == checked else ""}'
-        f' style="margin-top:5px;"> {word}</label>'
-        for number, word in enumerate(WORDS[words], 1)
     )
 
 
@@ -460,23 +328,11 @@ def _selected(row: str, label: str) -> str:
 
 @cache
 def _form_row(row: int) -> str:
-    kinds = [(kind.number, kind.label) for kind in KINDS]
     towns = [(2 * i + 1, f"град {town}") for i, town in enumerate(WORDS["towns"])]
-    clear = (
-        f'<a title="Изчисти" class="delete" href="javascript:;" onclick="clear_fields_graph({row});">'
-        "<span>Изчисти</span></a>"
-    )
     return fill(
         "imot_stats_item",
         row=row,
-        disabled=" disabled" if row == 1 else "",
-        fields=f"document.graphform.n{row}_nr,document.graphform.n{row}_cr",
-        kinds=_options([("0", ""), *kinds]),
-        towns=_options([("", ""), *towns]),
-        hoods=_options([("", ""), *((hood.id, hood.name) for hood in neighbourhoods())]),
-        clear="&nbsp;" if row == 1 else clear,
+        kinds=[("0", ""), *((kind.number, kind.label) for kind in KINDS)],
+        towns=[("", ""), *towns],
+        hoods=[("", ""), *((hood.id, hood.name) for hood in neighbourhoods())],
     )
-
-
-def _options(choices: list[tuple[str | int, str]]) -> str:
-    return "\n".join(f'<option value="{value}">{word}' for value, word in choices)

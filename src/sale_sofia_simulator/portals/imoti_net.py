@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 
 from sale_sofia.listings.places import SOFIA
-from sale_sofia_simulator.model import KINDS, Kind, TwinAdvert
+from sale_sofia_simulator.model import KINDS, Kind, Property, TwinAdvert
 from sale_sofia_simulator.pieces import ballast, fill
 from sale_sofia_simulator.portal import Answer, Query, Search, SitemapPaths
 from sale_sofia_simulator.search_index import NO_FILTERS, Filters, Scope
 from sale_sofia_simulator.text import slug, spaced
 from sale_sofia_simulator.truth import Truth, commissioned, feature_truth, heating_truth, phone_truth
-from sale_sofia_simulator.twins import TwinPortal, photo_names, present, printed_features, whole
+from sale_sofia_simulator.twins import TwinPortal, photo_names, printed_features, whole
 
 _DEALS = {"sale": ("prodava", "продава"), "rent": ("dava-pod-naem", "дава под наем")}
 _KINDS = {
@@ -90,71 +90,46 @@ class ImotiNetPortal(TwinPortal):
         return max(1, -(-total // _PAGE_SIZE))
 
     def _list(self, shown: Sequence[TwinAdvert], path: str, page: int, total: int) -> bytes:
-        """Cards in a list; some adverts stand above it once more."""
-        promoted = "".join(
-            f'<a href="{self.path_of(advert)}">'
-            f'<header><strong class="price">1 €</strong>{_words(advert)}</header></a>'
-            for advert in shown[:2]
+        """Cards in a list, some of which stand above it once more; some pages are named by their numbers."""
+        last = self.pages(total)
+        body = fill(
+            "imoti_net_list",
+            cards=[self._card(advert) for advert in shown],
+            count=f"{_COUNTED}+" if total > _COUNTED else total,
+            url=self.base + path,
+            page=page,
+            numbers=(page, *range(page + 1, min(page + _PAGES_NAMED, last))),
+            last=last,
         )
-        cards = "".join(map(self._card, shown)) or "<p>Няма намерени имоти.</p>"
-        count = f"{_COUNTED}+" if total > _COUNTED else str(total)
-        return _page(
-            "Недвижими имоти",
-            self.base + _page_path(path, page),
-            f'<div class="selected-real-estates">{promoted}</div>'
-            f'<h2>Резултати <span id="number-of-estates">/{count} имота/</span></h2>'
-            f'<ul class="list-view real-estates">{cards}</ul>'
-            f"{_paginator(self.base + path, page, self.pages(total))}",
-        )
+        return _page("Недвижими имоти", self.base + _page_path(path, page), body)
 
-    def _card(self, advert: TwinAdvert) -> str:
-        home, money = advert.home, advert.money
-        price = '<strong class="price">Цена при запитване</strong>'
-        if money.shown:
-            lev = f"<br/> {spaced(round(money.bgn))} <small>BGN </small>" if money.bgn else ""
-            euro = f"{spaced(round(money.amount_eur))} <small>€</small>"
-            price = f'<strong class="price">\n   {euro}\n {lev}\n</strong>'
-        floor = "<li>Етаж:  </li>"
-        if home.floor is not None and home.floor >= 0:
-            floor = f"<li>\n Етаж: {home.floor} от {home.floors_total}   </li>"
-        deal = f'<span class="re-offer-type">{_DEALS[home.deal][1]}</span>'
-        return fill(
-            "imoti_net_card",
-            link=f"{self.path_of(advert)}?sid=aBcDeF&amp;page=1",
-            photo=_photo(advert, "main"),
-            heading=f"{deal} {_words(advert)}, <span>{home.area_sqm} м<sup>2</sup></span>",
-            place=_place(advert),
-            price=price,
-            floor=floor,
-            each=spaced(round(money.amount_eur / home.area_sqm)),
-            by=advert.seller.name,
-            text=advert.prose.text[:80],
-        )
+    def _card(self, advert: TwinAdvert) -> dict[str, object]:
+        return {
+            "advert": advert,
+            "path": self.path_of(advert),
+            "photo": _photo(advert, "main"),
+            "deal": _DEALS[advert.home.deal][1],
+            "words": _words(advert),
+            "place": _place(advert),
+            "floor": _floor(advert.home),
+        }
 
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert, with others beside and below it."""
         lat, lon = advert.position or (0.0, 0.0)
-        photos = [_photo(advert, name) for name in photo_names(advert, 12)]
-        extras = "".join(f"<li>{feature}</li>" for feature in printed_features(advert))
         body = fill(
             "imoti_net_detail",
+            advert=advert,
             title=_title(advert),
             deal=_DEALS[advert.home.deal][1],
             words=_words(advert),
-            area=advert.home.area_sqm,
             place=_place(advert),
-            activated=f"{advert.updated:%Y-%m-%d %H:%M:%S}",
-            id=advert.external_id,
-            figure=_figure(photos),
-            lat=f"{lat:.14f}",
-            lon=f"{lon:.14f}",
-            text=advert.prose.html,
-            price=_big_price(advert),
-            rows="".join(f"<tr> <td>{label}</td> <td>{value}</td> </tr>" for label, value in _rows(advert)),
-            extras=f'<ul class="extras">{extras}</ul>' if extras else "",
-            views=advert.views,
-            contacts=_contact(advert),
-            gallery=_gallery(advert, photos) if photos else "",
+            lat=lat,
+            lon=lon,
+            photos=[_photo(advert, name) for name in photo_names(advert, 12)],
+            rows=_rows(advert),
+            extras=printed_features(advert),
+            seller_kind=_SELLERS.get(advert.seller.kind),
         )
         return _page(_title(advert), self.url_of(advert).rstrip("/"), body)
 
@@ -166,7 +141,7 @@ class ImotiNetPortal(TwinPortal):
         return {
             "title": " ".join(_title(advert).split()),
             "price_bgn": round(money.bgn) if money.bgn else None,
-            "floor": home.floor if home.floor is None or home.floor >= 0 else None,
+            "floor": _floor(home),
             "floors_total": home.floors_total,
             "act_status": "act16" if in_use else None,
             "under_construction": False if in_use else being_built,
@@ -192,18 +167,8 @@ def _page_path(path: str, page: int) -> str:
     return path + (f"?page={page}" if page > 1 else "")
 
 
-def _paginator(url: str, page: int, last: int) -> str:
-    """Some pages by their numbers; before the last one, that and the next."""
-    links = []
-    for number in (page, *range(page + 1, min(page + _PAGES_NAMED, last))):
-        css = "first-page" if number == 1 else "next-page"
-        state = " active" if number == page else ""
-        links.append(f'<a class="{css}{state}" href="{url}?page={number}">{number}</a>')
-    if page < last:
-        links.append('<span class="separator">...</span>')
-        links.append(f'<a class="last-page " href="{url}?page={last}">{last}</a>')
-        links.append(f'<a href="{url}?page={page + 1}" title="Следваща" class="next-page-btn"></a>')
-    return f'<nav class="paginator">{"".join(links)}</nav>'
+def _floor(home: Property) -> int | None:
+    return home.floor if home.floor is not None and home.floor >= 0 else None
 
 
 def _is_in_building(advert: TwinAdvert) -> bool:
@@ -227,63 +192,14 @@ def _photo(advert: TwinAdvert, name: str) -> str:
     return f"/web/files/obiavi/{advert.external_id}/images/thumb_880x0_{name}.jpg"
 
 
-def _big_price(advert: TwinAdvert) -> str:
-    money = advert.money
-    sums = [f"{spaced(round(money.amount_eur))} €" if money.shown else "Цена при запитване"]
-    if money.bgn:
-        sums.append(f"{spaced(round(money.bgn))} BGN")
-    return "".join(f'<div class="big-price"> <strong>{amount}</strong> </div>' for amount in sums)
-
-
-def _rows(advert: TwinAdvert) -> list[tuple[str, str]]:
-    home, money = advert.home, advert.money
-    floor = home.floor if home.floor is not None and home.floor >= 0 else ""
-    rows = [
-        (
-            "Цена на м<sup>2</sup>/EUR/:",
-            spaced(round(money.amount_eur / home.area_sqm)) if money.shown else "",
-        ),
-        ("Квадратура /м<sup>2</sup>/:", str(home.area_sqm)),
-        ("Етаж :", f"{floor} от {home.floors_total}" if home.floors_total else ""),
-        ("Строителство:", home.construction or ""),
+def _rows(advert: TwinAdvert) -> list[tuple[str, object]]:
+    home, money, floor = advert.home, advert.money, _floor(advert.home)
+    each = spaced(round(money.amount_eur / home.area_sqm)) if money.shown else ""
+    return [
+        ("Цена на м<sup>2</sup>/EUR/:", each),
+        ("Квадратура /м<sup>2</sup>/:", home.area_sqm),
+        ("Етаж :", f"{'' if floor is None else floor} от {home.floors_total}" if home.floors_total else ""),
+        ("Строителство:", home.construction),
         ("Акт 16:", "Да" if commissioned(home.age) else "Не"),
         ("Енергиен клас:", "N/A"),
     ]
-    return present(rows)
-
-
-def _figure(photos: Sequence[str]) -> str:
-    if not photos:
-        return '<figure class="no-svg"> </figure>'
-    small = photos[0].replace("880x0", "620x349")
-    return f'<figure> <img loading="lazy" src="{small}" itemprop="image"> </figure>'
-
-
-def _gallery(advert: TwinAdvert, photos: Sequence[str]) -> str:
-    """Slides with their clones on both sides, then the plans."""
-
-    def slide(photo: str, classes: str = "owl-item") -> str:
-        return f'<div class="{classes}"><div> <img src="{photo}"> </div></div>'
-
-    slides = [slide(photo) for photo in photos]
-    clones = [slide(photo, "owl-item cloned") for photo in photos]
-    plan = slide(f"/web/files/obiavi/{advert.external_id}/blueprints/thumb_880x0_plan.jpg")
-    popups = {"gallery": [*clones[-4:], *slides, *clones[:4]], "sketch": [plan]}
-    return "".join(
-        f'<div class="popup" data-popup="{name}"> <img src="/web//images/msg_upload_bg-BG.png">'
-        f'<div class="gallery-slider-pics">{"".join(pictures)}</div></div>'
-        for name, pictures in popups.items()
-    )
-
-
-def _contact(advert: TwinAdvert) -> str:
-    seller = advert.seller
-    if seller.name is None:
-        return ""
-    phones = "; ".join(seller.phones)
-    return (
-        f'<li> <div class="box"> <h4>{_SELLERS[seller.kind]}</h4> '
-        f'<h6 itemprop="name" class="contact-agency-name"><a class="btn-link">{seller.name}</a></h6> '
-        f'<span class="contact-tel"> <a class="hidden-phone">{phones} </a>,</span> </div> </li>'
-        f'<li> <div class="box"> <h4>Консултант/Представител/Брокер</h4> </div> </li>'
-    )

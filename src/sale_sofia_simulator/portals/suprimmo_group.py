@@ -15,8 +15,10 @@ from sale_sofia_simulator.portal import Query, Search
 from sale_sofia_simulator.search_index import Scope
 from sale_sofia_simulator.text import leva, slug, spaced
 from sale_sofia_simulator.truth import Truth
-from sale_sofia_simulator.twins import TwinPortal, photo_names, present
+from sale_sofia_simulator.twins import TwinPortal, photo_names
 
+Facts = list[tuple[str, object]]
+"""Labels with their values; what has none is not printed."""
 _CHARSET: Final = "windows-1251"
 _MOST_PHOTOS = 14
 _REDUCED_EVERY, _OLD_PRICE = 7, 1.06
@@ -45,42 +47,15 @@ _KINDS = {
 _CONSTRUCTIONS = {"Тухла": "brick", "Панел": "panel", "ЕПК": "epk", "Гредоред": "beam"}
 _HEATING = {"Парно на газ": "gas", "ТЕЦ": "district"}
 _GROUND = {None: "", 0: "партер", -1: "сутерен"}
+_CURRENCY = "<span class='curr_conv'>{}</span>"
 
 
-class _Sums(NamedTuple):
-    """How a design prints prices: one with its old price and a note of VAT, and what is between two."""
+class _Sum(NamedTuple):
+    """A price in one currency, with the old one of what is reduced."""
 
-    line: str
+    price: str
     old: str
-    vat: str
-    between: str
-
-
-_SUPRIMMO_SUMS = _Sums(
-    '{old}<span class="ml--03">\n&nbsp;{price} {currency} {monthly}{vat}</span>',
-    '<b class="label alert circle"><span class="font-small">-6%</span></b>'
-    ' <s class="font-xsmall color-alert font-medium">{old} {currency}</s>',
-    '<span class="font-xsmall">\n(без ДДС)\n</span>',
-    "<br>",
-)
-_SUPRIMMO_CARD_SUMS = _Sums(
-    "{old}\n&nbsp;{price} {currency} {monthly} {vat}",
-    '<s class="color-alert ">{old} {currency}</s>',
-    '<span class="font-xsmall">\n(без ДДС)\n</span>',
-    "<br>",
-)
-_LUXIMMO_SUMS = _Sums(
-    "{old}<big>{price} </big> {currency} {monthly}{vat}",
-    '<s class="color-alert">{old} {currency}</s><br>\n',
-    '<span class="font-xsmall">\n (без ДДС)\n </span>',
-    "\n<br>\n",
-)
-_LUXIMMO_CARD_SUMS = _Sums(
-    "{old}<b>{price} </b> {currency} {monthly}{vat}",
-    "<s>{old} {currency}</s>\n",
-    '<span class="h6 font-weight-bold">\n (без ДДС)\n </span>',
-    " <br>\n",
-)
+    currency: str
 
 
 class GroupPortal(TwinPortal):
@@ -126,10 +101,14 @@ class GroupPortal(TwinPortal):
     def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
         """Cards below their count; the word for page has a Latin letter."""
         following = self.next_url(deal, page, total, self.base)
+        cards = [fill(f"{self.name}_card", facts=self._card_facts(one), **self._said(one)) for one in shown]
         body = fill(
             f"{self.name}_results",
-            count=f"{total if shown else 0} {self.offers} / Страницa {page} от {self.pages(total)}",
-            cards="".join(map(self._card, shown)),
+            total=total if shown else 0,
+            offers=self.offers,
+            page=page,
+            pages=self.pages(total),
+            cards="".join(cards),
         )
         head = f'<link rel="next" href="{following}" />' if following else ""
         return self._document("Апартаменти", self.base + self.search_path(deal, page), body, head)
@@ -146,8 +125,26 @@ class GroupPortal(TwinPortal):
         names = [f"{int(stamp, 16)}T{advert.external_id}_{place}" for place, stamp in enumerate(stamps, 1)]
         return [f"{self.photo_folder}/{name}.jpg" for name in names]
 
+    def _said(self, advert: TwinAdvert) -> dict[str, object]:
+        """What both designs print, on cards and on pages."""
+        return {
+            "advert": advert,
+            "home": advert.home,
+            "id": advert.external_id,
+            "link": self.url_of(advert),
+            "title": attribute(advert.title),
+            "act": _act(advert),
+            "type": _type(advert),
+            "deal": _DEALS[advert.home.deal],
+            "quarter": _quarter(advert),
+            "sums": _sums(advert),
+            "monthly": "/месец" if advert.home.deal == "rent" else "",
+            "without_vat": _is_without_vat(advert),
+            "photos": self._photos(advert),
+        }
+
     @abstractmethod
-    def _card(self, advert: TwinAdvert) -> str: ...
+    def _card_facts(self, advert: TwinAdvert) -> Facts: ...
 
 
 class SuprimmoPortal(GroupPortal):
@@ -179,38 +176,21 @@ class SuprimmoPortal(GroupPortal):
 
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert; the first photo stands twice in the gallery."""
-        title, act, place, photos = (
-            attribute(advert.title),
-            _act(advert),
-            advert.home.place,
-            self._photos(advert),
-        )
-        price = '<span class="ml--03">Цена при запитване</span>'
-        crumbs = (
-            _type(advert), _quarter(advert), f"гр. {place.city}", "Софийска област", "България",
-            _DEALS[advert.home.deal].crumb,
-        )  # fmt: skip
+        place, said = advert.home.place, self._said(advert)
         body = fill(
             "suprimmo_advert",
-            variables=_variables(advert),
-            photos="\n".join(
-                f'<a class="item rel" data-fancybox="top-gallery-files-group" href="{photo}"></a>'
-                for photo in (*photos[:1], *photos)
-            ),
-            badges=f'<span class="badge alert ">\n  акт {act} </span>' if act else "",
-            title=title,
-            crumbs="&nbsp;/&nbsp;".join(
-                f'<a class="color-medium" href="{self.base}/bulgaria/">{word}</a>' for word in crumbs
+            base=self.base,
+            crumbs=(
+                said["type"], said["quarter"], f"гр. {place.city}", "Софийска област", "България",
+                _DEALS[advert.home.deal].crumb,
             ),
             panels=_panels(advert),
-            price=_prices(advert, _SUPRIMMO_SUMS) if advert.money.shown else price,
             rows=_rows(advert),
             lists=_lists(advert),
-            text=advert.prose.html,
-            map=_map(advert),
             product=json.dumps(self._product(advert), ensure_ascii=False),
-        )
-        return self._document(title, self.url_of(advert), body)
+            **said,
+        )  # fmt: skip
+        return self._document(attribute(advert.title), self.url_of(advert), body)
 
     def _product(self, advert: TwinAdvert) -> dict[str, object]:
         """The JSON-LD; its price has a point between thousands."""
@@ -224,26 +204,13 @@ class SuprimmoPortal(GroupPortal):
             "offers": {"@type": "Offer", "priceCurrency": "EUR", "price": price},
         }
 
-    def _card(self, advert: TwinAdvert) -> str:
-        home, act, shown = advert.home, _act(advert), advert.money.shown
-        building = "(В процес на строителство)" if home.age.form == "will" else ""
-        facts = [
+    def _card_facts(self, advert: TwinAdvert) -> Facts:
+        home = advert.home
+        return [
             ("Площ на сградата" if home.kind.storeys_only else "Площ", _square_metres(home.area_sqm)),
             ("Етаж", _floor(advert)),
-            ("Етажност на сградата", str(home.floors_total or "")),
+            ("Етажност на сградата", home.floors_total),
         ]
-        rent = "Наем " if home.deal == "rent" else ""
-        return fill(
-            "suprimmo_card",
-            id=advert.external_id,
-            link=self.url_of(advert),
-            title=attribute(advert.title),
-            act=f'<span class="badge act fix-h ">\n  акт {act} </span>' if act else "",
-            type=f"{_type(advert)}\n{building}",
-            place=f"гр. {home.place.city}&nbsp;/&nbsp;{_quarter(advert)}",
-            facts="".join(f"<b>{label}: </b><i>{value}</i> " for label, value in present(facts)),
-            price=rent + _prices(advert, _SUPRIMMO_CARD_SUMS) if shown else "Цена при запитване",
-        )
 
 
 class LuximmoPortal(GroupPortal):
@@ -277,91 +244,63 @@ class LuximmoPortal(GroupPortal):
 
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert: a box of facts beside the gallery, and a section below."""
-        home, features, title, act = advert.home, advert.home.features, attribute(advert.title), _act(advert)
-        place = f"България / област {home.place.city} / гр. {home.place.city} / {_quarter(advert)}"
-        area, net = _square_metres(home.area_sqm), _net_area(advert)
+        home, features, net = advert.home, advert.home.features, _net_area(advert)
+        area = _square_metres(home.area_sqm)
         if net is not None:
             common = _square_metres(home.area_sqm - net)
             area += f" (чиста площ: {_square_metres(net)} плюс общи части: {common})"
-        box = [
-            ("Тип:", _type(advert)),
-            (f"{_area_label(advert)}:", area),
-            ("Парцел:", _square_metres(home.yard_sqm)),
-            ("Етажност:", str(home.floors_total or "")),
-            ("Етаж:", _floor(advert)),
-            ("Стаи:", str(home.kind.rooms or "")),
-            ("Асансьор:", "да" if "Асансьор" in features else ""),
-            ("Състояние:", "В процес на строителство" if home.age.form == "will" else ""),
-            ("Референтен номер:", f"SOF-{home.number}"),
-        ]
-        below = [
-            ("Състояние", "има нужда от основен ремонт" if "За ремонт" in features else ""),
-            ("Отопление", " / ".join(_heating(advert))),
-            ("Обзавеждане", "Напълно обзаведен" if "Обзаведен" in features else ""),
-            ("Тип строителство", " / ".join(_construction(advert))),
-            ("Разстояния", _metro(advert)),
-        ]
         body = fill(
             "luximmo_advert",
-            variables=_variables(advert),
-            act=f'<span class=" badge alert ">\n акт {act} </span>' if act else "",
-            title=title,
-            id=advert.external_id,
-            place=place.upper(),
-            price=_prices(advert, _LUXIMMO_SUMS) if advert.money.shown else "Цена при запитване",
-            facts="".join(_luximmo_row("medium-4", *row) for row in present(box)),
-            rows="".join(_luximmo_row("medium-3", *row) for row in present(below)),
-            lists="".join(f'<ul class="inline-list"><li>{item}</li></ul>' for item in _extras(advert)),
-            text=advert.prose.html,
-            map=_map(advert),
+            place=f"България / област {home.place.city} / гр. {home.place.city} / {_quarter(advert)}",
+            facts=[
+                ("Тип:", _type(advert)),
+                (f"{_area_label(advert)}:", area),
+                ("Парцел:", _square_metres(home.yard_sqm)),
+                ("Етажност:", home.floors_total),
+                ("Етаж:", _floor(advert)),
+                ("Стаи:", home.kind.rooms),
+                ("Асансьор:", "да" if "Асансьор" in features else ""),
+                ("Състояние:", "В процес на строителство" if home.age.form == "will" else ""),
+                ("Референтен номер:", f"SOF-{home.number}"),
+            ],
+            rows=[
+                ("Състояние", "има нужда от основен ремонт" if "За ремонт" in features else ""),
+                ("Отопление", " / ".join(_heating(advert))),
+                ("Обзавеждане", "Напълно обзаведен" if "Обзаведен" in features else ""),
+                ("Тип строителство", " / ".join(_construction(advert))),
+                ("Разстояния", _metro(advert)),
+            ],
+            extras=_extras(advert),
             agency=self.agency,
             gallery=script_json([{"big": photo, "title": " "} for photo in self._photos(advert)]),
+            **self._said(advert),
         )
-        return self._document(title, self.url_of(advert), body)
+        return self._document(attribute(advert.title), self.url_of(advert), body)
 
-    def _card(self, advert: TwinAdvert) -> str:
+    def _card_facts(self, advert: TwinAdvert) -> Facts:
         home = advert.home
-        facts = [
+        return [
             ("Площ на сградата" if home.kind.storeys_only else "Площ", _square_metres(home.area_sqm)),
-            ("Етажност", str(home.floors_total or "")),
+            ("Етажност", home.floors_total),
             ("Етаж", _floor(advert)),
-            ("Стаи", str(home.kind.rooms or "")),
+            ("Стаи", home.kind.rooms),
         ]
-        return fill(
-            "luximmo_card",
-            link=self.url_of(advert),
-            id=advert.external_id,
-            type=_type(advert),
-            place=f"гр. {home.place.city}&nbsp;/&nbsp;{_quarter(advert)}",
-            facts="".join(
-                f'<p class="text-muted"> {label}: <span class="text-dark">{value}</span></p>'
-                for label, value in present(facts)
-            ),
-            price=_prices(advert, _LUXIMMO_CARD_SUMS) if advert.money.shown else "Цена при запитване",
-        )
 
 
-def _luximmo_row(width: str, label: str, value: str) -> str:
-    return (
-        f'<div class="grid-x grid-margin-x"><div class="cell {width} color-medium">\n{label}\n</div>\n'
-        f'<div class="cell auto">\n{value} </div></div><hr class="fit">'
-    )
-
-
-def _panels(advert: TwinAdvert) -> str:
+def _panels(advert: TwinAdvert) -> list[Facts]:
     """suprimmo.bg's panels: what and where, the inside, the sizes."""
     home, act = advert.home, _act(advert)
     state = f"Получен Акт {act}" if act else ""
-    panels = (
+    return [
         [
             ("Тип имот", _type(advert)),
             ("Местоположение", f"{_quarter(advert)} / {home.place.city} / България"),
         ],
         [
-            ("Етажност на сградата", str(home.floors_total or "")),
+            ("Етажност на сградата", home.floors_total),
             ("Етаж", _floor(advert)),
             ("Асансьор", "да" if "Асансьор" in home.features else ""),
-            ("Стаи", str(home.kind.rooms or "")),
+            ("Стаи", home.kind.rooms),
         ],
         [
             (_area_label(advert), _square_metres(home.area_sqm)),
@@ -369,71 +308,43 @@ def _panels(advert: TwinAdvert) -> str:
             ("Парцел", _square_metres(home.yard_sqm)),
             ("&nbsp;", f"В процес на строителство <br> {state}" if home.age.form == "will" else state),
         ],
-    )
-    return "".join(
-        '<div class="panel border"><div class="scroll offr">'
-        + "".join(
-            f'<span class="color-medium">\n {label} </span>\n<br>\n'
-            f'<b class="font-large color-black">\n {value} </b><br><br>'
-            for label, value in present(panel)
-        )
-        + "</div></div>"
-        for panel in panels
-    )
+    ]
 
 
-def _rows(advert: TwinAdvert) -> str:
+def _rows(advert: TwinAdvert) -> Facts:
     """suprimmo.bg's rows below its panels."""
     features = advert.home.features
-    rows = [
+    return [
         ("Състояние", "има нужда от основен ремонт" if "За ремонт" in features else ""),
         ("Обзавеждане", "Напълно обзаведен" if "Обзаведен" in features else ""),
         ("Отопление", " / ".join(_heating(advert))),
         ("Разстояния", _metro(advert)),
         ("Последна актуализация", f"{advert.updated:%d.%m.%Y} г."),
     ]
-    return "".join(
-        f'<div class="grid-x"><div class="cell medium-4 color-medium">{label}</div>\n'
-        f'<div class="cell auto">{value}</div></div>'
-        for label, value in present(rows)
-    )
 
 
-def _lists(advert: TwinAdvert) -> str:
+def _lists(advert: TwinAdvert) -> list[tuple[str, list[str]]]:
     """suprimmo.bg's lists of features, with distances among them."""
-    lists = {
-        "Разстояния от имота до други важни обекти": ["Център на града: 7 км"],
-        "Строителство": _construction(advert),
-        "Отопление": _heating(advert),
-        "ЕКСТРИ В СГРАДАТА": ["Асансьор"] if "Асансьор" in advert.home.features else [],
-    }
-    return "".join(
-        f'<div class="panel border light"><h5 class="color-medium">\n{head} </h5><ul class="list-inline">'
-        f"{''.join(f'<li>{item}</li>' for item in items)}</ul></div>"
-        for head, items in lists.items()
-        if items
-    )
+    return [
+        ("Разстояния от имота до други важни обекти", ["Център на града: 7 км"]),
+        ("Строителство", _construction(advert)),
+        ("Отопление", _heating(advert)),
+        ("ЕКСТРИ В СГРАДАТА", ["Асансьор"] if "Асансьор" in advert.home.features else []),
+    ]
 
 
-def _prices(advert: TwinAdvert, form: _Sums) -> str:
-    """Each currency that is printed, the old price before the new one."""
+def _sums(advert: TwinAdvert) -> list[_Sum]:
+    """Each currency that is printed; none where the price is to be asked for."""
     money, old = advert.money, _old_price(advert)
-    sums = [("&#x20AC;", money.amount_eur, old)]
+    found = [("&#x20AC;", money.amount_eur, old)] if money.shown else []
     if money.bgn:
-        sums.append(("&#x43B;&#x432;.", money.bgn, leva(old) if old else None))
-    printed = []
-    for sign, price, before in sums:
-        currency = f"<span class='curr_conv'>{sign}</span>"
-        printed.append(
-            form.line.format(
-                old=form.old.format(old=spaced(round(before)), currency=currency) if before else "",
-                price=spaced(round(price)),
-                currency=currency,
-                monthly="/месец" if advert.home.deal == "rent" else "",
-                vat=form.vat if _is_without_vat(advert) else "",
-            )
+        found.append(("&#x43B;&#x432;.", money.bgn, leva(old) if old else None))
+    return [
+        _Sum(
+            spaced(round(price)), spaced(round(old)) if old else "", f"<span class='curr_conv'>{sign}</span>"
         )
-    return form.between.join(printed)
+        for sign, price, old in found
+    ]
 
 
 def _deal_of(search_word: str) -> str:
@@ -517,26 +428,3 @@ def _floor(advert: TwinAdvert) -> str:
 
 def _square_metres(area: float | None) -> str:
     return "" if area is None else f"{area} м&sup2;"
-
-
-def _variables(advert: TwinAdvert) -> str:
-    """The page's own account of itself, for those who count its visitors."""
-    home = advert.home
-    return fill(
-        "suprimmo_variables",
-        id=advert.external_id,
-        home=home,
-        price=round(advert.money.amount_eur) if advert.money.shown else "",
-        type=_type(advert),
-        deal=_DEALS[home.deal].said,
-        act=_act(advert) or "0",
-    )
-
-
-def _map(advert: TwinAdvert) -> str:
-    """The map that is drawn when it is looked at."""
-    if advert.position is None:
-        return ""
-    lat, lon = advert.position
-    where = f"https://www.google.com/maps?q={lat},{lon}&z=16&output=embed&hl=bg"
-    return f'<iframe name="popupmap" class="popupmap-lazy b-lazy" data-src="{where}"></iframe>'
