@@ -183,6 +183,7 @@ def test_a_small_drawing_shows_a_point_only_where_the_place_is_exact() -> None:
     assert ('class="own"' in near, 'class="area"' in near) == (True, False)
     assert 'd="M180.0 91.0l9 9-9 9-9-9z"' in near, "in the middle of 360 by 200"
     assert 'href="/map?at=42.67370,23.32520,15"' in near
+    assert "OpenStreetMap" in near, "as under every map"
     around = str(sketch(empty_flat(city="София", neighbourhood="Изгрев")))
     assert ('class="own"' in around, around.count('class="area"')) == (False, 1)
     assert "Жолио Кюри</text>" in around
