@@ -110,13 +110,17 @@ def roads_known(folder: Path) -> dict[str, Any]:
             lines.setdefault(one["properties"]["n"], []).append(points_along(one["geometry"]))
     roads = {name: np.concatenate(some) for name, some in lines.items()}
     crossings = [
-        (met, {one, other}) for one, other in combinations(roads, 2) if (met := meeting(roads[one], roads[other]))
+        (met, {one, other})
+        for one, other in combinations(roads, 2)
+        if (met := meeting(roads[one], roads[other]))
     ]
     while True:
         times = Counter(name for _, names in crossings for name in names)
         left = [one for one in crossings if all(times[name] > 1 for name in one[1])]
         if len(left) == len(crossings):
-            return {str(number): rounded(*corner) for number, corner in enumerate(hull([one[0] for one in left]))}
+            return {
+                str(number): rounded(*corner) for number, corner in enumerate(hull([one[0] for one in left]))
+            }
         crossings = left
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple
 from sqlalchemy import Connection, Select, and_, case, func, select
 
 from sale_sofia.flats.flat import Correction, Flat
-from sale_sofia.flats.merger import PropertyMerger, Row
+from sale_sofia.flats.merging import PropertyMerger, Row
 from sale_sofia.flats.prices import all_offers, compare, vat_state
 from sale_sofia.flats.rows import find_flat, read_flats
 from sale_sofia.flats.store import listing_rows, members_of, read_doubts, resolve
