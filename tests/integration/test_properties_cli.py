@@ -109,6 +109,7 @@ def test_a_flat_that_was_posted_anew_tells_its_age_and_its_earlier_offer(tmp_pat
     assert "Offered before: 14 months ago for 189 000 € (imot.bg, " in told
     assert view["position"] == {"exactness": "neighbourhood", "lat": None, "lon": None}
     assert view["metro_walk"] == {"least": 0, "most": 22, "source": "neighbourhood"}
+    assert view["metro_stations"] == []
     assert "To Сердика 6 to 27 minutes by public transport, by where in the neighbourhood it is." in told
     assert "To the metro 0 to 22 minutes on foot, by where in the neighbourhood it is." in told
     (found,) = answer(run(tmp_path, "search", "--days-max", "4", "--json"))["flats"]

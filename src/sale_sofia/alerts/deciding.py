@@ -24,7 +24,7 @@ from sale_sofia.buyer.searches import list_searches
 from sale_sofia.buyer.viewings import all_viewings
 from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.prices import lowest_offers
-from sale_sofia.flats.rows import read_flats
+from sale_sofia.flats.projection import load_flats
 from sale_sofia.flats.store import UnknownProperty, portions
 from sale_sofia.flats.walks import MetroWalk
 from sale_sofia.history.drift.store import DRIFT
@@ -369,8 +369,10 @@ def viewing_items(connection: Connection, rules: Sequence[BuyerRule], *, now: fl
         for one in (all_viewings(connection) if rules else ())
         if one.state == "planned" and 0 < one.starts_at - now <= longest
     ]
-    flats = {flat.property_id: flat for flat in read_flats(connection, {one.property_id for one in near})}
+    flats = {flat.property_id: flat for flat in load_flats(connection, {one.property_id for one in near})}
     for one in near:
+        if one.property_id not in flats:  # joined with another meanwhile: the next look tells it
+            continue
         flat, left = flats[one.property_id], one.starts_at - now
         hours = min(some for some in REMINDED_HOURS if left <= some * SECONDS_PER_HOUR)
         view = View(flat, Judgement(fits=True), "viewing", {}, silent=False)

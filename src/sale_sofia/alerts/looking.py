@@ -44,7 +44,8 @@ from sale_sofia.alerts.store import (
 )
 from sale_sofia.buyer.evaluations import statuses
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.rows import current_properties, read_flats
+from sale_sofia.flats.projection import flat_changes, load_flats, refresh_flats
+from sale_sofia.flats.rows import current_properties
 from sale_sofia.history.drift.store import open_drift
 from sale_sofia.history.jobs import unfinished_jobs
 from sale_sofia.history.news import held_properties
@@ -88,6 +89,8 @@ class Looking:
             all_profiles = load_profiles(self.settings.data_dir).profiles
             ScoreRun(self.settings, self.database, all_profiles).run(self.clock)
         for _ in range(LOOKS_MOST):
+            if self.file.buyer:
+                refresh_flats(self.database)
             now = self.clock()
             seen = self.database.run_read(partial(self._see, profiles=profiles, now=now))
             looked = self.database.run_write(partial(self._write, seen=seen, now=now))
@@ -103,9 +106,10 @@ class Looking:
         prints |= {name: source.fingerprint for name, source in sources.items()}
         same = {name: state for name, state in before.items() if prints.get(name) == state.fingerprint}
         rules = {name: same.get(name) or RuleState(text, now) for name, text in prints.items()}
-        changes = changes_since(connection, position(connection, FOLLOWER, ""))
+        since = position(connection, FOLLOWER, "")
         if not sources:
-            return Seen(number, rules, changes)
+            return Seen(number, rules, changes_since(connection, since))
+        changes = flat_changes(connection, since)
         learning = sources.keys() - same.keys()
         held = properties_on(connection, _held_back_sites(connection)) | held_properties(connection)
         touched = current_properties(connection, changes.listing_ids) | read_waiting(connection)
@@ -131,7 +135,7 @@ class Looking:
         """
         status = statuses(connection) if property_ids else {}
         for first in range(0, len(property_ids), FLATS_AT_ONCE):
-            flats = list(read_flats(connection, property_ids[first : first + FLATS_AT_ONCE]))
+            flats = list(load_flats(connection, property_ids[first : first + FLATS_AT_ONCE]))
             adverts = [advert.listing_id for flat in flats for advert in flat.adverts]
             watched = read_watched(connection, adverts)
             for rule in self.file.buyer:

@@ -7,7 +7,7 @@ from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.words import named, say
 from sale_sofia.flats.flat import Contradiction, Flat
-from sale_sofia.flats.views import YOU
+from sale_sofia.flats.views import YOU, metro_stations
 from sale_sofia.geography.nearby import ranked_schools, schools_file
 from sale_sofia.geography.settings import ROAD_CLASS_METRES
 from sale_sofia.geography.surroundings import Nearby, Nearest, Road, line_kind, line_number
@@ -127,6 +127,8 @@ def _fact(name: str, flat: Flat, told: Mapping[str, Any] | None) -> Fact:
     differs = say("facts.differs", others=said) if said else ""
     walk = getattr(flat, name) if name in {"metro_walk", "centre_travel"} else None
     source = say(f"walk.{walk.source}") if walk and walk.source != "advert" else _source(value, told)
+    if name == "metro_walk" and (near := metro_stations(flat)):
+        source += ": " + ", ".join(f"{one['name']} {one['minutes']}" for one in near)
     return Fact(name, say(f"fact.{name}"), value, source, differs)
 
 

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, insert
 from sale_sofia.buyer.evaluations import By, WrongEvaluation, checked_word, hold
 from sale_sofia.buyer.settings import MOST_PRICE_EUR
 from sale_sofia.descriptions.fields import check_value
-from sale_sofia.flats.corrections import read_corrections
 from sale_sofia.flats.merging import COLUMN_OF
+from sale_sofia.flats.rows import read_corrections
 from sale_sofia.flats.tables import corrections
 from sale_sofia.history.revisions import touch
 from sale_sofia.listings.model import SellerKind

@@ -18,13 +18,12 @@ from sqlalchemy import Connection
 
 from sale_sofia.advice.lessons import learn
 from sale_sofia.advice.market.market import LABEL, VAT_RULE, Deal, Figures, Market, read_market
-from sale_sofia.advice.market.settings import MARKET_LISTED
 from sale_sofia.advice.scoring import profile as profile_files
 from sale_sofia.advice.scoring.explaining import Language, explain_flat, name_of
 from sale_sofia.advice.scoring.profile import DEFAULT, Loaded, Profile, ProfileError
 from sale_sofia.advice.scoring.runs import score_all
 from sale_sofia.advice.scoring.store import count_verdicts, kept_yardsticks, ranked
-from sale_sofia.advice.settings import SCORES_SHOWN
+from sale_sofia.advice.settings import MARKET_LISTED, SCORES_SHOWN
 from sale_sofia.advice.valuation.error import Error
 from sale_sofia.advice.valuation.flats import asked_eur_sqm
 from sale_sofia.advice.valuation.trial import Trial, try_file

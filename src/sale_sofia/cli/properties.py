@@ -162,6 +162,11 @@ def _way_lines(view: View) -> Iterator[str]:
         if way := view[name]:
             minutes = " to ".join(dict.fromkeys(f"{way[most]:.0f}" for most in ("least", "most")))
             yield f"{end} {minutes} minutes {how}, {_WALKED_FROM[way['source']]}."
+    if view["metro_stations"]:
+        near = (
+            f"{one['name']} ({', '.join(one['lines'])}) {one['minutes']}" for one in view["metro_stations"]
+        )
+        yield f"Minutes to the nearest stations: {', '.join(near)}."
 
 
 def _nearby_lines(view: View) -> Iterator[str]:

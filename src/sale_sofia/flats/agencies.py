@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, or_, select, update
 
 from sale_sofia.flats.matching.fingerprint import HASHED_PHONE, agency_of, hashed_phone, load_secret
-from sale_sofia.flats.merger import is_offered
+from sale_sofia.flats.merging import is_offered
 from sale_sofia.flats.settings import ROWS_AT_ONCE
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.listing_rows import content_hash

@@ -13,11 +13,10 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BeforeValidator
 
 from sale_sofia.advice.scoring.settings import ACTS, FINISHED_YEARS, OLD_CONSTRUCTIONS
-from sale_sofia.flats.age import EarlierOffer
 from sale_sofia.flats.walks import MetroWalk, Travel, metro_walk, told_minutes, travel_to, what_is_near
 from sale_sofia.geography.shapes import BUYERS_CENTRE, Place, Point
 from sale_sofia.geography.surroundings import Nearby
-from sale_sofia.history.market_events import Since, days_on_market
+from sale_sofia.history.market_events import Since, Source, days_on_market
 from sale_sofia.listings.places import SOFIA
 
 
@@ -98,6 +97,18 @@ class Exactness(StrEnum):
     NEIGHBOURHOOD = "neighbourhood"
     """Somewhere in it."""
     UNKNOWN = "unknown"
+
+
+class EarlierOffer(NamedTuple):
+    """An advert of the flat that ended, and after which another one began. Moments are seconds since 1970."""
+
+    listing_id: int
+    site: str
+    since: float
+    source: Source
+    until: float
+    price_eur: float | None
+    """What it asked last."""
 
 
 class Correction(NamedTuple):

@@ -1,19 +1,113 @@
 """One flat out of its adverts, by the rules of `PropertyMerger`; descriptions fill what no portal prints."""
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sale_sofia.advice.settings import LISTS_REMEMBERED
 from sale_sofia.descriptions.enrichment import COLUMNS
 from sale_sofia.descriptions.fields import TRAP_FIELDS
-from sale_sofia.flats.age import age_of
-from sale_sofia.flats.flat import Advert, Flat, Trap
-from sale_sofia.flats.merger import MERGED, PropertyMerger, is_offered, newness, offer_order
-from sale_sofia.flats.settings import VAGUE_COORDINATES
-from sale_sofia.history.market_events import listed_since
+from sale_sofia.flats.flat import Advert, EarlierOffer, Flat, Trap
+from sale_sofia.flats.settings import OFF_MARKET_DAYS, VAGUE_COORDINATES
+from sale_sofia.history.market_events import SECONDS_PER_DAY, WITHDRAWN, Since, listed_since
+from sale_sofia.listings.model import compared
+
+Row = Mapping[Any, Any]
+View = dict[str, Any]
+
+MERGED: Final = (
+    "deal", "property_type", "rooms", "area_sqm", "area_net_sqm", "yard_sqm", "floor", "floors_total",
+    "construction", "year_built", "under_construction", "act_status", "heating", "elevator", "furnishing",
+    "condition", "orientation", "parking", "city", "district", "neighbourhood", "street", "metro_station",
+    "metro_distance_m",
+)  # fmt: skip
+"""The facts of a flat. What belongs to an advert (its price, words, photos and seller) stays with it."""
+
+
+class PropertyMerger:
+    """Merges the adverts of one property. Nothing is averaged: every value is one that somebody printed."""
+
+    def merge(self, property_id: int, adverts: Sequence[Row]) -> View:
+        """The property: its facts, and its offers as printed."""
+        return {
+            "id": property_id,
+            "fields": {name: told for name in MERGED if (told := self.field(name, adverts))},
+            "offers": self.offers(adverts),
+            "portals": sorted({row["site"] for row in adverts}),
+            "first_seen_at": min(row["first_seen_at"] for row in adverts),
+            "last_seen_at": max(row["last_seen_at"] for row in adverts),
+        }
+
+    def field(self, name: str, adverts: Sequence[Row]) -> View | None:
+        """The value that most adverts print, of equally many the newest advert's, beside all others."""
+        said: dict[str, list[Row]] = defaultdict(list)
+        for row in adverts:
+            if row[name] not in (None, [], ()):
+                said[repr(compared(name, row[name]))].append(row)
+        if not said:
+            return None
+        chosen, *others = sorted(
+            said.values(), key=lambda rows: (len(rows), max(map(newness, rows))), reverse=True
+        )
+        return _told(name, chosen) | {"others": [_told(name, rows) for rows in others]}
+
+    def offers(self, adverts: Sequence[Row]) -> list[View]:
+        """Each advert with its price, the cheapest first; last those without one and those that are gone."""
+        return [_offer(row) for row in sorted(adverts, key=offer_order)]
+
+
+def is_offered(row: Row) -> bool:
+    """Whether an advert is still there, as far as is known."""
+    return row["gone_at"] is None and row["closed_at"] is None
+
+
+def newness(row: Row) -> tuple[bool, int]:
+    """Which of two adverts is believed: the one still offered, then the one that was found later.
+
+    Not the one that was seen last: every crawl sees them in another order, and facts must not flip with it.
+    """
+    return is_offered(row), row["id"]
+
+
+def _told(name: str, rows: Iterable[Row]) -> View:
+    newest = max(rows, key=newness)
+    return {
+        "value": newest[name],
+        "site": newest["site"],
+        "listing_id": newest["id"],
+        "seen_at": newest["last_seen_at"],
+        "adverts": sorted(row["id"] for row in rows),
+    }
+
+
+def offer_order(row: Row) -> tuple[bool, bool, float, int]:
+    """The cheapest first; last those without a price and those that are gone."""
+    return not is_offered(row), row["price_eur"] is None, row["price_eur"] or 0.0, row["id"]
+
+
+def _offer(row: Row) -> View:
+    return {
+        "listing_id": row["id"],
+        "site": row["site"],
+        "external_id": row["external_id"],
+        "url": row["url"],
+        "title": row["title"],
+        "price_eur": row["price_eur"],
+        "vat": row["vat"],
+        "offered": is_offered(row),
+        "opened": row["opened_at"] is not None,
+        "copy_of": row["copy_of"] if row["opened_at"] is None else None,
+        "seller_kind": row["seller_kind"],
+        "seller_name": row["seller_name"],
+        "phones": list(row["phones"]),
+        "first_seen_at": row["first_seen_at"],
+        "last_seen_at": row["last_seen_at"],
+    }
+
 
 AdvertRow = dict[str, Any]
 """An advert's columns, and under `said` what its description says for sure.
@@ -184,3 +278,58 @@ def _traps(ordered: Sequence[AdvertRow]) -> dict[str, Trap]:
         for row in reversed(ordered)
         for field in row["said"].keys() & _TRAPS
     }
+
+
+# Since when a flat is on the market, and when it was offered before: one answer out of all its adverts.
+
+_OFF_MARKET: Final = OFF_MARKET_DAYS * SECONDS_PER_DAY
+
+
+class Age(NamedTuple):
+    """Since when the flat is on the market without a long pause, and its earlier offers, the latest first."""
+
+    since: Since
+    before: tuple[EarlierOffer, ...] = ()
+
+
+class _Run(NamedTuple):
+    """One advert from its beginning to its end; while it is there, it has none."""
+
+    since: Since
+    end: float
+    row: Row
+
+
+def age_of(rows: Sequence[Row]) -> Age:
+    """The age of the flat that these adverts are of; the columns of `listings` are looked at."""
+    real = [row for row in rows if row["closed_reason"] != WITHDRAWN] or rows
+    # An id that was given to another flat says nothing of this one, also where a sister portal prints it.
+    reused = {row["family_id"] for row in real if row["generation"] > 1} - {None}
+    runs = sorted(
+        (_Run(listed_since(row, reused=row["family_id"] in reused), _end(row), row) for row in real),
+        key=lambda run: (run.since.at, run.end, run.row["id"]),
+    )
+    since, end = runs[0][:2]
+    for run in runs[1:]:
+        if run.since.at > end + _OFF_MARKET:
+            since = run.since
+        end = max(end, run.end)
+    return Age(since, _before(runs))
+
+
+def _end(row: Row) -> float:
+    return min([row[name] for name in ("gone_at", "closed_at") if row[name] is not None], default=math.inf)
+
+
+def _before(runs: Sequence[_Run]) -> tuple[EarlierOffer, ...]:
+    """The ended adverts but those that began last; of one family, published on several portals, one."""
+    newest = runs[-1].since.at
+    last: dict[Any, _Run] = {}
+    for run in sorted(runs, key=lambda run: (run.end, -run.row["id"])):
+        if run.end < math.inf and run.since.at < newest:
+            last[run.row["family_id"] or run.row["id"]] = run
+    ended = sorted(last.values(), key=lambda run: (run.end, run.row["id"]), reverse=True)
+    return tuple(
+        EarlierOffer(run.row["id"], run.row["site"], *run.since, run.end, run.row["price_eur"])
+        for run in ended
+    )

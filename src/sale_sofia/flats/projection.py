@@ -202,7 +202,7 @@ def _walk(flat: Flat) -> dict[str, float | None]:
 
 
 def _nearby(flat: Flat) -> dict[str, int | str | None]:
-    """Minutes to what is near, the school's rank, the road's class, each from the least to the most; lines."""
+    """Minutes to what is near, the school's rank, the road's class, from least to most; lines."""
     near = flat.nearby
     ranges: dict[str, tuple[int, int] | None] = {
         "school": near.school and near.school[:2],

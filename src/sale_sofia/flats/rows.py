@@ -21,13 +21,11 @@ from sale_sofia.advice.settings import (
 from sale_sofia.descriptions.tables import description_disagreements, description_reads
 from sale_sofia.flats.beliefs import Beside, merge_flat
 from sale_sofia.flats.contradictions import TEXT_FACTS
-from sale_sofia.flats.corrections import read_corrections
-from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.merger import MERGED
-from sale_sofia.flats.merging import NO_LIST, AdvertRow, decoded_list, decoded_set
+from sale_sofia.flats.flat import Correction, Flat
+from sale_sofia.flats.merging import MERGED, NO_LIST, AdvertRow, decoded_list, decoded_set
 from sale_sofia.flats.outliers import read_outliers
-from sale_sofia.flats.store import UnknownProperty, portions
-from sale_sofia.flats.tables import listing_sources
+from sale_sofia.flats.store import UnknownProperty, portions, with_current
+from sale_sofia.flats.tables import corrections, listing_sources
 from sale_sofia.history.news import NEW_AT
 from sale_sofia.history.tables import WAS_ASKED, listings, price_points
 
@@ -276,3 +274,21 @@ def previous_price(steps: Sequence[PriceStep]) -> float | None:
         if after.kind == "price":
             return before.price_eur
     return None
+
+
+# What the buyer says of facts; `buyer/corrections.py` writes it.
+
+
+def read_corrections(connection: Connection) -> Mapping[int, Mapping[str, Correction]]:
+    """The buyer's last word on each fact, by the id that each property has now."""
+    table, current = with_current(corrections.c.property_id)
+    columns = (corrections.c[name] for name in ("fact", *Correction._fields))
+    found: dict[int, dict[str, Correction]] = defaultdict(dict)
+    for row in connection.execute(select(current, *columns).select_from(table).order_by(corrections.c.id)):
+        property_id, fact = row[:2]
+        if row[2] is None:
+            found[property_id].pop(fact, None)
+        else:
+            value = tuple(row[2]) if isinstance(row[2], list) else row[2]
+            found[property_id][fact] = Correction(value, *row[3:])
+    return {property_id: facts for property_id, facts in found.items() if facts}

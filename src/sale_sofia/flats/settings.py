@@ -128,6 +128,8 @@ SHARED_POINT_FLATS: Final = 5
 """So many flats at the very same point are at a stock point of an agency or a portal, not at their own."""
 SHARED_POINT_DIGITS: Final = 5
 """Decimals of a degree by which two points are the same: about a metre."""
+STATIONS_NAMED: Final = 3
+"""Metro stations that are told of a flat whose place is exact."""
 METRES_PER_MINUTE: Final = 80.0
 """Walking, as portals and sellers count it."""
 METRO_MINUTES_APART: Final = 10.0

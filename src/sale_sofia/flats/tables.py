@@ -104,7 +104,8 @@ outliers = Table(
 
 # Every property merged (`flats/projection.py`): what is searched and sorted by. `digest` is of all it was
 # made of, `revision` the number of changes at which it last became another. Several values are a text with
-# bars around each ("|gas|district|"); `lines` are near wherever it is, `some_lines` somewhere it may be; where a price may be anything above the least, the most is null.
+# bars around each ("|gas|district|"); where a price may be anything above the least, the most is null.
+# `lines` have stops near it wherever it is, `some_lines` somewhere in its neighbourhood.
 flats = Table(
     "flats",
     metadata,

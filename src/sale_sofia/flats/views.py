@@ -7,11 +7,13 @@ from typing import Any, Final, Literal, NamedTuple
 from sqlalchemy import Connection, Select, and_, case, func, select
 
 from sale_sofia.flats.flat import Correction, Flat
-from sale_sofia.flats.merger import PropertyMerger, Row
+from sale_sofia.flats.merging import PropertyMerger, Row
 from sale_sofia.flats.prices import all_offers, compare, vat_state
 from sale_sofia.flats.rows import find_flat, read_flats
+from sale_sofia.flats.settings import STATIONS_NAMED
 from sale_sofia.flats.store import listing_rows, members_of, read_doubts, resolve
 from sale_sofia.flats.tables import listing_sources, match_decisions, match_links
+from sale_sofia.geography.metro import nearest_stations
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import compared
 
@@ -155,6 +157,12 @@ _SHOWN = (
 )  # fmt: skip
 
 
+def metro_stations(flat: Flat) -> list[View]:
+    """The nearest stations with the minutes on foot to each; none where the flat's place is not exact."""
+    near = nearest_stations(flat.exact_place, STATIONS_NAMED) if flat.exact_place else ()
+    return [{"name": one.name, "lines": one.lines, "minutes": round(minutes)} for one, minutes in near]
+
+
 def nearby_record(flat: Flat) -> View:
     """What is near the flat, for programs; null of what is not known."""
     near = flat.nearby
@@ -172,6 +180,7 @@ def show_property(connection: Connection, property_id: int, *, now: float) -> Vi
     view["position"] = {"exactness": flat.exactness, "lat": flat.lat, "lon": flat.lon}
     view["centre_travel"] = flat.centre_travel._asdict() if flat.centre_travel else None
     view["metro_walk"] = flat.metro_walk._asdict() if flat.metro_walk else None
+    view["metro_stations"] = metro_stations(flat)
     view["nearby"] = nearby_record(flat)
     at, source = flat.since
     view["on_market"] = {"since": at, "source": source, "days": flat.days_on_market(now)}

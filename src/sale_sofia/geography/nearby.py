@@ -27,7 +27,7 @@ from sale_sofia.geography.settings import (
 )
 from sale_sofia.geography.shapes import Point, Shape, samples, shape_of
 from sale_sofia.geography.surroundings import Nearby, Nearest, Road
-from sale_sofia.geography.timetable import Floats, used_timetable
+from sale_sofia.geography.travel import Floats, used_timetable
 
 Kind = Literal["school", "shop", "stop"]
 _SLACK: Final = SAMPLE_METRES * (math.sqrt(0.5) + 0.5)
@@ -180,8 +180,9 @@ def _road(points: Floats, slack: float) -> Road:
 
 @cache
 def _roads_known() -> Shape:
-    """Within the mesh of big roads (`make places`); outside the northern tangent, the ring and motorways are
-    missing wherever no bus uses them, so there it is not known that no big road is near.
+    """Within the mesh of big roads that `make places` finds.
+
+    Outside the northern tangent, the ring and motorways are missing wherever no bus uses them.
     """
     corners = [Point(*corner) for corner in shipped("odbl/roads_known.json").values()]
     return shape_of((((*corners, corners[0]),),))

@@ -178,11 +178,24 @@ def test_the_walk_to_the_metro_is_told_as_worked_out_or_as_adverts_say(
     assert fact("metro_walk", walk) == (shown.walk(walk.least, walk.most) if walk else "?")
 
 
+def test_the_nearest_stations_stand_beside_the_walk_only_where_the_place_is_exact() -> None:
+    for fields, source in (
+        (
+            {"lat": 42.6737, "lon": 23.3252},
+            "по координатите: Джеймс Баучер 8, Европейски съюз 10, Национален дворец на културата 24",
+        ),
+        ({}, "според мястото в квартала"),
+    ):
+        flat = empty_flat(city="София", neighbourhood="Лозенец", **fields)
+        assert {one.key: one.source for one in facts_of(flat, {})}["metro_walk"] == source
+
+
 def test_a_small_drawing_shows_a_point_only_where_the_place_is_exact() -> None:
     near = str(sketch(empty_flat(city="София", neighbourhood="Лозенец", lat=42.6737, lon=23.3252)))
     assert ('class="own"' in near, 'class="area"' in near) == (True, False)
     assert 'd="M180.0 91.0l9 9-9 9-9-9z"' in near, "in the middle of 360 by 200"
     assert 'href="/map?at=42.67370,23.32520,15"' in near
+    assert "OpenStreetMap" in near, "as under every map"
     around = str(sketch(empty_flat(city="София", neighbourhood="Изгрев")))
     assert ('class="own"' in around, around.count('class="area"')) == (False, 1)
     assert "Жолио Кюри</text>" in around

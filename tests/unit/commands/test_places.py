@@ -9,9 +9,11 @@ from sqlalchemy import select
 
 from app_runs import put_adverts, store
 from commands_here import Command, commands
-from sale_sofia.geography import imported
+from sale_sofia.geography import imported, nearby
+from sale_sofia.geography.gazetteer import areas_of
 from sale_sofia.history.revisions import changes_since
 from sale_sofia.history.tables import revision_counter
+from sale_sofia.listings.places import find_neighbourhood
 
 SQUARE = [[23.32, 42.67], [23.33, 42.67], [23.33, 42.68], [23.32, 42.68], [23.32, 42.67]]
 FLAT = {"deal": "sale", "property_type": "apartment", "city": "София", "neighbourhood": "Лозенец"}
@@ -64,6 +66,51 @@ def test_own_borders_are_imported_searched_by_shown_and_given_back(command: Comm
     )
     found = command("search", "--within", "Лозенец", "--json").json()
     assert sorted(one["property_id"] for one in found["flats"]) == [1, 2]
+
+
+def schools(path: Path, *rows: tuple[str, float, float, float | None]) -> Path:
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"name": name} | ({} if exam is None else {"exam": exam}),
+            "geometry": {"type": "Point", "coordinates": [lon, lat]},
+        }
+        for name, lat, lon, exam in rows
+    ]
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}), "utf-8")
+    return path
+
+
+def test_schools_are_imported_and_flats_are_searched_and_judged_by_them(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lozenets = find_neighbourhood("Лозенец")
+    assert lozenets
+    monkeypatch.setattr(nearby, "areas", lambda: areas_of(lozenets.id))  # the others take seconds
+    put_adverts(tmp_path, FLAT | {"lat": 42.675, "lon": 23.325}, FLAT | {"lat": 42.66, "lon": 23.318}, FLAT)
+    asked = ("search", "--school-minutes", "5", "--json")
+    assert [command(*asked).json()[key] for key in ("total", "unknown_total")] == [0, 3]
+    near, far = ("1 СУ", 42.6755, 23.325, 60.5), ("2 СУ", 42.70, 23.34, None)
+    mine = schools(tmp_path / "schools.geojson", near, far)
+    told = command("places", "import", "--geojson", mine, "--as", "schools")
+    assert (told.code, "2 schools imported from schools.geojson" in told.err) == (0, True)
+    found = command(*asked).json()
+    assert [one["property_id"] for one in found["flats"]] == [1]
+    assert [one["property_id"] for one in found["unknown"]] == [3]  # somewhere in Лозенец
+    school = found["flats"][0]["nearby"]["school"]
+    assert (school["least"], school["most"], school["name"], school["ranks"]) == (1, 1, "1 СУ", [1, 1])
+    assert command("profiles", "edit", "default", "must.school_most_minutes=5").code == 0
+    for number, state in ((1, "pass"), (2, "fail"), (3, "unknown")):
+        judged = command("score", str(number), "--json").json()["breakers"]
+        assert {one["breaker"]: one["state"] for one in judged}["school"] == state
+    shown = command("places", "show", "--json").json()["places"]["schools"]
+    assert (shown["source"], shown["count"]) == ("schools.geojson", 2)
+    nameless = command("places", "import", "--geojson", schools(mine, ("", *near[1:])), "--as", "schools")
+    assert (nameless.code, nameless.err) == (2, "sale-sofia: feature 1: has no name")
+    no_points = command("places", "import", "--geojson", areas(mine, "Лозенец"), "--as", "schools")
+    assert (no_points.code, "schools are points, and the file has others" in no_points.err) == (2, True)
+    assert command("places", "reset", "schools").code == 0
+    assert [command(*asked).json()[key] for key in ("total", "unknown_total")] == [0, 3]
 
 
 def test_what_does_not_go_together_is_refused(command: Command, tmp_path: Path) -> None:

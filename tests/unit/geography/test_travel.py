@@ -15,8 +15,15 @@ from sale_sofia.geography.gazetteer import areas_of
 from sale_sofia.geography.metro import walk_minutes
 from sale_sofia.geography.settings import DEPARTURES
 from sale_sofia.geography.shapes import BUYERS_CENTRE, Place, Point, metres
-from sale_sofia.geography.timetable import Timetable, parse_timetable
-from sale_sofia.geography.travel import Journeys, Network, Range, journeys_to, network
+from sale_sofia.geography.travel import (
+    Journeys,
+    Network,
+    Range,
+    Timetable,
+    journeys_to,
+    network,
+    parse_timetable,
+)
 from tables import each_row
 from unit.geography.test_gazetteer import COLLECTED, needs_collected_data, numbered
 
@@ -193,7 +200,7 @@ def test_from_a_neighbourhood_minutes_are_a_range() -> None:
 
 
 def given_minutes() -> list[tuple[int, list[Point]]]:
-    """The given minutes to Сердика, each with the points that it is from: of a metro station its platforms."""
+    """The given minutes to Сердика, each with the points it is from: of a metro station its platforms."""
     table, found = network().timetable, []
     for code, name, lat, lon, _, given in json.loads((COLLECTED / "stops.json").read_text("utf-8"))["rows"]:
         platforms = [table.points[stop] for stop in table.called(name)] if code.startswith("M") else []

@@ -12,9 +12,9 @@ from sqlalchemy import select, update
 
 from contract.data.helpers import ready_database
 from property_worlds import ids_of
+from sale_sofia.advice.settings import COMPARABLES_SHOWN, MODEL_FILE, MODEL_FORMAT
 from sale_sofia.advice.tables import valuation_models
 from sale_sofia.advice.valuation.model import Band, Current, stored_model, write_file
-from sale_sofia.advice.valuation.settings import COMPARABLES_SHOWN, MODEL_FILE, MODEL_FORMAT
 from sale_sofia.advice.valuation.valuation import (
     Verdict,
     compare,

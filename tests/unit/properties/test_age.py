@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from sale_sofia.flats.age import Age, EarlierOffer, age_of
+from sale_sofia.flats.flat import EarlierOffer
+from sale_sofia.flats.merging import Age, age_of
 from sale_sofia.flats.settings import OFF_MARKET_DAYS
 from sale_sofia.history.market_events import Since, listed_since
 from sale_sofia.listings.dates import SOFIA

@@ -2,7 +2,7 @@ from typing import Any
 
 from property_worlds import FLAT
 from sale_sofia.flats.flat import Advert
-from sale_sofia.flats.merger import MERGED, PropertyMerger, is_offered
+from sale_sofia.flats.merging import MERGED, PropertyMerger, is_offered
 from sale_sofia.flats.views import merged_view
 from tables import each_row
 from unit.insights.scored import empty_flat

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, or_, select
 
-from sale_sofia.advice.market.settings import EVENTS_AT_ONCE, LARGEST_ROOMS, ROUNDING
 from sale_sofia.advice.scoring.settings import COMPARED_TYPES
+from sale_sofia.advice.settings import EVENTS_AT_ONCE, LARGEST_ROOMS, ROUNDING
 from sale_sofia.flats.prices import vat_on_top, with_vat
 from sale_sofia.flats.rows import sparing
 from sale_sofia.flats.tables import flats, listing_sources

@@ -19,7 +19,7 @@ from sale_sofia.advice.market.flats import (
     kaplan_meier,
     market_flats,
 )
-from sale_sofia.advice.market.settings import STILL_THERE_DAYS
+from sale_sofia.advice.settings import STILL_THERE_DAYS
 from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.history.listing_rows import moment_text
 from sale_sofia.listings.dates import SOFIA

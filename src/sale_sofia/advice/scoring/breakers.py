@@ -135,9 +135,9 @@ def nearest(
 def road(profile: Profile, exact: Point | None, city: str | None, neighbourhood: str | None) -> Finding:
     """A big road as far as is wanted; of several classes that it can be of only where all of them are."""
     found, wanted = what_is_near(exact, (city, neighbourhood)).road, profile.must.road
-    if found is None:
+    classes = tuple(f"road_{one}" for one in ROAD_CLASSES[found.least : found.most + 1]) if found else ()
+    if found is None or len(classes) == len(ROAD_CLASSES):
         return not_known("road")
-    classes = tuple(f"road_{one}" for one in ROAD_CLASSES[found.least : found.most + 1])
     return _VERDICTS[found.is_one_of(wanted)]("road", "class", road=classes)
 
 

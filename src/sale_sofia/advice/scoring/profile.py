@@ -43,7 +43,8 @@ TrapName = Literal[
 ]
 BreakerName = Literal[
     "offer", "place", "budget", "rooms", "area", "area_net", "bathrooms", "ground_floor", "last_floor",
-    "elevator", "panel", "act15", "metro", "stop", "shop", "school", "road", "orientation", "outdoors", "traps",
+    "elevator", "panel", "act15", "metro", "stop", "shop", "school", "road", "orientation", "outdoors",
+    "traps",
 ]  # fmt: skip
 BREAKERS: Final[tuple[BreakerName, ...]] = get_args(BreakerName)
 _MOST_EUR: Final = 100_000_000

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Literal, NamedTuple
 
 from sale_sofia.advice.scoring.settings import COMPARED_TYPES, PRICE_MARKS, ROOM_GROUPS, YARDSTICK_TOLERANCE
-from sale_sofia.advice.valuation.settings import DISTORTED
+from sale_sofia.advice.settings import DISTORTED
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band
 from sale_sofia.listings.places import SOFIA

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from sale_sofia.advice.settings import FOLDS, JUDGED_FLATS, NEAR_ERROR, WORST_LISTED
 from sale_sofia.advice.valuation.flats import log_asked, matrix
 from sale_sofia.advice.valuation.model import Model, Numbers, Values, fit, folds_of
-from sale_sofia.advice.valuation.settings import FOLDS, JUDGED_FLATS, NEAR_ERROR, WORST_LISTED
 from sale_sofia.flats.flat import Flat
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sale_sofia.advice.scoring.settings import ACTS, COMPARED_TYPES
-from sale_sofia.advice.valuation.settings import (
+from sale_sofia.advice.settings import (
     DISTORTED,
     LEAST_AREA_SQM,
     LEAST_EUR_SQM,

@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, insert, select
 
-from sale_sofia.advice.tables import valuation_models
-from sale_sofia.advice.valuation.flats import Matrix
-from sale_sofia.advice.valuation.settings import (
+from sale_sofia.advice.settings import (
     COVERAGE,
     FEATURE_SHARE,
     FOLDS,
@@ -23,6 +21,8 @@ from sale_sofia.advice.valuation.settings import (
     SEED,
     TREES,
 )
+from sale_sofia.advice.tables import valuation_models
+from sale_sofia.advice.valuation.flats import Matrix
 from sale_sofia.settings.files import write_whole
 
 # A forest whose answer is made of flats: how much each known flat tells of the one that is asked about.

@@ -12,12 +12,11 @@ from sale_sofia.advice.valuation.valuation import enough
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.flats.beliefs import merge_flat
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.matching.clustering import Matcher
 from sale_sofia.flats.matching.files import read_adverts
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
 from sale_sofia.flats.matching.links import Bands
-from sale_sofia.flats.matching.matcher import Matcher
-from sale_sofia.flats.merger import MERGED
-from sale_sofia.flats.merging import NO_LIST, AdvertRow
+from sale_sofia.flats.merging import MERGED, NO_LIST, AdvertRow
 from sale_sofia.settings.model import Settings
 
 # Flats out of a table of adverts in a file (Parquet): matched, their words read, each flat once.

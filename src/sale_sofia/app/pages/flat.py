@@ -65,8 +65,7 @@ from sale_sofia.buyer.viewings import (
     viewings_of,
 )
 from sale_sofia.buyer.visitors import take_up
-from sale_sofia.flats.age import EarlierOffer
-from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.flat import EarlierOffer, Flat
 from sale_sofia.flats.overrides import WrongDecision, split
 from sale_sofia.flats.prices import Band, vat_due
 from sale_sofia.flats.rows import PriceStep, price_steps, read_flats

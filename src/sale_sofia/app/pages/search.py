@@ -315,7 +315,7 @@ def _row(card: Card, profile: Profile) -> dict[str, object]:
         "year": flat.year_built,
         "score": round(card.score.value, 2) if card.score and card.score.value is not None else None,
         "status": named("status", card.status),
-        **{name: _known(name, flat) for name in ("metro_walk", *Nearby._fields)},
+        **{name: _known(name, flat) for name in ("metro_walk", "centre_travel", *Nearby._fields)},
         **{one.name: one.value if one.known else None for one in own_places(flat, profile)},
         "days": round(flat.days_on_market(card.now)),
         "title": flat.title,

@@ -26,7 +26,7 @@ from sale_sofia.crawl.resilience.errors import (
 )
 from sale_sofia.crawl.runners.runners import site_lock
 from sale_sofia.crawl.visit.assembly import make_fetcher
-from sale_sofia.flats.merger import is_offered
+from sale_sofia.flats.merging import is_offered
 from sale_sofia.flats.photos.doubts import Doubt, find_doubts
 from sale_sofia.flats.photos.pictures import signature
 from sale_sofia.flats.photos.settings import ENOUGH_SHARED, TRIED_IN_VAIN

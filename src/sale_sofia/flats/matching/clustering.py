@@ -4,6 +4,7 @@ The result depends only on the links, the vetoes and the ids, never on the order
 groups of one connected part of the links depend on nothing outside of it. So a part may be worked out alone.
 """
 
+import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -15,9 +16,9 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from sale_sofia.flats.matching.candidates import Candidates, Rows, crowded_rows, expanded, find_candidates
-from sale_sofia.flats.matching.comparison import Comparison
+from sale_sofia.flats.matching.comparison import Comparison, Weights, load_weights
 from sale_sofia.flats.matching.fingerprint import Adverts
-from sale_sofia.flats.matching.links import Kind, Links, as_links
+from sale_sofia.flats.matching.links import Bands, Kind, Links, as_links, score
 from sale_sofia.flats.settings import PAIRS_AT_ONCE, SURE
 from sale_sofia.flats.store import links_of
 
@@ -190,3 +191,41 @@ def reach(
         next_to |= {one for advert in edge for one in neighbours.get(advert, ())}
         edge = next_to - found
     return frozenset(found), Links.joined(as_links(sorted(stored)), certain)
+
+
+# The matcher: adverts in, groups and links out. It knows no database and no clock.
+
+log: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """What came of a run: for each advert its group, and every link that was found."""
+
+    ids: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    links: Links
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """Finds which adverts are one property, always the same for the same adverts."""
+
+    bands: Bands
+    weights: Weights
+
+    @classmethod
+    def of(cls, bands: Bands) -> "Matcher":
+        """With the weights of this installation."""
+        return cls(bands, load_weights())
+
+    def match(self, adverts: Adverts, decisions: Decisions | None = None) -> Matched:
+        """Everything, from nothing."""
+        links = self.links(adverts, find_candidates(adverts))
+        return Matched(adverts.ids, group_numbers(adverts, links, decisions or Decisions()), links)
+
+    def links(self, adverts: Adverts, candidates: Candidates) -> Links:
+        """The links among the candidates; what was not compared is logged."""
+        for join, count in candidates.cut.items():
+            log.warning("matching by %s: %d comparisons under crowded keys were left out", join, count)
+        return score(adverts, candidates, self.weights, self.bands)

@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sale_sofia.flats.matching.clustering import Matcher
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter, hashed_phone
 from sale_sofia.flats.matching.links import Bands
-from sale_sofia.flats.matching.matcher import Matcher
 from sale_sofia.flats.settings import ROWS_AT_ONCE
 from sale_sofia.listings.places import SOFIA, find_neighbourhood
 from sale_sofia.listings.text import squeeze
