@@ -15,6 +15,15 @@ from sale_sofia.descriptions.belongings import (
     leads_elsewhere,
 )
 from sale_sofia.descriptions.clauses import same_clause
+from sale_sofia.descriptions.frames import (
+    is_beside_another,
+    is_held_by_another,
+    is_in_another_place,
+    is_not_offered,
+    is_out_of_frame,
+    is_taken_back,
+    is_undone,
+)
 from sale_sofia.descriptions.grammar import ADJECTIVES
 from sale_sofia.descriptions.patterns import after, before, tagged
 from sale_sofia.descriptions.readers import is_of_a_twin
@@ -38,6 +47,7 @@ def is_only_mentioned(one: Candidate, found: Sequence[Candidate], tokens: Sequen
     return (
         _is_one_of_two(one, found, tokens)
         or (one.status == "negated" and _is_of_one_kind(one, tokens))
+        or is_out_of_frame(one, tokens)
         or any(one.field in fields and judge(one, tokens) for fields, judge in _JUDGES)
     )
 
@@ -157,6 +167,12 @@ def _is_no_place(clause: Sequence[Token], ahead: Sequence[Token]) -> bool:
 
 _JUDGES: Final[Sequence[tuple[AbstractSet[str], Callable[[Candidate, Sequence[Token]], bool]]]] = (
     (_THINGS, is_not_the_flats),
+    (_OFFERED_TERMS, is_not_offered),
+    (_THINGS | {"heating"}, is_held_by_another),
+    (_THINGS | {"heating", "elevator"}, is_in_another_place),
+    ({"has_balcony", "heating", "storage"}, is_undone),
+    ({"furnishing", "condition", "construction"}, is_taken_back),
+    ({"metro_near"}, is_beside_another),
     (_THINGS | {"heating", "elevator", "metro_near"}, is_elsewhere),
     ({"elevator", "storage"}, is_for_others),
     ({"construction", "furnishing", "condition", "storage"}, leads_elsewhere),

@@ -1,0 +1,129 @@
+"""The frames in which a thing is said to be the flat's: in another one that is known, it is only spoken of."""
+
+from collections.abc import Sequence
+from itertools import dropwhile
+from typing import Final
+
+from sale_sofia.descriptions.clauses import is_taken, same_clause
+from sale_sofia.descriptions.grammar import ADJECTIVES
+from sale_sofia.descriptions.patterns import after, before, tagged
+from sale_sofia.descriptions.rulebook import Candidate
+from sale_sofia.descriptions.settings import CLAUSE_MOST_TOKENS, COUNT_WINDOW
+from sale_sofia.descriptions.words import Token, group, load_rules_file
+
+_BE: Final = frozenset({"е", "са"})
+_EXIST: Final = frozenset({"има", "имат"})
+_NUMBERS: Final = frozenset({"num", "count"})
+_ARTICLES: Final = ("ът", "ят", "та", "то", "те")
+_PARTICIPLES: Final = ("ен", "ена", "ено", "ени", "ан", "ана", "ано", "ани")
+
+
+def _behind(one: Candidate, tokens: Sequence[Token]) -> list[Token]:
+    """What its clause says behind a thing."""
+    ahead = after(tokens, one.after, CLAUSE_MOST_TOKENS)
+    return [token for token in ahead if token.clause == tokens[one.after - 1].clause]
+
+
+def _ahead_of(one: Candidate, tokens: Sequence[Token]) -> list[Token]:
+    """What its clause says before a thing and its adjectives and number, the nearest first."""
+    back = [
+        token for token in before(tokens, one.first, COUNT_WINDOW) if token.clause == tokens[one.first].clause
+    ]
+    return list(dropwhile(_describes, back))
+
+
+def _describes(token: Token) -> bool:
+    if not token.tags.isdisjoint({"preposition", "verb", "does"}):
+        return False
+    return not token.tags.isdisjoint(_NUMBERS | {"underground", "outdoor"}) or token.text.endswith(ADJECTIVES)
+
+
+def is_out_of_frame(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether words stand beside a fact that adverts do not state it with: "асансьор за товари в склада"."""
+    frame = load_rules_file("frames.yaml").get(one.field)
+    if frame is None or one.status == "negated":
+        return False
+    back, ahead = _ahead_of(one, tokens), _behind(one, tokens)
+    if tagged(back[:1], {"preposition"}) and back[0].text not in frame["led_by"]:
+        return True
+    then = list(dropwhile(lambda token: token.text in _BE or "only" in token.tags, ahead))
+    return tagged(then[:1], {"preposition"}) and then[0].text not in frame["then"]
+
+
+def is_not_offered(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a place for a car is spoken of, and not in words that offer one: "паркомясто се чака"."""
+    clause = same_clause(tokens, one.first)
+    if tagged(clause, group("parking_terms")):
+        return tagged(clause, group("parking_gone"))
+    back, ahead = _ahead_of(one, tokens), _behind(one, tokens)
+    if tagged(back[:1], {"за", "на", "от"}) and not tagged(clause, group("flats")):
+        return True  # "място за гараж", "цената на гараж"
+    if tagged(ahead[:1], {"за"}) and not tagged(ahead[1:2], _NUMBERS | {"parking_users"}):
+        return True  # "паркомясто за всеки"
+    verbs = [token for token in ahead if not token.tags.isdisjoint({"verb", "does", "will", "past"})]
+    return any(token.text not in group("parking_verbs") for token in verbs) or tagged(
+        clause, group("parking_gone")
+    )
+
+
+def is_held_by_another(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether its clause goes on to say whose a thing is: "климатикът в хола е на наемателя"."""
+    ahead = _behind(one, tokens)
+    for number, token in enumerate(ahead[:-2]):
+        if token.text not in group("belongs"):
+            continue
+        owner = ahead[number + 1 :]
+        if tagged(owner[:1], {"собственост", "се"}):
+            owner = owner[1:]
+        if tagged(owner[:1], {"на", "за"}) and tagged(owner[1:2], group("people")):
+            return True
+    return False
+
+
+def is_in_another_place(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether the clause began with where a thing is, and that is not here: "в офиса има климатик"."""
+    clause = same_clause(tokens, one.first)
+    places = [number for number, token in enumerate(clause) if token.text in _EXIST | _BE]
+    if not places or not tagged(clause[:1], {"в", "във", "при", "на"}):
+        return False
+    where = [token for token in clause[1 : places[0]] if "word" in token.tags]
+    if not where or clause[places[0]].start > tokens[one.first].start:
+        return False
+    noun = next((token for token in where if not token.text.endswith(ADJECTIVES)), where[-1])
+    return noun.tags.isdisjoint(group("where_things_are") | group("in_the_house"))
+
+
+def is_undone(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether "the terrace" is told to be something that nobody knows: "терасата е затворена"."""
+    ahead = _behind(one, tokens)
+    if not tokens[one.after - 1].text.endswith(_ARTICLES) or not tagged(ahead[:1], _BE):
+        return False
+    told = list(dropwhile(lambda token: "only" in token.tags, ahead[1:]))[:1]
+    return tagged(told, {"plain"}) and told[0].text.endswith(_PARTICIPLES) and "harmless" not in told[0].tags
+
+
+def is_taken_back(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a "но" goes on to say of the same thing what is not understood: "…, но мебелите се изнасят"."""
+    here = tokens[one.after - 1]
+    ahead = after(tokens, one.after, CLAUSE_MOST_TOKENS)
+    but = next((token.clause for token in ahead if token.text == "но" and token.clause != here.clause), None)
+    words = frozenset(load_rules_file("questions.yaml")[one.field])
+    told = [token for token in ahead if token.clause == but and not token.tags.isdisjoint(words)]
+    return any(
+        token.mood != "possible" and (not is_taken(one.field, token) or token.text.endswith(_ARTICLES))
+        for token in told
+    )
+
+
+def is_beside_another(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether it is told of something else that the metro is near it: "офис до метрото"."""
+    places = [place for place in range(one.first, one.after) if "metro" in tokens[place].tags]
+    if not places:
+        return False
+    back = [
+        token for token in before(tokens, places[0], 4) if token.clause == tokens[places[0]].clause
+    ]
+    if not tagged(back[:1], {"до", "при", "край", "срещу"}):
+        return False
+    back = back[2:] if tagged(back[1:2], {"near"}) else back[1:]
+    return tagged(back[:1], group("near_the_metro"))
