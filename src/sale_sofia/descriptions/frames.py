@@ -1,8 +1,10 @@
 """The frames in which a thing is said to be the flat's: in another one that is known, it is only spoken of."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache
 from itertools import dropwhile
-from typing import Final
+from typing import Final, NamedTuple
 
 from sale_sofia.descriptions.clauses import is_taken, same_clause
 from sale_sofia.descriptions.grammar import ADJECTIVES
@@ -18,10 +20,34 @@ _ARTICLES: Final = ("ът", "ят", "та", "то", "те")
 _PARTICIPLES: Final = ("ен", "ена", "ено", "ени", "ан", "ана", "ано", "ани")
 
 
+class Frame(NamedTuple):
+    """What may stand next to a fact; no prepositions: any, `beside` None: anything."""
+
+    led_by: frozenset[str]
+    then: frozenset[str]
+    beside: frozenset[str] | None
+
+
+@cache
+def _frames() -> Mapping[str, Frame]:
+    table = dict(load_rules_file("frames.yaml"))
+    everywhere = frozenset(table.pop("everywhere"))
+    return {
+        field: Frame(
+            frozenset(frame.get("led_by", ())),
+            frozenset(frame.get("then", ())),
+            everywhere.union(frame["beside"]) if "beside" in frame else None,
+        )
+        for field, frame in table.items()
+    }
+
+
 def _behind(one: Candidate, tokens: Sequence[Token]) -> list[Token]:
-    """What its clause says behind a thing."""
+    """What its clause says behind a thing, but for a last word that a portal cut."""
     ahead = after(tokens, one.after, CLAUSE_MOST_TOKENS)
-    return [token for token in ahead if token.clause == tokens[one.after - 1].clause]
+    is_cut = tagged(tokens[one.after + len(ahead) : one.after + len(ahead) + 1], {"..", "...", "…"})
+    here = tokens[one.after - 1].clause
+    return [token for token in ahead[: -1 if is_cut else None] if token.clause == here]
 
 
 def _ahead_of(one: Candidate, tokens: Sequence[Token]) -> list[Token]:
@@ -40,14 +66,41 @@ def _describes(token: Token) -> bool:
 
 def is_out_of_frame(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether words stand beside a fact that adverts do not state it with: "асансьор за товари в склада"."""
-    frame = load_rules_file("frames.yaml").get(one.field)
-    if frame is None or one.status == "negated":
+    frame = _frames().get(one.field)
+    if frame is None or one.status == "negated" or _is_there_anyhow(one, tokens):
         return False
     back, ahead = _ahead_of(one, tokens), _behind(one, tokens)
-    if tagged(back[:1], {"preposition"}) and back[0].text not in frame["led_by"]:
+    then = list(dropwhile(lambda token: token.text in _BE, ahead))
+    if len(then) < len(ahead) and tagged(then[:1], {"only"}) and not tagged(then[1:2], _NUMBERS):
+        return True  # "с три спални е само мезонетът"
+    then = list(dropwhile(lambda token: "only" in token.tags, then))
+    return not (
+        _may_stand(back[:1], frame.led_by, frame, begins=len(back) == 1)
+        and _may_stand(then[:1], frame.then, frame, begins=False)
+    )
+
+
+def _is_there_anyhow(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether "the lift" is there whatever is said of it: "асансьорът тръгва от партера"."""
+    return one.field == "elevator" and tokens[one.first].text.endswith(_ARTICLES)
+
+
+def _may_stand(
+    beside: Sequence[Token], prepositions: AbstractSet[str], frame: Frame, *, begins: bool
+) -> bool:
+    """Whether what stands next to a fact can be meant there; a capital that begins a clause marks no name."""
+    if not beside or "word" not in beside[0].tags:
         return True
-    then = list(dropwhile(lambda token: token.text in _BE or "only" in token.tags, ahead))
-    return tagged(then[:1], {"preposition"}) and then[0].text not in frame["then"]
+    token = beside[0]
+    if "preposition" in token.tags:
+        return not prepositions or token.text in prepositions
+    is_name = token.text.isascii() or (token.is_capital and not begins)
+    return (
+        frame.beside is None
+        or is_name
+        or token.text.endswith(ADJECTIVES)
+        or not token.tags.isdisjoint(frame.beside)
+    )
 
 
 def is_not_offered(one: Candidate, tokens: Sequence[Token]) -> bool:

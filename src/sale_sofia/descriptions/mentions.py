@@ -124,7 +124,11 @@ def _is_in_a_list(one: Candidate, tokens: Sequence[Token]) -> bool:
     near = range(max(0, one.first - CLAUSE_MOST_TOKENS), min(len(tokens) - 1, one.first + CLAUSE_MOST_TOKENS))
     here = tokens[one.first].sentence
     flats = [place for place in near if "roomed" in tokens[place].tags and tokens[place].sentence == here]
-    listed = {tokens[place].value for place in flats if tagged(tokens[place + 1 : place + 2], {"num"})}
+    listed = {
+        tokens[place].value
+        for place in flats
+        if tagged([one for one in tokens[place + 1 : place + 3] if one.text not in {"от", "за", "-"}][:1], {"num"})
+    }
     return one.value in listed and len(listed) > 1
 
 
