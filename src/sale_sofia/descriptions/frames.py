@@ -14,6 +14,8 @@ from sale_sofia.descriptions.settings import CLAUSE_MOST_TOKENS, COUNT_WINDOW
 from sale_sofia.descriptions.words import Token, group, load_rules_file
 
 _BE: Final = frozenset({"е", "са"})
+_OF_A_HOUSE: Final = frozenset({"construction", "elevator", "metro_near", "heating", "floor", "area", "area_built"})
+_MEASURED: Final = frozenset({"area", "area_built", "total_floors"})
 _EXIST: Final = frozenset({"има", "имат"})
 _NUMBERS: Final = frozenset({"num", "count"})
 _ARTICLES: Final = ("ът", "ят", "та", "то", "те")
@@ -61,7 +63,9 @@ def _ahead_of(one: Candidate, tokens: Sequence[Token]) -> list[Token]:
 def _describes(token: Token) -> bool:
     if not token.tags.isdisjoint({"preposition", "verb", "does"}):
         return False
-    return not token.tags.isdisjoint(_NUMBERS | {"underground", "outdoor"}) or token.text.endswith(ADJECTIVES)
+    if not token.tags.isdisjoint(_NUMBERS | {"underground", "outdoor"}):
+        return True
+    return "plain" in token.tags and token.text.endswith(ADJECTIVES)
 
 
 def is_out_of_frame(one: Candidate, tokens: Sequence[Token]) -> bool:
@@ -71,9 +75,13 @@ def is_out_of_frame(one: Candidate, tokens: Sequence[Token]) -> bool:
         return False
     back, ahead = _ahead_of(one, tokens), _behind(one, tokens)
     then = list(dropwhile(lambda token: token.text in _BE, ahead))
+    if one.field in _MEASURED and tagged(ahead[:1], {"са"}):
+        return True  # "80 кв.м са малко"
     if len(then) < len(ahead) and tagged(then[:1], {"only"}) and not tagged(then[1:2], _NUMBERS):
         return True  # "с три спални е само мезонетът"
     then = list(dropwhile(lambda token: "only" in token.tags, then))
+    if tagged(then[:1], {"за"}) and then[1:] and not tagged(then[1:3], group("for_the_flat")):
+        return one.field not in _OF_A_HOUSE  # "тераса за всички"
     return not (
         _may_stand(back[:1], frame.led_by, frame, begins=len(back) == 1)
         and _may_stand(then[:1], frame.then, frame, begins=False)
@@ -111,8 +119,6 @@ def is_not_offered(one: Candidate, tokens: Sequence[Token]) -> bool:
     back, ahead = _ahead_of(one, tokens), _behind(one, tokens)
     if tagged(back[:1], {"за", "на", "от"}) and not tagged(clause, group("flats")):
         return True  # "място за гараж", "цената на гараж"
-    if tagged(ahead[:1], {"за"}) and not tagged(ahead[1:2], _NUMBERS | {"parking_users"}):
-        return True  # "паркомясто за всеки"
     verbs = [token for token in ahead if not token.tags.isdisjoint({"verb", "does", "will", "past"})]
     return any(token.text not in group("parking_verbs") for token in verbs) or tagged(
         clause, group("parking_gone")
@@ -143,13 +149,17 @@ def is_in_another_place(one: Candidate, tokens: Sequence[Token]) -> bool:
     if not where or clause[places[0]].start > tokens[one.first].start:
         return False
     noun = next((token for token in where if not token.text.endswith(ADJECTIVES)), where[-1])
-    return noun.tags.isdisjoint(group("where_things_are") | group("in_the_house"))
+    return "place" in noun.tags or noun.tags.isdisjoint(group("where_things_are") | group("in_the_house"))
 
 
 def is_undone(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether "the terrace" is told to be something that nobody knows: "терасата е затворена"."""
     ahead = _behind(one, tokens)
-    if not tokens[one.after - 1].text.endswith(_ARTICLES) or not tagged(ahead[:1], _BE):
+    if not any(tokens[place].text.endswith(_ARTICLES) for place in (one.first, one.after - 1)):
+        return False
+    if tagged(ahead[:1], {"на"}) and tagged(ahead[1:2], {"ordinal", "last"}):
+        return True  # "терасите на първия етаж"
+    if not tagged(ahead[:1], _BE):
         return False
     told = list(dropwhile(lambda token: "only" in token.tags, ahead[1:]))[:1]
     return tagged(told, {"plain"}) and told[0].text.endswith(_PARTICIPLES) and "harmless" not in told[0].tags

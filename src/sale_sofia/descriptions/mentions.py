@@ -90,6 +90,8 @@ def _is_anothers_building(one: Candidate, tokens: Sequence[Token]) -> bool:
 def _is_led_to(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether a preposition leads to a flat of so many rooms, which is another: "свързан е с двустайния"."""
     back = list(dropwhile(_is_before_a_noun, before(tokens, one.first, OFFER_WINDOW)))
+    if tagged(back[:1], {"на"}) and tagged(back[1:2], {"plain", "price", "area"}):
+        return not tagged(back[1:2], group("leads_to_this"))  # "за ценители на двустайни", "размерите на тристаен"
     if "roomed_plural" in tokens[one.first].tags:
         return tagged(back[:1], {"за"}) and not tagged(same_clause(tokens, one.first), group("offering"))
     is_the_offer = tagged(back[:1], {"за"}) and tagged(
@@ -174,7 +176,7 @@ _JUDGES: Final[Sequence[tuple[AbstractSet[str], Callable[[Candidate, Sequence[To
     (_OFFERED_TERMS, is_not_offered),
     (_THINGS | {"heating"}, is_held_by_another),
     (_THINGS | {"heating", "elevator"}, is_in_another_place),
-    ({"has_balcony", "heating", "storage"}, is_undone),
+    ({"has_balcony", "balconies", "heating", "storage"}, is_undone),
     ({"furnishing", "condition", "construction"}, is_taken_back),
     ({"metro_near"}, is_beside_another),
     (_THINGS | {"heating", "elevator", "metro_near"}, is_elsewhere),
