@@ -10,7 +10,7 @@ from sale_sofia.descriptions.clauses import is_taken, same_clause
 from sale_sofia.descriptions.grammar import ADJECTIVES
 from sale_sofia.descriptions.patterns import after, before, tagged
 from sale_sofia.descriptions.rulebook import Candidate
-from sale_sofia.descriptions.settings import CLAUSE_MOST_TOKENS, COUNT_WINDOW
+from sale_sofia.descriptions.settings import CLAUSE_MOST_TOKENS, COUNT_WINDOW, NOUN_LETTERS
 from sale_sofia.descriptions.words import Token, group, load_rules_file
 
 _BE: Final = frozenset({"е", "са"})
@@ -49,6 +49,8 @@ def _behind(one: Candidate, tokens: Sequence[Token]) -> list[Token]:
     ahead = after(tokens, one.after, CLAUSE_MOST_TOKENS)
     is_cut = tagged(tokens[one.after + len(ahead) : one.after + len(ahead) + 1], {"..", "...", "…"})
     here = tokens[one.after - 1].clause
+    if ahead and ahead[0].start == tokens[one.after - 1].end:
+        ahead = ahead[1:]  # glued: "82 кв.мСъстои се"
     return [token for token in ahead[: -1 if is_cut else None] if token.clause == here]
 
 
@@ -77,6 +79,8 @@ def is_out_of_frame(one: Candidate, tokens: Sequence[Token]) -> bool:
     then = list(dropwhile(lambda token: token.text in _BE, ahead))
     if one.field in _MEASURED and tagged(ahead[:1], {"са"}):
         return True  # "80 кв.м са малко"
+    if one.field == "floor" and len(then) < len(ahead) and tagged(then[:1], group("measured_rooms")):
+        return True  # "етаж -1 е паркинг"
     if len(then) < len(ahead) and tagged(then[:1], {"only"}) and not tagged(then[1:2], _NUMBERS):
         return True  # "с три спални е само мезонетът"
     then = list(dropwhile(lambda token: "only" in token.tags, then))
@@ -102,7 +106,7 @@ def _may_stand(
     token = beside[0]
     if "preposition" in token.tags:
         return not prepositions or token.text in prepositions
-    is_name = token.text.isascii() or (token.is_capital and not begins)
+    is_name = token.text.isascii() or (token.is_capital and not begins) or len(token.text) < NOUN_LETTERS
     return (
         frame.beside is None
         or is_name
