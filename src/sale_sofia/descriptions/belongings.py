@@ -119,7 +119,8 @@ def leads_elsewhere(one: Candidate, tokens: Sequence[Token]) -> bool:
 def is_only_spoken_of(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether "the cellar" is spoken of and nothing says that it goes with the flat: "мазето е наводнено"."""
     is_the_one = tokens[one.first].text.endswith(_ARTICLES)
-    return is_the_one and not tagged(same_clause(tokens, one.first), group("belonging"))
+    clause = same_clause(tokens, one.first)
+    return is_the_one and (tagged(clause, {"not"}) or not tagged(clause, group("belonging")))
 
 
 def is_of_a_thing(one: Candidate, tokens: Sequence[Token]) -> bool:

@@ -643,7 +643,10 @@ def _spread_mood(
         is_empty = not tagged(tokens[first:end], _facts())
         # "68 кв.м, в които не влизат терасите" denies no area.
         if (cue.back == "before" or is_alone) and is_empty and not tagged(tokens[previous:first], {"sqm"}):
-            start = previous
+            nearest = _bounds(tokens, first - 1)[0] if first and tokens[first - 1].text == "-" else first
+            about = tokens[nearest:first]  # "мазето е включено, таванът - не"
+            is_another = about and not tagged(about[:1], {"preposition"}) and not _is_whole(tokens, nearest)
+            start = nearest if is_another else previous
     _raise_mood(tokens[start:stop], cue.says)
 
 

@@ -15,6 +15,15 @@ from sale_sofia.descriptions.belongings import (
     leads_elsewhere,
 )
 from sale_sofia.descriptions.clauses import same_clause
+from sale_sofia.descriptions.frames import (
+    is_beside_another,
+    is_held_by_another,
+    is_in_another_place,
+    is_not_offered,
+    is_out_of_frame,
+    is_taken_back,
+    is_undone,
+)
 from sale_sofia.descriptions.grammar import ADJECTIVES
 from sale_sofia.descriptions.patterns import after, before, tagged
 from sale_sofia.descriptions.readers import is_of_a_twin
@@ -38,6 +47,7 @@ def is_only_mentioned(one: Candidate, found: Sequence[Candidate], tokens: Sequen
     return (
         _is_one_of_two(one, found, tokens)
         or (one.status == "negated" and _is_of_one_kind(one, tokens))
+        or is_out_of_frame(one, tokens)
         or any(one.field in fields and judge(one, tokens) for fields, judge in _JUDGES)
     )
 
@@ -80,6 +90,8 @@ def _is_anothers_building(one: Candidate, tokens: Sequence[Token]) -> bool:
 def _is_led_to(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether a preposition leads to a flat of so many rooms, which is another: "свързан е с двустайния"."""
     back = list(dropwhile(_is_before_a_noun, before(tokens, one.first, OFFER_WINDOW)))
+    if tagged(back[:1], {"на"}) and tagged(back[1:2], {"plain", "price", "area"}):
+        return not tagged(back[1:2], group("leads_to_this"))  # "за ценители на двустайни", "размерите на тристаен"
     if "roomed_plural" in tokens[one.first].tags:
         return tagged(back[:1], {"за"}) and not tagged(same_clause(tokens, one.first), group("offering"))
     is_the_offer = tagged(back[:1], {"за"}) and tagged(
@@ -114,7 +126,11 @@ def _is_in_a_list(one: Candidate, tokens: Sequence[Token]) -> bool:
     near = range(max(0, one.first - CLAUSE_MOST_TOKENS), min(len(tokens) - 1, one.first + CLAUSE_MOST_TOKENS))
     here = tokens[one.first].sentence
     flats = [place for place in near if "roomed" in tokens[place].tags and tokens[place].sentence == here]
-    listed = {tokens[place].value for place in flats if tagged(tokens[place + 1 : place + 2], {"num"})}
+    listed = {
+        tokens[place].value
+        for place in flats
+        if tagged([one for one in tokens[place + 1 : place + 3] if one.text not in {"от", "за", "-"}][:1], {"num"})
+    }
     return one.value in listed and len(listed) > 1
 
 
@@ -157,6 +173,12 @@ def _is_no_place(clause: Sequence[Token], ahead: Sequence[Token]) -> bool:
 
 _JUDGES: Final[Sequence[tuple[AbstractSet[str], Callable[[Candidate, Sequence[Token]], bool]]]] = (
     (_THINGS, is_not_the_flats),
+    (_OFFERED_TERMS, is_not_offered),
+    (_THINGS | {"heating"}, is_held_by_another),
+    (_THINGS | {"heating", "elevator"}, is_in_another_place),
+    ({"has_balcony", "balconies", "heating", "storage"}, is_undone),
+    ({"furnishing", "condition", "construction"}, is_taken_back),
+    ({"metro_near"}, is_beside_another),
     (_THINGS | {"heating", "elevator", "metro_near"}, is_elsewhere),
     ({"elevator", "storage"}, is_for_others),
     ({"construction", "furnishing", "condition", "storage"}, leads_elsewhere),
