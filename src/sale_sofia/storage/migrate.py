@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 from sale_sofia.storage.database import Database, retry_on_busy
 from sale_sofia.storage.errors import DatabaseError, DatabaseMissing, DatabaseTooNew
 
-HEAD: Final = "0040_nearby"
+HEAD: Final = "0042_who"
 """The last step in `migrations/`, named here so that a current database needs no Alembic to be recognised."""
 
 OLDEST: Final = "0013_pruned"

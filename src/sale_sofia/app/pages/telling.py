@@ -24,7 +24,7 @@ def tell(visit: Visit, called: str, **source: Any) -> Done:  # noqa: ANN401 - as
         own = own_channels(visit)
         if not own:
             return Done(say("tell.channel_first"), back=f"/channels?{urlencode({'back': back})}")
-        rules = RuleFile(visit.site.settings, visit.database)
+        rules = RuleFile(visit.site.settings, visit.database, visit.by)
         if not rules.path.exists():
             rules.begin()
         return _kept(rules, called, source, own)
