@@ -30,7 +30,9 @@ from sale_sofia.websites.site_file import SiteConfigError
 
 WRONG: Final = (NotSent, AlertsError, SiteConfigError, TelegramRefused)
 """Why a channel cannot be set up or used, in one sentence without a secret."""
-_BACK: Final = "back"
+BACK: Final = "back"
+THEN: Final = "then"
+"""In forms and addresses: where one came from, and what one wants to be told once there is a channel."""
 
 
 def page(visit: Visit) -> Page:
@@ -64,11 +66,12 @@ def _draw(visit: Visit, bot: str | None, chats: list[Chat]) -> Page:
         error = None
     except WRONG as wrong:
         rows, error = [], mistakes(wrong)
-    back = visit.form.get(_BACK) or visit.asked(_BACK) or ""
+    back = visit.form.get(BACK) or visit.asked(BACK) or ""
     values: Values = {
         "channels": rows,
         "error": error,
         "back": own_address(back) if back else "",
+        "then": visit.form.get(THEN) or visit.asked(THEN) or "",
         "bot": bot,
         "chats": chats,
         "modes": MAIL_MODES,
@@ -186,7 +189,7 @@ def _keep(visit: Visit, called: str, url: str) -> Done:
     taken = all_channels(visit).keys()
     name = ChannelFile(settings.data_dir).keep(called, KeptChannel(url=address, person=who(visit)), taken)
     _note(visit, name, "made")
-    back = visit.form.get(_BACK, "")
+    back = visit.form.get(BACK, "")
     return Done(say("channels.kept", name=name), back=own_address(back) if back else "/channels")
 
 
@@ -244,5 +247,5 @@ def _refused(visit: Visit, error: Exception) -> Done:
 
 
 def _say(visit: Visit, wrong: str) -> Done:
-    back = visit.form.get(_BACK, "")
-    return Done(wrong, back=f"/channels?{urlencode({_BACK: back})}" if back else "/channels", wrong=True)
+    came = {name: visit.form[name] for name in (BACK, THEN) if visit.form.get(name)}
+    return Done(wrong, back=f"/channels?{urlencode(came)}" if came else "/channels", wrong=True)
