@@ -1,27 +1,34 @@
-"""The dashboard's server killed at every point between click and answer.
+"""The dashboard's server killed between click and answer: at every point, and the real process by SIGKILL.
 
 Two people click one after the other. What each state of the folder holds is read by SQL alone: every click
 that was answered is kept, and who repeats the one without an answer has what would be there without the kill.
 """
 
 import json
+import os
 import shutil
+import signal
+import socket
 import sqlite3
+import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import httpx
 
 from app_runs import put_adverts
 from crash_points import Enumeration
+from dashboards import PATIENCE, Served, running_dashboard
 from web_pages import Browser, browser, plain
 
 ADVERT = {"deal": "sale", "property_type": "apartment", "title": "Тристаен", "price_eur": 100_000.0}
 NOON = "15.06.2031"
 Snapshot = Mapping[str, Any]
+Wait = Callable[[], bool]
 Click = tuple[str, str, dict[str, str], Callable[[Snapshot], bool]]
 CLICKS: tuple[Click, ...] = (
     ("Ана", "status", {"status": "shortlist"}, lambda now: now["opinions"][1, "Ана"] == ("liked", None)),
@@ -204,3 +211,87 @@ def test_a_link_is_spent_for_who_has_heard_so(tmp_path: Path) -> None:
         ana.cookies.set("sale_sofia_session", sessions["Ана"])
         link = link_for(ana, "Борис")
     let_in_once(tmp_path, urlsplit(link).path, {}, "Борис")
+
+
+def count(data: Path, sql: str) -> int:
+    with closing(sqlite3.connect(data / "sale_sofia.db")) as db:
+        return int(db.execute(sql).fetchone()[0])
+
+
+def kill_unanswered(served: Served, path: str, cookie: str, fields: Mapping[str, str], until: Wait) -> None:
+    """Send a click to the real server, wait, and kill it; nobody reads what it may have answered."""
+    address, body = urlsplit(served.url), urlencode(fields)
+    lines = (
+        f"POST {path} HTTP/1.1", f"host: {address.netloc}", f"origin: {served.url}", f"cookie: {cookie}",
+        "content-type: application/x-www-form-urlencoded", f"content-length: {len(body)}", "", body,
+    )  # fmt: skip
+    with socket.create_connection((str(address.hostname), address.port or 0), timeout=60) as line:
+        line.sendall("\r\n".join(lines).encode())
+        end = time.monotonic() + PATIENCE
+        while not until():
+            assert time.monotonic() < end, f"{path} was never done"
+            time.sleep(0.001)
+        os.kill(served.pid, signal.SIGKILL)
+
+
+def test_the_real_server_is_killed_before_and_after_each_commit(tmp_path: Path) -> None:
+    put_adverts(tmp_path, ADVERT)
+    ana, boris = httpx.Cookies(), httpx.Cookies()
+    clicks: list[tuple[str, httpx.Cookies, dict[str, str], str]] = [
+        ("/people/add", ana, {"name": "Ана", "language": "en"}, "SELECT count(*) FROM people"),
+        ("/flat/1/note", ana, {"text": "light kitchen"}, "SELECT count(*) FROM property_notes"),
+        ("", boris, {}, "SELECT count(*) FROM sign_ins WHERE kind = 'session'"),
+    ]
+
+    def send(served: Served, path: str, who: httpx.Cookies, fields: Mapping[str, str]) -> int:
+        """The same click again, and its answer heard."""
+        headers = {"origin": served.url}
+        with httpx.Client(base_url=served.url, cookies=who, timeout=60, trust_env=False) as opened:
+            answer = opened.post(path, data=dict(fields), headers=headers)
+            who.update(opened.cookies)
+            return answer.status_code
+
+    def look(served: Served, path: str, who: httpx.Cookies) -> str:
+        with httpx.Client(base_url=served.url, cookies=who, timeout=60, trust_env=False) as opened:
+            shown = opened.get(path).text
+            who.update(opened.cookies)
+            return shown
+
+    def invite(served: Served) -> str:
+        send(served, "/people/add", ana, {"name": "Борис", "language": "en", "role": "buyer"})
+        with Browser(base_url=served.url, cookies=ana, timeout=60, trust_env=False) as opened:
+            path = urlsplit(link_for(opened, "Борис")).path
+        look(served, path, boris)
+        return path
+
+    for path, who, fields, kept in clicks:
+        before = count(tmp_path, kept)
+        with running_dashboard(tmp_path) as served:
+            if path == "/people/add":
+                look(served, "/people", who)
+            path = path or invite(served)  # noqa: PLW2901 - the link that is spent
+            with closing(sqlite3.connect(tmp_path / "sale_sofia.db", isolation_level=None)) as held:
+                held.execute("BEGIN IMMEDIATE")  # so nothing of it can be kept yet
+                kill_unanswered(served, path, cookies_of(who), fields, lambda: True)
+        assert count(tmp_path, kept) == before
+        with running_dashboard(tmp_path) as served:
+            kill_unanswered(served, path, cookies_of(who), fields, partial(_more, tmp_path, kept, before))
+        with running_dashboard(tmp_path) as served:
+            if path.startswith("/enter/"):
+                assert send(served, path, httpx.Cookies(), fields) == 410, "it is spent for everybody else"
+            assert send(served, path, who, fields) == 303
+            assert count(tmp_path, kept) == before + 1, path
+            for name, one in (("Ана", ana), ("Борис", boris)):
+                if "sale_sofia_session" in one:
+                    assert f"<b>{name}</b> (" in look(served, "/people", one), "nobody is locked out"
+    assert [name for name, one in (("Ана", ana), ("Борис", boris)) if "sale_sofia_session" in one] == [
+        "Ана", "Борис",
+    ]  # fmt: skip
+
+
+def _more(data: Path, sql: str, than: int) -> bool:
+    return count(data, sql) > than
+
+
+def cookies_of(who: httpx.Cookies) -> str:
+    return "; ".join(f"{name}={value}" for name, value in who.items())

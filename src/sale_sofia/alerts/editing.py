@@ -23,6 +23,8 @@ from sale_sofia.alerts.rules import (
     read_alerts,
 )
 from sale_sofia.alerts.settings import ALERTS_FILE, ALERTS_FILE_SECONDS
+from sale_sofia.buyer.changes import What, note_change
+from sale_sofia.buyer.evaluations import By
 from sale_sofia.operations.services.ownership import ALONE, StillLocked, lock_file, take
 from sale_sofia.settings.files import (
     compose_yaml,
@@ -156,6 +158,8 @@ class RuleFile:
 
     settings: Settings
     database: Database
+    by: By | None = None
+    """Who edits it; kept with each change."""
 
     @property
     def path(self) -> Path:
@@ -180,6 +184,7 @@ class RuleFile:
             return add_item(text, kind, rule)
 
         self._edit(edit)
+        self._note(rule, "made")
 
     def change(self, before: Written, rule: Written) -> None:
         """Write this rule instead of the one that stood there.
@@ -195,6 +200,7 @@ class RuleFile:
             return change_item(text, kind, place, rule)
 
         self._edit(edit)
+        self._note(rule, "changed")
 
     def remove(self, before: Written) -> None:
         """Take the rule out.
@@ -210,6 +216,12 @@ class RuleFile:
             return drop_item(text, kind, place)
 
         self._edit(edit)
+        self._note(before, "removed")
+
+    def _note(self, rule: Written, what: What) -> None:
+        if self.by is not None:
+            noted = partial(note_change, about="rule", name=str(rule["name"]), what=what, by=self.by)
+            self.database.run_write(noted)
 
     def drop_channel(self, name: str) -> None:
         """No rule tells through this channel any more; one that has no other is taken out.

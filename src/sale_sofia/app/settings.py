@@ -78,3 +78,5 @@ PAPER_CHARACTERS: Final = 4_000
 """Characters of a description that could fit a sheet; the rest is not laid out."""
 COMPARED_PLACES: Final = 15
 """Neighbourhoods whose prices are drawn beside each other: what fits a screen; the table has all."""
+CHANGES_SHOWN: Final = 30
+"""The last changes of what the household shares, on the page of its people."""

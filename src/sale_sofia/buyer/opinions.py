@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from sqlalchemy import Connection, Row, Select, delete, insert, select
 
+from sale_sofia.buyer.changes import note_change
 from sale_sofia.buyer.evaluations import (
     By,
     WrongEvaluation,
@@ -172,10 +173,16 @@ def rejections(connection: Connection) -> Mapping[int, Sequence[str]]:
     return found
 
 
-def welcome(connection: Connection, name: str, language: str, role: str | None, *, now: float) -> Person:
-    """Somebody new, as `add_person` makes them; the first has said what was said before there were people."""
+def welcome(
+    connection: Connection, name: str, language: str, role: str | None, *, now: float, by: str | None = None
+) -> Person:
+    """Somebody new, as `add_person` makes them; the first has said what was said before there were people.
+
+    `by` is who adds them; None: they do so themselves.
+    """
     first = not all_people(connection)
     person = add_person(connection, name, language, role, now=now)
+    note_change(connection, "person", person.name, "made", By(by or person.name, now))
     if first:
         _adopt(connection, person, now)
     return person
@@ -195,6 +202,7 @@ def dismiss(connection: Connection, person: Person, by: By) -> None:
     # A number may be given again, and whoever has it next has not been here yet.
     forget_visitor(connection, visitor_of(person.id))
     remove_person(connection, person)
+    note_change(connection, "person", person.name, "removed", by)
     if not all_people(connection):
         return
     for number in spoken:

@@ -216,7 +216,7 @@ def is_new_session(connection: Connection, token: str, *, now: float) -> bool:
     if _found(connection, token, "session", now) is None:
         return False
     began = select(sign_ins.c.made_at).where(sign_ins.c.digest == digest_of(token))
-    return connection.execute(began).scalar_one() > now - SIGN_IN_AGAIN_SECONDS
+    return float(connection.execute(began).scalar_one()) > now - SIGN_IN_AGAIN_SECONDS
 
 
 def new_calendar(connection: Connection, person: Person, *, now: float) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
-from sale_sofia.buyer.evaluations import clean_text
+from sale_sofia.buyer.changes import What, changes_of, note_change
+from sale_sofia.buyer.evaluations import By, clean_text
 from sale_sofia.buyer.settings import LONGEST_SEARCH_NAME
 from sale_sofia.buyer.tables import saved_searches
 from sale_sofia.settings.words import Said
@@ -28,12 +29,20 @@ class SavedSearch:
     name: str
     query: Mapping[str, Any]
     saved_at: float
+    saved_by: str | None = None
+    """Who saved it as it is; None: before that was kept."""
 
 
 def save_search(
-    connection: Connection, name: str, query: Mapping[str, Any], *, now: float, replace: bool = False
+    connection: Connection,
+    name: str,
+    query: Mapping[str, Any],
+    *,
+    now: float,
+    replace: bool = False,
+    by: str | None = None,
 ) -> str:
-    """Save a search; the name under which it is.
+    """Save a search; the name under which it is. `by` is who does, where that is known.
 
     Raises:
         WrongEvaluation: the name is empty, too long or cannot be printed.
@@ -48,11 +57,18 @@ def save_search(
         new = insert_into(connection, saved_searches).values(name=called, **values).on_conflict_do_nothing()
         if connection.execute(new.returning(saved_searches.c.name)).first() is None:
             raise SearchThere(Said("wrong_search.saved_now", name=called))
+        _note(connection, called, "made", by, now)
     elif there.query != values["query"]:
         if not replace:
             raise SearchThere(Said("wrong_search.there", name=called))
         connection.execute(update(saved_searches).where(saved_searches.c.name == called).values(**values))
+        _note(connection, called, "changed", by, now)
     return called
+
+
+def _note(connection: Connection, name: str, what: What, by: str | None, now: float) -> None:
+    if by is not None:
+        note_change(connection, "search", name, what, By(by, now))
 
 
 def read_search(connection: Connection, name: str) -> SavedSearch:
@@ -73,14 +89,20 @@ def read_search(connection: Connection, name: str) -> SavedSearch:
 def list_searches(connection: Connection) -> list[SavedSearch]:
     """All saved searches, by name."""
     rows = connection.execute(select(saved_searches).order_by(saved_searches.c.name))
-    return [SavedSearch(row.name, row.query, row.saved_at) for row in rows]
+    by = {name: one for name, one in changes_of(connection, "search").items() if one.what != "removed"}
+    return [
+        SavedSearch(row.name, row.query, row.saved_at, by[row.name].changed_by if row.name in by else None)
+        for row in rows
+    ]
 
 
-def forget_search(connection: Connection, name: str) -> None:
-    """Forget the search of this name.
+def forget_search(connection: Connection, name: str, by: By | None = None) -> None:
+    """Forget the search of this name; who did so is kept.
 
     Raises:
         UnknownSearch: there is none.
     """
     called = read_search(connection, name).name
     connection.execute(delete(saved_searches).where(saved_searches.c.name == called))
+    if by is not None:
+        note_change(connection, "search", called, "removed", by)

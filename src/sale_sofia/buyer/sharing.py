@@ -9,6 +9,7 @@ from secrets import token_urlsafe
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 
+from sale_sofia.buyer.changes import note_change
 from sale_sofia.buyer.evaluations import By, WrongEvaluation, current_property
 from sale_sofia.buyer.people import digest_of
 from sale_sofia.buyer.settings import MOST_SHARED, MOST_SHARED_DAYS
@@ -48,6 +49,7 @@ def share(connection: Connection, property_id: int, days: int, by: By) -> str:
     values = {"property_id": found, "made_by": by.who, "made_at": by.at}
     ends = by.at + days * _DAY_SECONDS
     connection.execute(insert(shared_links).values(digest=digest_of(token), ends_at=ends, **values))
+    note_change(connection, "share", str(found), "made", by)
     return token
 
 
@@ -64,9 +66,13 @@ def links_to(connection: Connection, property_id: int | None = None, *, now: flo
     return _links(connection, current == current_property(connection, property_id), now)
 
 
-def take_back(connection: Connection, link_id: int) -> bool:
+def take_back(connection: Connection, link_id: int, by: By) -> bool:
     """The link shows nothing from now on; whether there was one."""
-    return bool(connection.execute(delete(shared_links).where(shared_links.c.id == link_id)).rowcount)
+    taken = delete(shared_links).where(shared_links.c.id == link_id).returning(shared_links.c.property_id)
+    row = connection.execute(taken).first()
+    if row is not None:
+        note_change(connection, "share", str(row.property_id), "removed", by)
+    return row is not None
 
 
 def _links(connection: Connection, which: ColumnElement[bool], now: float) -> list[SharedLink]:

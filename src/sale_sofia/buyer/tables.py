@@ -148,6 +148,19 @@ shared_links = Table(
     Index(None, "property_id"),
 )
 
+# Every change of what the household shares and no flat has, and nothing but changes; see `buyer/changes.py`.
+household_changes = Table(
+    "household_changes",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("about", String(10), nullable=False),
+    Column("name", String(200), nullable=False),
+    Column("what", String(10), nullable=False),
+    Column("changed_by", String(80), nullable=False),
+    Column("changed_at", Float, nullable=False),
+    Index(None, "about"),
+)
+
 # Photos that the household took itself; the pictures are files of the data folder.
 own_photos = Table(
     "own_photos",

@@ -28,11 +28,13 @@ from sale_sofia.advice.valuation.error import Error
 from sale_sofia.advice.valuation.flats import asked_eur_sqm
 from sale_sofia.advice.valuation.trial import Trial, try_file
 from sale_sofia.advice.valuation.valuation import BASIS, Comparable, Valuation, value_property
+from sale_sofia.buyer.changes import What, note_change
 from sale_sofia.cli.console import BAD_INPUT, AsJson, log, out, plain_table, print_json, refuse, tell
+from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import merge_flats, moment, number
 from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import find_flat, read_flats
-from sale_sofia.installation import open_ready
+from sale_sofia.installation import open_database, open_ready
 from sale_sofia.listings.places import find_neighbourhood
 from sale_sofia.settings.files import read_yaml
 from sale_sofia.settings.model import Settings, load_settings
@@ -221,6 +223,7 @@ def new(
 ) -> None:
     """Make a profile of your own; `sale-sofia score --profile NAME` ranks the flats for it."""
     path = profile_files.new_profile(load_settings().data_dir, name, like)
+    _note(name, "made")
     tell(f"{path} is there; change it there, or with `sale-sofia profiles edit {name} key=value`")
 
 
@@ -237,9 +240,17 @@ def edit(
     """
     folder = load_settings().data_dir
     path, profile = profile_files.edit_profile(folder, name, [_change(text) for text in changes])
+    _note(name, "changed")
     tell(f"{path} is changed")
     if remark := profile.remark():
         tell(remark)
+
+
+def _note(name: str, what: What) -> None:
+    """Keep who did so, where there is a database yet."""
+    settings = load_settings()
+    if open_database(settings).exists():
+        open_ready(settings).run_write(partial(note_change, about="profile", name=name, what=what, by=me()))
 
 
 def _scored(settings: Settings) -> Database:

@@ -22,6 +22,7 @@ from sale_sofia.alerts.settings import ALERTS_FILE, PREVIEW_SHOWN, SHOWN_MESSAGE
 from sale_sofia.alerts.store import Item, read_rules
 from sale_sofia.alerts.wording import headline, word_message, word_test
 from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, plain_table, print_json, tell
+from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import moment
 from sale_sofia.installation import open_ready
 from sale_sofia.settings.model import Settings, load_settings
@@ -46,7 +47,7 @@ def _file(settings: Settings) -> AlertsFile:
 
 def _rule_file() -> RuleFile:
     settings = load_settings()
-    return RuleFile(settings, open_ready(settings))
+    return RuleFile(settings, open_ready(settings), me())
 
 
 @app.command()

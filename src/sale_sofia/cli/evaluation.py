@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from sale_sofia.buyer import evaluations, people, sharing, viewings
 from sale_sofia.buyer.agenda import Stop, read_agenda
 from sale_sofia.buyer.calendar import viewing_events, write_calendar
+from sale_sofia.buyer.changes import note_change
 from sale_sofia.buyer.evaluations import DECISIONS, STATUSES, By, Evaluation
 from sale_sofia.buyer.opinions import dismiss, welcome
 from sale_sofia.buyer.people import ROLES, Person
@@ -411,7 +412,7 @@ def add_person(
     now = time.time()
 
     def work(connection: Connection) -> tuple[Person, str]:
-        made = welcome(connection, name, language, role, now=now)
+        made = welcome(connection, name, language, role, now=now, by=me().who)
         return made, people.new_link(connection, made, now=now)
 
     person, token = _write(work)
@@ -471,7 +472,13 @@ def person_password(
 @people_app.command(name="role")
 def person_role(name: Name, role: Annotated[str, typer.Argument(help=f"One of {', '.join(ROLES)}.")]) -> None:
     """Make a person a buyer or an operator."""
-    _write(lambda connection: people.set_role(connection, people.person_named(connection, name), role))
+
+    def work(connection: Connection) -> None:
+        person = people.person_named(connection, name)
+        people.set_role(connection, person, role)
+        note_change(connection, "person", person.name, "changed", me())
+
+    _write(work)
     log.print(f"{name}: {role}")
 
 
@@ -565,7 +572,7 @@ def list_shares(as_json: AsJson = False) -> None:
 def revoke_share(link: Annotated[int, typer.Argument(help="Its number, as `share list` shows it.")]) -> None:
     """Take a link back: it shows nothing from now on."""
     refuse(
-        not _write(partial(sharing.take_back, link_id=link)),
+        not _write(partial(sharing.take_back, link_id=link, by=me())),
         f"there is no link {link}; `sale-sofia share list` lists them",
     )
     log.print(f"link {link} shows nothing any more")

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import EnumType
 from functools import partial
@@ -18,6 +19,7 @@ from sale_sofia.advice.search.run import Judged, saved_query
 from sale_sofia.advice.search.run import search as find
 from sale_sofia.buyer.searches import forget_search, list_searches, save_search
 from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse, tell
+from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import merge_flats, moment, number
 from sale_sofia.flats.views import nearby_record
 from sale_sofia.geography.imported import use
@@ -192,7 +194,7 @@ def search(
     query, database = query_of(conditions), open_ready(settings)
     if save is not None:
         stored = query.model_dump(mode="json")
-        kept = partial(save_search, name=save, query=stored, now=time.time(), replace=replace)
+        kept = partial(save_search, name=save, query=stored, now=time.time(), replace=replace, by=me().who)
         called = database.run_write(kept)
         log.print(f"saved; `sale-sofia search run {called!r}` runs it again")
     _show(database, query, limit, as_json=as_json)
@@ -210,13 +212,13 @@ def saved(as_json: AsJson = False) -> None:
     """List the saved searches."""
     found = open_ready(load_settings()).run_read(list_searches)
     if as_json:
-        searches = [{"name": one.name, "query": one.query, "saved_at": one.saved_at} for one in found]
-        print_json({"searches": searches})
+        print_json({"searches": [asdict(one) for one in found]})
         return
     for one in found:
         params = SearchQuery.of(one.query).to_params()
         words = "; ".join(f"{name} {', '.join(values)}" for name, values in params.items())
-        out.print(f"{one.name}: {words or 'every flat'} (saved {moment(one.saved_at)})")
+        by = f" by {one.saved_by}" if one.saved_by else ""
+        out.print(f"{one.name}: {words or 'every flat'} (saved {moment(one.saved_at)}{by})")
     if not found:
         log.print("no search is saved; `sale-sofia search … --save NAME` keeps one")
 
@@ -224,7 +226,7 @@ def saved(as_json: AsJson = False) -> None:
 @app.command()
 def forget(name: SearchName) -> None:
     """Forget a saved search."""
-    open_ready(load_settings()).run_write(partial(forget_search, name=name))
+    open_ready(load_settings()).run_write(partial(forget_search, name=name, by=me()))
     log.print(f"the search {name!r} is forgotten")
 
 

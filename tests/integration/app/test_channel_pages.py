@@ -205,6 +205,8 @@ def test_tell_me_leads_to_the_screen_and_back_and_is_one_tap_then(
     told = owner.fill("/search/tell", rooms=["3"], back="/search?rooms=3")
     assert "Изберете първо къде да ви казваме." in told
     assert "Добавете канал и ще се върнете, откъдето дойдохте." in told
+    wanted = form_fields(owner.post("/flat/1/tell").text, 'form[action="/channels/mail"]')["then"]
+    assert wanted.startswith('["\\u0418\\u043c\\u043e\\u0442 1", {"flat": 1, ')
     owner.fill("/channels/mail", **mail(servers), back="/search?rooms=3")
     for path in ("/search/tell", "/search/tell", "/flat/1/tell", "/today/tell?profile=default"):
         told = owner.fill(path, rooms=["3"], back="/search?rooms=3")
@@ -219,6 +221,29 @@ def test_tell_me_leads_to_the_screen_and_back_and_is_one_tap_then(
     assert "Имот 1 · ✓ да веднага, когато имот № 1 се появи, поевтинее" in owner.text("/alerts")
     told = owner.fill("/channels/remove", channel="E-mail example.com")
     assert yaml.safe_load((tmp_path / "alerts.yaml").read_text("utf-8"))["buyer"] == []
+
+
+@pytest.mark.parametrize(
+    ("then", "told_of"),
+    [
+        ('["x", {"enabled": false}]', []),
+        ('["x"]', []),
+        ("[" * 9_999, []),
+        ('["x", {"search": "none"}]', []),
+        ('["Имот 1", {"flat": 1}]', ["Имот 1"]),
+    ],
+    ids=["a key of another kind", "half", "deep", "no such search", "ours"],
+)
+def test_what_was_wanted_is_told_once_there_is_a_channel(
+    then: str, told_of: list[str], owner: Browser, servers: AlertServers, tmp_path: Path
+) -> None:
+    answer = owner.post("/channels/mail", data=mail(servers) | {"then": then, "password": "wrong"})
+    assert form_fields(answer.text, 'form[action="/channels/ntfy"]')["then"] == then, "it is not forgotten"
+    told = owner.fill("/channels/mail", **mail(servers), then=then)
+    assert "E-mail example.com: пробното съобщение е прието" in told
+    rules = yaml.safe_load((tmp_path / "alerts.yaml").read_text("utf-8")).get("buyer") or []
+    assert [rule["name"] for rule in rules] == told_of
+    assert ("казваме по: E-mail example.com" in told) == bool(told_of)
 
 
 def test_each_sets_up_their_own_and_operators_servers_of_their_choice(

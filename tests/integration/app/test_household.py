@@ -6,6 +6,7 @@ What each was told and what is kept is compared with what each did, as this test
 import random
 import re
 import sqlite3
+import stat
 import threading
 import time
 from collections import defaultdict
@@ -20,9 +21,10 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
-from alert_servers import alert_servers
+from alert_servers import BOT, HOST, alert_servers
 from alert_world import DAY, AlertWorld, facts_in
 from app_runs import put_adverts
+from browser_pages import PAGES
 from commands_here import commands
 from contract.data.helpers import ready_database
 from crash_crawls import delivering_here, own_clock
@@ -254,31 +256,51 @@ def test_nothing_of_one_persons_session_reaches_another(tmp_path: Path) -> None:
 def test_no_secret_is_in_a_log_a_page_a_backup_or_the_list_of_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data, word = tmp_path / "data", "a long password"
+    data, word, mailbox = tmp_path / "data", "a long password", "of-the-mailbox-77"
+    wrong = {"token": BOT.replace("AAH", "AAX"), "password": "wrong-of-the-mailbox-99"}
     data.mkdir()
     put_adverts(data, ADVERT)
     with (
-        running_dashboard(data) as served,
+        alert_servers() as servers,
+        running_dashboard(data, ALERT_TELEGRAM_URL=servers.telegram_url) as served,
         Browser(base_url=served.url, follow_redirects=True, timeout=60, trust_env=False) as ana,
     ):
+        door = ana.get("/people").cookies["sale_sofia_door"]
         ana.fill("/people/add", name="Ана", language="en")
         ana.fill("/people/password", password=word)
-        links = [shown_link(ana, "/people/link", name="Ана"), shown_link(ana, "/flat/1/share", days="7")]
-        tokens = [one.rpartition("/")[2].partition("?")[0] for one in links]
-        assert [ana.get(one).status_code for one in (*links, f"/shared/{tokens[0]}")] == [200, 200, 410]
-        secrets = [*tokens, str(ana.cookies[SESSION]), word]
-        pages = [ana.get(path).text for path in ("/people", "/flat/1", "/mine", "/people.json", "/health")]
+        links = [
+            shown_link(ana, "/people/link", name="Ана"),
+            shown_link(ana, "/flat/1/share", days="7"),
+            shown_link(ana, "/agenda/subscribe"),
+        ]
+        tokens = [one.rpartition("/")[2].partition("?")[0].removesuffix(".ics") for one in links]
+        used = (*links, f"/shared/{tokens[0]}", f"/do/{tokens[0]}.{tokens[1]}")
+        assert [ana.get(one).status_code for one in used] == [200, 200, 200, 410, 410]
+        servers.mail_password, servers.chats[77] = mailbox, "Ана"
+        server = {"host": HOST, "port": str(servers.mail_port), "mode": "insecure"}
+        for token, password in ((wrong["token"], wrong["password"]), (BOT, mailbox)):
+            ana.fill("/channels/telegram", token=token)
+            ana.fill("/channels/chat", chat="77")
+            ana.fill("/channels/mail", address="ana@example.com", password=password, **server)
+        assert [one.channel for one in servers.came] == ["telegram", "mail"]
+        secrets = [*tokens, str(ana.cookies[SESSION]), door, word, BOT, mailbox, *wrong.values()]
+        addresses = [f"/{one}{form}" for one in (*PAGES, "flat/1") for form in ("", ".json")]
+        pages = [ana.get(path).text for path in addresses]
         processes = list(command_lines())
         said = [served.told()]
-    command = commands(data, monkeypatch, capsys)
-    asked = (("backup", "--to", str(tmp_path / "copies")), ("backup", "list"), ("share", "list"))
-    monkeypatch.setenv("BACKUP_DIR", str(tmp_path / "copies"))
-    answers = [command(*words) for words in asked]
-    assert [one.code for one in answers] == [0, 0, 0]
+        command = commands(data, monkeypatch, capsys)
+        monkeypatch.setenv("BACKUP_DIR", str(tmp_path / "copies"))
+        monkeypatch.setenv("ALERT_TELEGRAM_URL", servers.telegram_url)
+        asked = ("backup", "backup list", "share list", "people list", "alerts channels", "alerts test")
+        answers = [command(*words.split()) for words in asked]
+    assert [one.code for one in answers] == [0] * len(asked)
     said += [f"{one.out}{one.err}" for one in answers]
-    files = [path.read_bytes().decode(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(files) > 1
-    for place in (pages, processes, said, files):
+    own = data / "channels.yaml"
+    assert (stat.S_IMODE(own.stat().st_mode), BOT in own.read_text("utf-8")) == (0o600, True)
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and path != own]
+    kept = [path.read_bytes().decode(errors="replace") for path in files]
+    assert len(kept) > 1
+    for place in (pages, processes, said, kept):
         assert [secret for secret in secrets for text in place if secret in text] == []
 
 

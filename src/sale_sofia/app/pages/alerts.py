@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from sale_sofia.advice.scoring.profile import profile_names
-from sale_sofia.alerts.channels import NotSent, channels_of
+from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.editing import RuleChanged, RuleFile, Written
 from sale_sofia.alerts.explaining import preview, sentence_of
 from sale_sofia.alerts.outbox import SENT, Entry, read_log
@@ -27,8 +27,9 @@ from sale_sofia.alerts.store import read_rules
 from sale_sofia.alerts.wording import headline, word_message
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
+from sale_sofia.app.changes import changed_lines
 from sale_sofia.app.filters import Choice
-from sale_sofia.app.pages.channels import try_out
+from sale_sofia.app.pages.channels import WRONG, all_channels, may_change, try_out
 from sale_sofia.app.settings import LONGEST_MESSAGE
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import language, mistakes, named, say, told
@@ -97,12 +98,13 @@ def try_channel(visit: Visit) -> Done:
     """Send a test message now, and tell what its channel said to it; without any secret."""
     name = visit.form.get("channel", "")
     try:
-        file = load_alerts(visit.site.settings.data_dir)
-        channel = channels_of(file).get(name) if file else None
+        channel = all_channels(visit).get(name)
         if channel is None:
             return _conflict()
+        if not may_change(visit, channel):
+            return Done(say("channels.not_yours"), back="/alerts", wrong=True)
         try_out(visit, channel)
-    except (NotSent, AlertsError) as error:
+    except WRONG as error:
         return Done(f"{plain(name)}: {plain(mistakes(error), LONGEST_MESSAGE)}", back="/alerts", wrong=True)
     return Done(f"{plain(name)}: {say('alerts.taken')}", back="/alerts#channels")
 
@@ -123,7 +125,7 @@ def _conflict() -> Done:
 
 def _rules(visit: Visit) -> RuleFile:
     """The file that the commands edit too."""
-    return RuleFile(visit.site.settings, visit.database)
+    return RuleFile(visit.site.settings, visit.database, visit.by)
 
 
 def stamp_of(rule: Written) -> str:
@@ -316,6 +318,7 @@ def _rule_rows(
     visit: Visit, file: AlertsFile, written: Mapping[str, tuple[RuleKind, Written]]
 ) -> list[Values]:
     since = {name: one.since for name, one in visit.database.run_read(read_rules).items()}
+    changed = changed_lines(visit, "rule")
     return [
         {
             "name": rule.name,
@@ -324,6 +327,7 @@ def _rule_rows(
             "of_flats": isinstance(rule, BuyerRule),
             "sentence": sentence_of(rule, file, language()),
             "since": shown.moment(since[rule.name]) if rule.name in since else None,
+            "changed": changed.get(rule.name, ""),
             "preview": _previewed(visit, rule),
         }
         for rule in file.rules

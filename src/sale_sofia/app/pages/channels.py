@@ -5,6 +5,7 @@ as this machine's network is asked for it.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -17,9 +18,11 @@ from sale_sofia.alerts.settings import LONGEST_FIELD, NTFY_SERVER
 from sale_sofia.alerts.telegram import Bot, Chat, TelegramRefused
 from sale_sofia.alerts.wording import word_test
 from sale_sofia.app.application import Done, Page, own_address
+from sale_sofia.app.changes import changed_lines
 from sale_sofia.app.settings import LONGEST_MESSAGE
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import language, mistakes, say
+from sale_sofia.buyer.changes import What, note_change
 from sale_sofia.buyer.people import all_people
 from sale_sofia.listings.text import plain
 from sale_sofia.settings.words import Said
@@ -27,7 +30,9 @@ from sale_sofia.websites.site_file import SiteConfigError
 
 WRONG: Final = (NotSent, AlertsError, SiteConfigError, TelegramRefused)
 """Why a channel cannot be set up or used, in one sentence without a secret."""
-_BACK: Final = "back"
+BACK: Final = "back"
+THEN: Final = "then"
+"""In forms and addresses: where one came from, and what one wants to be told once there is a channel."""
 
 
 def page(visit: Visit) -> Page:
@@ -53,15 +58,20 @@ def _draw(visit: Visit, bot: str | None, chats: list[Chat]) -> Page:
     try:
         names = {one.stamp: one.name for one in visit.database.run_read(all_people)}
         kept = ChannelFile(visit.site.settings.data_dir).read().channels
-        rows = [_row(visit, one, names, one.name in kept) for one in all_channels(visit).values()]
+        made = changed_lines(visit, "channel")
+        rows = [
+            _row(visit, one, names, one.name in kept) | {"changed": made.get(one.name, "")}
+            for one in all_channels(visit).values()
+        ]
         error = None
     except WRONG as wrong:
         rows, error = [], mistakes(wrong)
-    back = visit.form.get(_BACK) or visit.asked(_BACK) or ""
+    back = visit.form.get(BACK) or visit.asked(BACK) or ""
     values: Values = {
         "channels": rows,
         "error": error,
         "back": own_address(back) if back else "",
+        "then": visit.form.get(THEN) or visit.asked(THEN) or "",
         "bot": bot,
         "chats": chats,
         "modes": MAIL_MODES,
@@ -73,16 +83,15 @@ def _draw(visit: Visit, bot: str | None, chats: list[Chat]) -> Page:
 
 
 def _row(visit: Visit, one: Channel, names: Mapping[str, str], on_screen: bool) -> Values:  # noqa: FBT001 - said by its name
-    if not on_screen:
-        whose = say("channels.by_file")
-    elif one.person is None:
-        whose = ""
+    if one.person is None:
+        all_of_us = say("channels.of_all") if names else ""
+        whose = " · ".join(filter(None, (say("channels.by_file") if not on_screen else "", all_of_us)))
     elif one.person == who(visit):
         whose = say("channels.mine")
     else:
         gone = one.person not in names
         whose = say("channels.of_gone") if gone else say("channels.of", name=names[one.person])
-    may = _may_change(visit, one)
+    may = may_change(visit, one)
     return {
         "name": plain(one.name),
         "service": plain(one.service),
@@ -92,7 +101,8 @@ def _row(visit: Visit, one: Channel, names: Mapping[str, str], on_screen: bool) 
     }
 
 
-def _may_change(visit: Visit, channel: Channel) -> bool:
+def may_change(visit: Visit, channel: Channel) -> bool:
+    """Whether who asks may try and remove it: whose it is, or who operates."""
     return visit.may_operate or (channel.person is not None and channel.person == who(visit))
 
 
@@ -178,8 +188,14 @@ def _keep(visit: Visit, called: str, url: str) -> Done:
         rules.begin()
     taken = all_channels(visit).keys()
     name = ChannelFile(settings.data_dir).keep(called, KeptChannel(url=address, person=who(visit)), taken)
-    back = visit.form.get(_BACK, "")
+    _note(visit, name, "made")
+    back = visit.form.get(BACK, "")
     return Done(say("channels.kept", name=name), back=own_address(back) if back else "/channels")
+
+
+def _note(visit: Visit, name: str, what: What) -> None:
+    """Keep who did so."""
+    visit.database.run_write(partial(note_change, about="channel", name=name, what=what, by=visit.by))
 
 
 def try_out(visit: Visit, channel: Channel) -> None:
@@ -198,7 +214,7 @@ def try_one(visit: Visit) -> Done:
         channel = all_channels(visit).get(visit.form.get("channel", ""))
         if channel is None:
             return _say(visit, say("conflict"))
-        if not _may_change(visit, channel):
+        if not may_change(visit, channel):
             return _say(visit, say("channels.not_yours"))
         try_out(visit, channel)
     except WRONG as error:
@@ -214,12 +230,13 @@ def remove(visit: Visit) -> Done:
         kept = file.read().channels.get(name)
         if kept is None:
             return _say(visit, say("conflict"))
-        if not _may_change(visit, Channel(name, kept.url, kept.person)):
+        if not may_change(visit, Channel(name, kept.url, kept.person)):
             return _say(visit, say("channels.not_yours"))
-        rules = RuleFile(settings, visit.database)
+        rules = RuleFile(settings, visit.database, visit.by)
         if rules.path.exists():
             rules.drop_channel(name)
         file.remove(name)
+        _note(visit, name, "removed")
     except WRONG as error:
         return _refused(visit, error)
     return Done(say("channels.removed", name=plain(name)), back="/channels")
@@ -230,5 +247,5 @@ def _refused(visit: Visit, error: Exception) -> Done:
 
 
 def _say(visit: Visit, wrong: str) -> Done:
-    back = visit.form.get(_BACK, "")
-    return Done(wrong, back=f"/channels?{urlencode({_BACK: back})}" if back else "/channels", wrong=True)
+    came = {name: visit.form[name] for name in (BACK, THEN) if visit.form.get(name)}
+    return Done(wrong, back=f"/channels?{urlencode(came)}" if came else "/channels", wrong=True)

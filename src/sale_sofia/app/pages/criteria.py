@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Any, Final, Literal, NamedTuple, get_args
 from urllib.parse import urlencode
@@ -26,9 +27,11 @@ from sale_sofia.advice.scoring.settings import PLACES_MOST, WEIGHTS
 from sale_sofia.advice.scoring.store import stored_passing
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
+from sale_sofia.app.changes import changed_lines
 from sale_sofia.app.filters import Choice
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import mistakes, named, say, told
+from sale_sofia.buyer.changes import What, note_change
 from sale_sofia.geography.surroundings import ROAD_CLASSES
 from sale_sofia.listings.model import Orientation, PropertyType
 from sale_sofia.listings.places import neighbourhoods
@@ -132,6 +135,8 @@ def save(visit: Visit) -> Page | Done:
             given = _given(before, section, visit.form)
             changes = [(key, value) for key, value in given.items() if value != value_of(before, key)]
             after = edit_profile(folder, name, changes)[1] if changes else before
+        if changes:
+            _note(visit, name)
     except ProfileError as error:
         return _refuse(visit, Mistake(section, mistakes(error), given))
     data = _told(visit, name, after) | {"stamp": stamp_of(after, section)}
@@ -151,6 +156,7 @@ def _change_places(visit: Visit) -> Page | Done:
                 return _refuse(visit, Mistake(OWN, say("conflict"), {}, conflict=True))
             places = _changed(before.places, form.get("remove"), given)
             edit_profile(folder, name, [("places", places)])
+        _note(visit, name)
     except ProfileError as error:
         return _refuse(visit, Mistake(OWN, mistakes(error), {OWN: given}))
     return Done(say("criteria.saved", name=name), back=f"{address_of(name)}#{OWN}")
@@ -185,6 +191,7 @@ def apply(visit: Visit) -> Done:
         ):
             try:
                 edit_profile(visit.site.settings.data_dir, name, [(one.offer.key, one.offer.value)])
+                _note(visit, name)
             except ProfileError as error:
                 return Done(mistakes(error), wrong=True)
             return Done(say("criteria.saved", name=name), back=f"{address_of(name)}#learnt")
@@ -235,9 +242,15 @@ def _create(visit: Visit) -> Page | Done:
     try:
         with _WRITING:
             new_profile(visit.site.settings.data_dir, name, like)
+        _note(visit, name, "made")
     except ProfileError as error:
         return _refuse(visit, Mistake(ANOTHER, mistakes(error), {"name": name}))
     return Done(say("criteria.saved", name=name), back=address_of(name))
+
+
+def _note(visit: Visit, name: str, what: What = "changed") -> None:
+    """Keep who did so."""
+    visit.database.run_write(partial(note_change, about="profile", name=name, what=what, by=visit.by))
 
 
 def address_of(name: str) -> str:
@@ -321,6 +334,7 @@ def _draw(visit: Visit, mistake: Mistake | None = None) -> Page:
             "typed": typed.get(OWN, {"name": "", "at": "", "arrive_by": "09:00"}),
         },
         "learnt": _learnt(_learn(visit, name, profile)),
+        "changed": changed_lines(visit, "profile").get(name, ""),
         "broken": [told(error) for error in broken.values()],
         **_told(visit, name, profile),
     }

@@ -1,6 +1,7 @@
 """Same flat elsewhere: what is cheaper on another portal, and pairs that may be one flat."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import Connection, func, select
@@ -11,6 +12,7 @@ from sale_sofia.app.deck import Deck, Note, open_deck, page_of
 from sale_sofia.app.settings import OFFERS_PER_PAGE, PAIRS_REVIEWED
 from sale_sofia.app.visit import Values, Visit, numbers
 from sale_sofia.app.words import named, say
+from sale_sofia.buyer.changes import What, note_change
 from sale_sofia.flats import overrides
 from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.overrides import WrongDecision
@@ -63,9 +65,17 @@ def answer(visit: Visit) -> Done:
     try:
         one, two = pair
         decide(PropertyMatching(visit.site.settings, visit.database), one, two, visit.by.who)
+        note_pair(visit, one, two, visit.form["answer"])
     except (WrongDecision, UnknownProperty):  # answered in another window, or matched anew
         return Done(say("conflict"), wrong=True)
     return Done(say("web.now", status=say(f"cross.{visit.form['answer']}")))
+
+
+def note_pair(visit: Visit, one: int, two: int, what: str) -> None:
+    """Keep who said so of two flats, also when somebody says otherwise later."""
+    said: What = "same" if what == "same" else "different" if what == "different" else "unsure"
+    noted = partial(note_change, about="pair", name=f"{one}, {two}", what=said, by=visit.by)
+    visit.database.run_write(noted)
 
 
 def _cheaper(connection: Connection) -> Sequence[int]:

@@ -21,8 +21,9 @@ from sale_sofia.app import charts
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Download, Page
 from sale_sofia.app.deck import Deck, open_deck
-from sale_sofia.app.facts import contradiction, facts_of, own_places
+from sale_sofia.app.facts import contradiction, fact, facts_of, own_places
 from sale_sofia.app.pages.agenda import change_asked, plan_asked
+from sale_sofia.app.pages.elsewhere import note_pair
 from sale_sofia.app.pages.telling import tell as tell_of
 from sale_sofia.app.settings import (
     LOAN_MOST_SHARE,
@@ -37,6 +38,7 @@ from sale_sofia.app.sketch import sketch
 from sale_sofia.app.visit import Values, Visit, numbers
 from sale_sofia.app.words import language, named, say, told
 from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
+from sale_sofia.buyer.changes import SaidFact, SaidPair, facts_said, pairs_said
 from sale_sofia.buyer.corrections import CORRECTABLE, correct
 from sale_sofia.buyer.evaluations import (
     BOARD,
@@ -118,6 +120,9 @@ class PropertyData:
     own_photos: Sequence[OwnPhoto]
     history: Sequence[Change]
     """What was said of it, and by whom."""
+    facts_said: Sequence[SaidFact]
+    pairs_said: Sequence[tuple[SaidPair, int]]
+    """What was said of its adverts, and of which flat the other advert is now."""
 
 
 def read_property(connection: Connection, property_id: int) -> PropertyData:
@@ -143,6 +148,11 @@ def read_property(connection: Connection, property_id: int) -> PropertyData:
         viewings=viewings_of(connection, found),
         own_photos=own_photos_of(connection, found),
         history=history_of(connection, found),
+        facts_said=facts_said(connection, found),
+        pairs_said=[
+            (one, current_property(connection, one.high if one.low in ids else one.low))
+            for one in pairs_said(connection, ids)
+        ],
     )
 
 
@@ -176,7 +186,7 @@ def page(visit: Visit) -> Page:
         "sources": list(_sources(data)),
         "evaluation": replace(data.evaluation, status=card.status),
         "statuses": STATUSES,
-        "history": [_change(one) for one in reversed(data.history)],
+        "history": _history(data),
         "my_stars": next((one.stars for one in card.opinions if one.person == visit.by.who), None),
         "notes": list(reversed(data.notes)),
         "viewings": data.viewings,
@@ -349,6 +359,7 @@ def part(visit: Visit) -> Done:
     try:
         matching = PropertyMatching(visit.site.settings, visit.database)
         found = split(matching, _number(visit), chosen, by=visit.by.who)
+        note_pair(visit, _number(visit), found, "different")
     except WrongDecision as error:
         return Done(told(error), wrong=True)
     return Done(say("split.done", id=found))
@@ -409,6 +420,24 @@ _CHANGED: Final[Mapping[str, Callable[[Any], str]]] = {
     "negatives": ", ".join,
 }
 """How values of the history are written; of all other fields as they are."""
+
+
+def _history(data: PropertyData) -> list[str]:
+    """All that was said and done of the flat, by whom, the newest first."""
+    lines = [(one.changed_at, _change(one)) for one in data.history]
+    lines += [(one.said_at, _fact_said(one)) for one in data.facts_said]
+    lines += [(one.said_at, _pair_said(one, other)) for one, other in data.pairs_said]
+    return [line for _, line in sorted(lines, key=lambda one: one[0], reverse=True)]
+
+
+def _fact_said(one: SaidFact) -> str:
+    told = "–" if one.value is None else plain(fact(one.fact, one.value), LONGEST_CELL)
+    return f"{shown.moment(one.said_at)} · {one.said_by} · {say(f'fact.{one.fact}')}: {told}"
+
+
+def _pair_said(one: SaidPair, other: int) -> str:
+    said = say(f"diary.pair.{'same' if one.same else 'other'}", number=other)
+    return f"{shown.moment(one.said_at)} · {one.said_by or shown.UNKNOWN} · {said}"
 
 
 def _change(one: Change) -> str:
@@ -687,5 +716,7 @@ def _data(deck: Deck, data: PropertyData) -> Values:
             for one in data.own_photos
         ],
         "history": [asdict(one) for one in data.history],
+        "facts_said": [asdict(one) for one in data.facts_said],
+        "pairs_said": [{**asdict(one), "other": other} for one, other in data.pairs_said],
         "viewings": [{"starts_at": one.starts_at, "state": one.state} for one in data.viewings],
     }

@@ -218,6 +218,8 @@ def _text(visit: Visit, record: PageRecord) -> str | None:
 def begin(kind: Kind, visit: Visit) -> Done:
     """Crawl or probe a portal now, unless that is being done."""
     site, settings = visit.form.get("site", ""), visit.site.settings
+    if not visit.may_operate:
+        return Done(say("people.not_yours"), wrong=True)
     if site not in AVAILABLE_SITES:
         return Done(say("web.errand.unknown"), wrong=True)
     if (settings.data_dir / DEMO_BEGAN).exists():

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from sale_sofia.alerts.links import link_key
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
+from sale_sofia.app.changes import latest_lines
 from sale_sofia.app.entrance import FIRST, SESSION, admitted, door_of, session_at
 from sale_sofia.app.pages.flat import shared_line
 from sale_sofia.app.visit import Values, Visit
@@ -52,6 +53,7 @@ def page(visit: Visit) -> Page:
         "roles": ROLES,
         "languages": LANGUAGES,
         "shared": [_shared(one) for one in links],
+        "changes": latest_lines(visit),
         "link": None,
     }
     names = [{"name": one.name, "role": one.role, "language": one.language} for one in found]
@@ -111,7 +113,8 @@ def add(visit: Visit) -> Done | Response:
             raise NotAllowed(say("people.not_yours"))
         first = not all_people(connection)
         role = None if first else form.get("role") or None
-        person = welcome(connection, form.get("name", ""), form.get("language", ""), role, now=visit.now)
+        name, spoken, by = form.get("name", ""), form.get("language", ""), None if first else visit.by.who
+        person = welcome(connection, name, spoken, role, now=visit.now, by=by)
         if not first:
             return None
         token, agent = (

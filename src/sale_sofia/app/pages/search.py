@@ -5,6 +5,7 @@ import io
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -18,6 +19,7 @@ from sale_sofia.alerts.kept import free_name
 from sale_sofia.app import filters
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Download, Page
+from sale_sofia.app.changes import changed_line
 from sale_sofia.app.deck import Card, Deck, Note, open_deck, pages_of
 from sale_sofia.app.facts import fact, own_places, value_of
 from sale_sofia.app.filters import ANY, FILTERS, Choice
@@ -163,7 +165,12 @@ def save(visit: Visit) -> Done:
     try:
         name = visit.database.run_write(
             lambda connection: save_search(
-                connection, form.get("name", ""), asked.stored(), now=visit.now, replace="replace" in form
+                connection,
+                form.get("name", ""),
+                asked.stored(),
+                now=visit.now,
+                replace="replace" in form,
+                by=visit.by.who,
             )
         )
     except (WrongEvaluation, SearchThere) as error:
@@ -182,7 +189,7 @@ def tell(visit: Visit) -> Done:
             return known
         asks = ", ".join(chip.text for chip in filters.chips(asked.query))
         name = free_name(asks or say("tell.search"), there)
-        return save_search(connection, name, query, now=visit.now)
+        return save_search(connection, name, query, now=visit.now, by=visit.by.who)
 
     try:
         name = visit.database.run_write(keep)
@@ -200,7 +207,7 @@ def _sent(visit: Visit) -> Asked:
 
 def forget(visit: Visit) -> Done:
     """Forget a search that was kept."""
-    visit.database.run_write(lambda connection: forget_search(connection, visit.form.get("name", "")))
+    visit.database.run_write(partial(forget_search, name=visit.form.get("name", ""), by=visit.by))
     return Done(say("saved.forget"))
 
 
@@ -296,8 +303,10 @@ def _saved(one: SavedSearch) -> dict[str, str | None]:
     try:
         query = SearchQuery.of(one.query)
     except WrongSearch:
-        return {"name": one.name, "address": None}
-    return {"name": one.name, "address": Asked(query, passing=query.passing).address}
+        address = None
+    else:
+        address = Asked(query, passing=query.passing).address
+    return {"name": one.name, "address": address, "saved": changed_line(one.saved_by, one.saved_at, "saved")}
 
 
 def _row(card: Card, profile: Profile) -> dict[str, object]:

@@ -200,5 +200,5 @@ def end(visit: Visit) -> Done:
     """Take a link back: anybody of the household may."""
     which = visit.form.get("link", "")
     number = int(which) if which.isascii() and which.isdigit() and len(which) < len(str(LARGEST_ID)) else 0
-    visit.database.run_write(partial(take_back, link_id=number))
+    visit.database.run_write(partial(take_back, link_id=number, by=visit.by))
     return Done(say("share.ended"))

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0043_lines_near"
-down_revision = "0040_nearby"
+down_revision = "0042_who"
 branch_labels = None
 depends_on = None
 
