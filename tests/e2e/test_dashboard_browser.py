@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from sqlalchemy import func, select
 
 from app_runs import store
-from browser_pages import PAGES, PATIENCE_MS, TELEPHONE, Window
+from browser_pages import DESK, PAGES, PATIENCE_MS, TELEPHONE, Window
 from hostile_adverts import hostile_ids
 from parallel_crawls import until
 from sale_sofia.buyer.evaluations import evaluation_of
@@ -237,8 +237,10 @@ def _draw(window: Window, *corners: tuple[float, float]) -> None:
     window.main.get_by_role("button", name="Готово").click()
 
 
-def test_a_search_is_narrowed_on_the_map_with_its_count_in_sight(buyer: Window) -> None:
+def test_on_a_phone_a_search_is_narrowed_on_a_sheet_with_the_map_and_its_count(buyer: Window) -> None:
+    buyer.page.set_viewport_size(TELEPHONE)
     buyer.open("search")
+    buyer.main.get_by_text("Филтри").first.click()
     buyer.page.get_by_role("link", name="Избери на картата").click()
     sheet = buyer.page.locator("#map-sheet")
     place = sheet.locator(".map-place:not([hidden]) button").first
@@ -252,6 +254,26 @@ def test_a_search_is_narrowed_on_the_map_with_its_count_in_sight(buyer: Window) 
     buyer.settle()
     expect(buyer.main.locator(".found strong")).to_have_text(told)
     assert f"Квартали: {name}" in buyer.text()
+
+
+def test_on_a_desk_the_list_stands_beside_the_map_and_both_follow(buyer: Window) -> None:
+    buyer.page.set_viewport_size(DESK)
+    buyer.open("search")
+    before = _found(buyer)
+    chart, first = buyer.main.locator("#map"), buyer.main.locator(".results article").first
+    expect(chart).to_be_in_viewport()
+    expect(first).to_be_in_viewport()
+    place = buyer.main.locator("#map-sheet .map-place:not([hidden]) button").first
+    name, _, count = place.inner_text().partition("\n")
+    place.dispatch_event("click")
+    expect(buyer.main.locator(".results .chips")).to_contain_text(f"Квартали: {name}")
+    assert _found(buyer) == int(re.findall(r"\((\d+)\)", count)[0]) < before
+    expect(buyer.page).to_have_url(re.compile("neighbourhood="))
+    buyer.reload()
+    expect(buyer.main.locator(".results .chips")).to_contain_text(f"Квартали: {name}")
+    expect(buyer.main.locator("#map-chips")).to_contain_text(name)
+    buyer.page.set_viewport_size(TELEPHONE)
+    expect(chart).to_be_hidden()
 
 
 def test_a_match_is_split(buyer: Window, data: Path, twins: tuple[int, ...]) -> None:

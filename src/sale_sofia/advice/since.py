@@ -1,10 +1,10 @@
 """What happened to flats since a moment: new ones, other prices, back on the market, gone."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
+from sqlalchemy import Connection, and_, func, select
 
 from sale_sofia.flats.rows import price_steps
 from sale_sofia.flats.store import portions, with_current
@@ -13,8 +13,6 @@ from sale_sofia.history.tables import listings, market_events, price_points
 
 NewsKind = Literal["new", "cut", "rise", "back", "gone"]
 NEWS_KINDS: Final[tuple[NewsKind, ...]] = get_args(NewsKind)
-Wanted = Callable[[ColumnElement[int]], ColumnElement[bool]]
-"""Whether the flat of this number is one to tell of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +27,17 @@ class News:
     new_eur: float | None = None
 
 
-def news_since(connection: Connection, since: float, among: Wanted | None = None) -> list[News]:
+def news_since(connection: Connection, since: float, among: Collection[int]) -> list[News]:
     """The one thing to tell of each flat of which something became known since then, the newest first.
 
     A new flat is only new, whatever happened to it since; one that is gone is only gone. Of what is new or
-    has another price only flats that `among` wants are told: of thousands in a week few are wanted.
+    has another price only flats `among` these, which are on offer, are told: of thousands few are wanted.
     """
-    new = select(flats.c.property_id, flats.c.new_at).where(flats.c.new_at >= since, flats.c.offered)
-    new = new if among is None else new.where(among(flats.c.property_id))
+    new = select(flats.c.property_id, flats.c.new_at).where(flats.c.new_at >= since)
     told: dict[int, News] = {}
     for news in (
         *_gone_and_back(connection, since),
-        *(News("new", *row) for row in connection.execute(new)),
+        *(News("new", *row) for row in connection.execute(new) if row[0] in among),
         *_priced(connection, since, among),
     ):
         told.setdefault(news.property_id, news)
@@ -59,15 +56,16 @@ class _Advert(NamedTuple):
 _THERE: Final = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
 
 
-def _adverts(
-    connection: Connection, chosen: Select[tuple[int]], among: Wanted | None = None
-) -> list[_Advert]:
-    """Those that a statement names, as far as they are of flats, or of wanted ones."""
+def _adverts(connection: Connection, listing_ids: Collection[int]) -> list[_Advert]:
+    """These, as far as they are of flats."""
     table, current = with_current(listings.c.id)
     columns = select(listings.c.id, current, _THERE, flats.c.offered)
     joined = columns.select_from(table.join(flats, flats.c.property_id == current))
-    joined = joined if among is None else joined.where(among(current))
-    return [_Advert._make(row) for row in connection.execute(joined.where(listings.c.id.in_(chosen)))]
+    return [
+        _Advert._make(row)
+        for some in portions(sorted(listing_ids))
+        for row in connection.execute(joined.where(listings.c.id.in_(some)))
+    ]
 
 
 def _several_offered(connection: Connection, property_ids: Collection[int]) -> set[int]:
@@ -88,7 +86,7 @@ def _gone_and_back(connection: Connection, since: float) -> Iterator[News]:
     chosen = select(market_events.c.listing_id, market_events.c.kind, market_events.c.noted_at)
     rows = connection.execute(chosen.where(lately).order_by(market_events.c.id))
     events = {listing_id: (kind, at) for listing_id, kind, at in rows}
-    adverts = _adverts(connection, select(market_events.c.listing_id).where(lately))
+    adverts = _adverts(connection, events)
     several = _several_offered(connection, {advert.property_id for advert in adverts})
     for advert in adverts:
         kind, at = events[advert.listing_id]
@@ -98,12 +96,13 @@ def _gone_and_back(connection: Connection, since: float) -> Iterator[News]:
             yield News("back", advert.property_id, at)
 
 
-def _priced(connection: Connection, since: float, among: Wanted | None) -> Iterator[News]:
+def _priced(connection: Connection, since: float, among: Collection[int]) -> Iterator[News]:
     """The greatest change of an advert still there, from its price before the first change since then."""
-    moved = select(price_points.c.listing_id).where(
-        price_points.c.kind == "price", price_points.c.seen_at >= since
-    )
-    adverts = [advert for advert in _adverts(connection, moved, among) if advert.offered]
+    table, current = with_current(price_points.c.listing_id)
+    moved = select(price_points.c.listing_id, current).select_from(table)
+    rows = connection.execute(moved.where(price_points.c.kind == "price", price_points.c.seen_at >= since))
+    wanted = {listing_id for listing_id, property_id in rows if property_id in among}
+    adverts = [advert for advert in _adverts(connection, wanted) if advert.offered]
     all_steps = price_steps(connection, [advert.listing_id for advert in adverts])
     greatest: dict[int, tuple[float, News]] = {}
     for advert in adverts:

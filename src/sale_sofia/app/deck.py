@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, exists, select
+from sqlalchemy import Connection, select
 
 from sale_sofia.advice.scoring.judging import VERDICTS, State
 from sale_sofia.advice.scoring.profile import Profile
@@ -17,16 +17,16 @@ from sale_sofia.advice.valuation.model import Band
 from sale_sofia.advice.valuation.valuation import Verdict
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.facts import metro_words
-from sale_sofia.app.settings import CARDS_PER_PAGE, CONDITIONS_ON_CARD, PHOTOS_ON_CARD, RANKED_ONE_BY_ONE
+from sale_sofia.app.settings import CARDS_PER_PAGE, CONDITIONS_ON_CARD, PHOTOS_ON_CARD
 from sale_sofia.app.visit import Visit
 from sale_sofia.app.words import counted, named, say
 from sale_sofia.buyer.opinions import Opinion, opinions_on, statuses_for
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.projection import load_flats
 from sale_sofia.flats.rows import PriceStep, previous_price, price_steps
-from sale_sofia.flats.store import portions
 from sale_sofia.flats.tables import flats as flat_rows
 from sale_sofia.flats.walks import Travel
+from sale_sofia.history.revisions import latest
 from sale_sofia.listings.parsers import offer
 from sale_sofia.listings.text import plain
 
@@ -37,6 +37,21 @@ class Note:
 
     text: str
     colour: str = ""
+
+
+def own_title(flat: Flat) -> str | None:
+    """The advert's own title, unless it says no more than "Продава 2-СТАЕН, гр. София, Лозенец"."""
+    title = flat.title
+    return plain(title) if title and not offer("title", (title.partition(",")[0],)) else None
+
+
+def title_of(flat: Flat) -> str:
+    """The advert's own title, or what kind of home it is and where."""
+    kind = named("rooms", min(flat.rooms, 5)) if flat.rooms is not None else None
+    if kind is None and flat.property_type is not None:
+        kind = named("property_type", flat.property_type)
+    made = ", ".join(part for part in (kind, plain(flat.neighbourhood or "")) if part)
+    return own_title(flat) or made[:1].upper() + made[1:] or say("card.no_title", id=flat.property_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +80,13 @@ class Card:
 
     @property
     def own_title(self) -> str | None:
-        """The advert's own title, unless it says no more than "Продава 2-СТАЕН, гр. София, Лозенец"."""
-        title = self.flat.title
-        return plain(title) if title and not offer("title", (title.partition(",")[0],)) else None
+        """The advert's own title, where it says something."""
+        return own_title(self.flat)
 
     @property
     def title(self) -> str:
         """The advert's own title, or what kind of home it is and where."""
-        flat = self.flat
-        kind = named("rooms", min(flat.rooms, 5)) if flat.rooms is not None else None
-        if kind is None and flat.property_type is not None:
-            kind = named("property_type", flat.property_type)
-        made = ", ".join(part for part in (kind, plain(flat.neighbourhood or "")) if part)
-        return self.own_title or made[:1].upper() + made[1:] or say("card.no_title", id=self.id)
+        return title_of(self.flat)
 
     @property
     def photos(self) -> list[str]:
@@ -260,11 +269,24 @@ class Deck:
         """What the buyer said of the flat."""
         return self.statuses.get(property_id, "new")
 
-    def may_fit(self, property_id: ColumnElement[int]) -> ColumnElement[bool]:
-        """Whether the flat is on offer and the profile's conditions do not rule it out."""
-        own = stored_scores.c
-        fits = own.verdict.in_([State.PASS, State.UNKNOWN])
-        return exists().where(own.property_id == property_id, own.profile == self.visit.profile_name, fits)
+    def fitting(self) -> Mapping[int, Rank]:
+        """All flats on offer that the profile's conditions do not rule out, by their stored scores.
+
+        They are read again when an advert or a score is another: who only looks changes neither.
+        """
+        database, profile = self.visit.database, self.visit.profile_name
+        own, places = stored_scores.c, {verdict.value: place for place, verdict in enumerate(VERDICTS)}
+        chosen = select(own.property_id, own.verdict, own.points).where(
+            own.profile == profile, own.verdict.in_([State.PASS, State.UNKNOWN])
+        )
+
+        def read(connection: Connection) -> Mapping[int, Rank]:
+            rows = connection.execute(chosen)
+            return {number: Rank(places[verdict], -points, number) for number, verdict, points in rows}
+
+        return self.visit.site.kept(
+            ("fitting", profile), lambda: database.run_read(read), version=database.run_read(latest)
+        )
 
     def flats(self, property_ids: Collection[int]) -> list[Flat]:
         """Those of these properties that there are, in this order."""
@@ -285,29 +307,11 @@ class Deck:
         wanted = [flat for flat in flats if scorer.is_candidate(flat)]
         return {seen.flat.property_id: scorer.score(seen) for seen in self.looks(wanted)}
 
-    def ranks(self, offered: Collection[int], others: Collection[int] = ()) -> dict[int, Rank]:
-        """How good flats are: those on offer by their stored scores; others, which may be gone, by now."""
-        found = self.visit.database.run_read(lambda connection: self._stored_ranks(connection, offered))
-        scored = self.scores(self.flats(others)).values() if others else ()
-        found |= {score.property_id: Rank(*ranking(score)) for score in scored}
-        return {one: found.get(one) or Rank(len(VERDICTS), 0.0, one) for one in (*offered, *others)}
-
-    def _stored_ranks(self, connection: Connection, property_ids: Collection[int]) -> dict[int, Rank]:
-        """Of many flats only those that do not fail: they are fewer, and are read in one go."""
-        own = stored_scores.c
-        chosen = select(own.verdict, own.points, own.property_id).where(
-            own.profile == self.visit.profile_name
-        )
-        queries = [chosen.where(own.verdict.in_([State.PASS, State.UNKNOWN]))]
-        if len(property_ids) <= RANKED_ONE_BY_ONE:
-            queries = [chosen.where(own.property_id.in_(some)) for some in portions(sorted(property_ids))]
-        wanted, places = set(property_ids), {verdict.value: place for place, verdict in enumerate(VERDICTS)}
-        return {
-            number: Rank(places[verdict], -points, number)
-            for query in queries
-            for verdict, points, number in connection.execute(query)
-            if number in wanted
-        }
+    def ranks(self, property_ids: Collection[int]) -> dict[int, Rank]:
+        """How good flats are now, which may be gone."""
+        scored = self.scores(self.flats(property_ids)).values() if property_ids else ()
+        found = {score.property_id: Rank(*ranking(score)) for score in scored}
+        return {one: found.get(one) or Rank(len(VERDICTS), 0.0, one) for one in property_ids}
 
     def cards(self, flats: Sequence[Flat], notes: Mapping[int, Note] | None = None) -> list[Card]:
         """The cards of these flats."""

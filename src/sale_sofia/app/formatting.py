@@ -103,6 +103,16 @@ def day(at: float | None) -> str:
     return UNKNOWN if at is None else f"{datetime.fromtimestamp(at, SOFIA):%d.%m.%Y}"
 
 
+def weekday(at: float) -> str:
+    """`четвъртък, 19.11.2026` on Sofia's clock."""
+    return f"{say(f'weekday.{datetime.fromtimestamp(at, SOFIA).weekday()}')}, {day(at)}"
+
+
+def hour(at: float) -> str:
+    """`18:05` on Sofia's clock."""
+    return f"{datetime.fromtimestamp(at, SOFIA):%H:%M}"
+
+
 def moment(at: float | None) -> str:
     """`15.11.2026 18:05` on Sofia's clock."""
     return UNKNOWN if at is None else f"{datetime.fromtimestamp(at, SOFIA):%d.%m.%Y %H:%M}"
@@ -140,6 +150,11 @@ def yes_no(value: bool | None) -> str:  # noqa: FBT001 - it is the value itself
 def count_line(count: int) -> str:
     """`12 имота`."""
     return counted("properties", count, number(count))
+
+
+def count_adverts(count: int) -> str:
+    """`12 обяви`."""
+    return counted("adverts", count, number(count))
 
 
 # Numbers in the fields of forms.

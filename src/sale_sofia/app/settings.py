@@ -24,8 +24,6 @@ LONGEST_ADDRESS: Final = 2_000
 """Characters of an address of a portal or a photo: longer ones are refused by browsers and proxies."""
 LONGEST_CELL: Final = 1_000
 """Characters of a text in a table or an exported file."""
-RANKED_ONE_BY_ONE: Final = 2_000
-"""Of more flats than this all scores that do not fail are read, which is quicker than to name each flat."""
 OWN_PLACE_MINUTES: Final = (10, 15, 20, 25, 30, 40, 50, 60)
 """Minutes to one of the buyer's own places that a search offers."""
 CARDS_PER_PAGE: Final = 24
@@ -36,6 +34,10 @@ PAIRS_REVIEWED: Final = 200
 """Pairs that wait for an answer, as far as they are counted."""
 OFFERS_PER_PAGE: Final = 12
 """Flats that are cheaper elsewhere on one page: four rows of three."""
+ANSWERS_KEPT: Final = 16
+"""Answers to questions about all flats that the server remembers: those of a few people's last pages."""
+ANSWER_SECONDS: Final = 60.0
+"""How exactly such an answer knows the time: days on the market move no sooner."""
 VISIT_PAUSE_SECONDS: Final = 30 * 60.0
 """Who comes back sooner has not been away: what was new stays new for this long."""
 FIRST_VISIT_SECONDS: Final = 7 * 24 * 3600.0

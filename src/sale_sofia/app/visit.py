@@ -3,13 +3,14 @@
 import re
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
 from sqlalchemy import Connection
@@ -23,7 +24,7 @@ from sale_sofia.advice.valuation.flats import why_not_valued
 from sale_sofia.advice.valuation.model import Band, Current, stored_model
 from sale_sofia.advice.valuation.valuation import Valuation, Verdict, value_flat, verdicts
 from sale_sofia.app.errands import Errands
-from sale_sofia.app.settings import COMPARED_MOST
+from sale_sofia.app.settings import ANSWERS_KEPT, COMPARED_MOST
 from sale_sofia.buyer.evaluations import By
 from sale_sofia.buyer.people import Person
 from sale_sofia.buyer.visitors import visitor_of
@@ -48,6 +49,7 @@ SAID: Final = "sale_sofia_said"
 """Cookies: who looks, in which language, by which profile, what is ticked for the
 comparison, and what came of the last form."""
 _TOKEN: Final = re.compile(r"[0-9a-f]{32}")
+_Answer = TypeVar("_Answer")
 
 
 class NoProfile(LookupError):
@@ -67,6 +69,7 @@ class Site:
         self._seen: tuple[str, list[Profile]] | None = None
         self._markets: dict[Deal, tuple[tuple[int, int], Market]] = {}
         self._stored: tuple[int, Stored] | None = None
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
         self._model: tuple[tuple[Path, int], Current | None] | None = None
 
     @cached_property
@@ -88,6 +91,28 @@ class Site:
             if seen != self._seen:
                 ScoreRun(self.settings, self.database, profiles).run()
                 self._seen = seen
+
+    def kept(
+        self, question: Hashable, answer: Callable[[], _Answer], version: Hashable | None = None
+    ) -> _Answer:
+        """The answer to a question that looks at all flats, worked out once while `version` stays the same.
+
+        The question names all that the answer depends on beside the database; who asks changes nothing in it.
+        Without a `version` it is that of the whole database, which anybody's writing makes another.
+        """
+        # Read before it is worked out: what is written meanwhile is seen next.
+        asked = (self._version.current() if version is None else version, question)
+        with self._lock:
+            if asked in self._kept:
+                self._kept.move_to_end(asked)
+                found: _Answer = self._kept[asked]
+                return found
+        found = answer()
+        with self._lock:
+            self._kept[asked] = found
+            while len(self._kept) > ANSWERS_KEPT:
+                self._kept.popitem(last=False)
+        return found
 
     @cached_property
     def errands(self) -> Errands:

@@ -250,6 +250,7 @@ def _demo_settings(settings: Settings) -> Settings:
             "data_dir": folder,
             "database_url": SecretStr(f"sqlite:///{folder / DATABASE_FILE}"),
             "domain_rate_limits": rates,
+            "archive_enabled": False,  # its portals show their pages again at any time
         }
     )
 

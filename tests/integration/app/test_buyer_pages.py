@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 from sqlalchemy import delete, insert, select, update
 
 from app_runs import put_adverts, store
@@ -131,6 +132,30 @@ def test_a_hostile_advert_is_shown_harmlessly(tmp_path: Path) -> None:
         assert "&lt;script&gt;alert(1)" in buyer.html("/flat/1")
         answer = buyer.get("/flat/1")
     assert "script-src 'self'" in answer.headers["content-security-policy"]
+
+
+def test_what_is_counted_once_is_counted_again_when_somebody_said_something(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN, KNOWN | {"price_eur": 150_000.0})
+    with browser(tmp_path) as buyer:
+        for path in ("/search.json", "/map.json"):
+            assert [buyer.data(path)["count"] for _ in range(2)] == [2, 2]
+        assert buyer.data("/criteria.json")["passing"]["candidates"] == 2
+        buyer.fill("/flat/2/status", status="rejected")
+        assert [buyer.data(path)["count"] for path in ("/search.json", "/map.json")] == [1, 1]
+        _change(tmp_path, (1,), gone_at=time.time())
+        with store(tmp_path).write() as connection:
+            touch(connection, [1])
+        assert buyer.data("/search.json")["count"] == 0
+        assert buyer.data("/criteria.json")["passing"]["candidates"] == 1
+
+
+def test_who_sells_is_told_in_words_where_an_advert_does_not_name_them(tmp_path: Path) -> None:
+    sellers = [{"seller_kind": None, "seller_name": None}, {"seller_kind": "private", "seller_name": None}]
+    put_adverts(tmp_path, *(KNOWN | {"phones": []} | one for one in sellers))
+    with browser(tmp_path) as buyer:
+        told = [LexborHTMLParser(buyer.html(f"/flat/{number}")) for number in (1, 2)]
+    offers = [one.css_first(".offers li > span:nth-of-type(2)").text() for one in told]
+    assert offers == ["продавачът не е посочен", "частно лице (без име)"]
 
 
 def test_today_tells_what_is_new_cheaper_back_and_gone(tmp_path: Path) -> None:

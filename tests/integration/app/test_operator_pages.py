@@ -129,6 +129,43 @@ def test_a_crawl_that_does_not_move_is_told_once(tmp_path: Path) -> None:
     assert [one for one in _tasks(html) if one[0] == "imot.bg"] == [("imot.bg", "sale-sofia resume")]
 
 
+def test_today_tells_what_the_crawl_does_how_the_last_ended_and_when_the_next_begins(tmp_path: Path) -> None:
+    now = time.time()
+    put_adverts(tmp_path, KNOWN)
+    common = {"created_at": now - 7200, "started_at": now - 7200, "start_urls": []}
+    with store(tmp_path).write() as connection:
+        for site, own in {
+            "imot.bg": {"state": "PROCESSING", "runner": "local", "new_listings": 2},
+            "bazar.bg": {"state": "EMPTY", "finished_at": now - 3 * 3600},
+            "homes.bg": {"state": "PROCESSING"},
+            "olx.bg": {"state": "COMPLETE", "finished_at": now - 5 * 3600},
+        }.items():
+            connection.execute(insert(jobs).values(id=site, site=site, **common | own))
+        for number, state in enumerate(("done", "done", "leased")):
+            row = {"job_id": "imot.bg", "kind": "listing", "state": state, "lease_until": now + 60}
+            connection.execute(insert(frontier).values(url=f"u{number}", url_key=f"u{number}", **row))
+    (tmp_path / "schedule.yaml").write_text('crawls:\n- {name: x, at: "03:30"}\n', "utf-8")
+    with browser(tmp_path) as buyer:
+        told, data = buyer.text("/"), buyer.data("/today.json")
+    assert "Събира се сега: imot.bg · ⚠ не всичко е наред: homes.bg, bazar.bg" in told
+    assert "imot.bg : 3 видени, 2 отворени, 0 може да подхождат, 2 нови;" in told
+    assert "homes.bg : спряно, преди да свърши; започна преди 2 ч" in told
+    assert "bazar.bg : свърши преди 3 ч · ✗ празно" in told
+    assert "olx.bg : свърши преди 5 ч " in told
+    found = {one["site"]: (one["state"], one["wrong"]) for one in data["crawls"]}
+    assert found["bazar.bg"] == ("ended", ["✗ празно"])
+    assert found["olx.bg"] == ("ended", [])
+    assert now < data["next_crawl_at"] <= now + 25 * 3600
+
+
+def test_today_tells_what_the_last_crawl_brought(demo_world: Path) -> None:
+    (run, *_) = store(demo_world).run_read(partial(read_runs, site="imot.bg"))
+    with browser(demo_world) as buyer:
+        told = buyer.text("/")
+    assert f": {shown.number(run.adverts)} обяви, от тях нови {shown.number(run.new)}" in told
+    assert "няма насрочено следващо" in told
+
+
 def test_whatever_is_wrong_has_a_sentence_and_a_command_that_is_there() -> None:
     assert set(health.REMEDIES) == set(IncidentKind)
     assert set(health.BY_REASON) == set(REASONS) - {"incident", "seen"}

@@ -70,6 +70,16 @@ def test_a_daily_turn_lasts_until_the_next() -> None:
     assert daily.slot(moment(16, 0, 15)) == "2026-11-16"
 
 
+def test_the_next_crawl_begins_at_the_first_turn_to_come_or_when_quiet_hours_end() -> None:
+    nightly, often = ScheduledCrawl(name="x", at="22:30"), ScheduledCrawl(name="y", every_hours=8)
+    assert CrawlSchedule().next_begin(moment(15, 12)) is None
+    both = CrawlSchedule(crawls=(nightly, often))
+    begins = [both.next_begin(moment(15, hour)) for hour in (12, 16, 23)]
+    assert begins == [moment(15, 16), moment(15, 22, 30), moment(16, 0)]
+    quiet = CrawlSchedule(crawls=(nightly,), quiet_hours="22:00-06:30")
+    assert [quiet.next_begin(moment(15, hour)) for hour in (12, 23)] == [moment(16, 6, 30), moment(17, 6, 30)]
+
+
 def test_turns_of_hours_follow_one_another() -> None:
     often = ScheduledCrawl(name="x", every_hours=5)
     turns = [often.slot(moment(15, hour)) for hour in (0, 5, 10, 15, 20)]

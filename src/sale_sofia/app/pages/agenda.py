@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
+from sale_sofia.app.deck import title_of
 from sale_sofia.app.visit import Values, Visit, numbers
 from sale_sofia.app.words import say, told
 from sale_sofia.buyer.agenda import Agenda, Stop, read_agenda
@@ -33,7 +34,7 @@ def page(visit: Visit) -> Page:
 
     found, flats, own = visit.database.run_read(read)
     values: Values = {
-        "days": [(shown.day(some[0].viewing.starts_at), some) for _, some in found.days],
+        "days": [(shown.weekday(some[0].viewing.starts_at), some) for _, some in found.days],
         "unsaid": found.unsaid,
         "past": found.past,
         "flats": [(flat.property_id, flat_name(flat)) for flat in flats],
@@ -56,8 +57,8 @@ def _data(found: Agenda) -> dict[str, Any]:
 
 def flat_name(flat: Flat) -> str:
     """By what one knows a flat again."""
-    title = plain(flat.title or say("card.no_title", id=flat.property_id))
-    return " · ".join(filter(None, (title, plain(flat.neighbourhood or ""), shown.euro(flat.price_eur))))
+    title, place = title_of(flat), plain(flat.neighbourhood or "")
+    return " · ".join(filter(None, (title, place if place not in title else "", shown.euro(flat.price_eur))))
 
 
 def way_words(one: Stop) -> str:

@@ -85,7 +85,7 @@ def tick(visit: Visit) -> Done:
 def _wanted(deck: Deck) -> Sequence[Any]:
     """What the buyer is interested in, the best first, to be added."""
     interesting = {"shortlist", "viewing", "offer", "contacted"}
-    ranks = deck.ranks((), [number for number, status in deck.statuses.items() if status in interesting])
+    ranks = deck.ranks([number for number, status in deck.statuses.items() if status in interesting])
     return deck.cards(deck.flats(sorted(ranks, key=ranks.__getitem__)))
 
 

@@ -275,7 +275,9 @@ def stamp_of(profile: Profile, section: str) -> str:
 def passing_of(visit: Visit, name: str) -> Passing:
     """How many of the flats on offer pass the profile of this name, as it is kept now."""
     visit.site.refresh(load_profiles(visit.site.settings.data_dir).profiles)
-    return visit.database.run_read(lambda connection: stored_passing(connection, name))
+    return visit.site.kept(
+        ("passing", name), lambda: visit.database.run_read(partial(stored_passing, profile=name))
+    )
 
 
 def _given(profile: Profile, section: str, form: Mapping[str, str]) -> Values:

@@ -486,7 +486,6 @@ def _offers(data: PropertyData, now: float) -> Values:
 
 
 def _offer(data: PropertyData, offer: Row) -> Values:
-    kind = named("seller_kind", offer["seller_kind"]) if offer["seller_kind"] else shown.UNKNOWN
     row = data.adverts[offer["listing_id"]]
     return {
         "name": _advert_name(offer),
@@ -494,11 +493,20 @@ def _offer(data: PropertyData, offer: Row) -> Values:
         "price": shown.euro(offer["price_eur"]),
         "more": shown.euro(offer["above_lowest_eur"]) if offer["above_lowest_eur"] else "",
         "vat": named("vat", offer["vat_state"]) if offer["vat_state"] else "",
-        "seller": f"{kind} {plain(offer['seller_name'])}" if offer["seller_name"] else kind,
+        "seller": _seller(offer),
         "phones": [_dialled(phone) for phone in row["phones"]],
         "seen": f"{shown.day(offer['first_seen_at'])} – {shown.day(offer['last_seen_at'])}",
         "state": _state(offer),
     }
+
+
+def _seller(offer: Row) -> str:
+    """Who sells, as far as the advert says it."""
+    kind = named("seller_kind", offer["seller_kind"]) if offer["seller_kind"] else ""
+    name = plain(offer["seller_name"]) if offer["seller_name"] else ""
+    if not name:
+        return say("offers.kind_alone", kind=kind) if kind else say("offers.no_seller")
+    return f"{kind} {name}".strip()
 
 
 def _state(offer: Row) -> str:

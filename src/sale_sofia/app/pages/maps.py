@@ -20,7 +20,7 @@ from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Page
 from sale_sofia.app.deck import Deck, open_deck
 from sale_sofia.app.filters import chips
-from sale_sofia.app.pages.search import Asked, read
+from sale_sofia.app.pages.search import Asked, question, read
 from sale_sofia.app.settings import CLUSTER_PIXELS, LEAST_MEDIAN_FLATS, PINS_FROM_ZOOM, YEAR_SECONDS
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import say, told
@@ -132,7 +132,10 @@ _IS_PLACED: Final = and_(flat_rows.c.city == SOFIA, flat_rows.c.lat.is_not(None)
 
 def _survey(deck: Deck, asked: Asked) -> Survey:
     of = flat_rows.c
-    return _summarise(deck, asked, (of.neighbourhood, of.eur_sqm, case((_IS_PLACED, 1), else_=0)), _surveyed)
+    columns = (of.neighbourhood, of.eur_sqm, case((_IS_PLACED, 1), else_=0))
+    return deck.visit.site.kept(
+        ("map", *question(deck, asked)), lambda: _summarise(deck, asked, columns, _surveyed)
+    )
 
 
 def _surveyed(rows: Iterator[Sequence[Any]]) -> Survey:

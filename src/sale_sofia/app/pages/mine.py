@@ -11,6 +11,7 @@ from sqlalchemy import Connection, func, select
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Download, Page
 from sale_sofia.app.deck import Card, Deck, Note, open_deck
+from sale_sofia.app.pages.agenda import flat_name
 from sale_sofia.app.settings import CARDS_PER_PAGE
 from sale_sofia.app.visit import Visit
 from sale_sofia.app.words import say
@@ -109,10 +110,11 @@ def page(visit: Visit) -> Page:
         "board": [(step, found) for step, found in board if found],
         "steps": BOARD,
         "waiting": [one for one in entries if one.waits],
+        "names": names_of(deck, viewings),
         "rejected": rejected,
         "rejected_count": rejected_count,
         "days": [
-            (shown.day(some[0].starts_at), some)
+            (shown.weekday(some[0].starts_at), some)
             for some in (list(group) for _, group in groupby(viewings, _day))
         ],
     }
@@ -126,6 +128,13 @@ def page(visit: Visit) -> Page:
         }
 
     return Page("mine.html", say("page.mine"), values, data)
+
+
+def names_of(deck: Deck, viewings: Sequence[Viewing]) -> dict[int, str]:
+    """By what one knows the flats of these viewings again."""
+    flats = {flat.property_id: flat for flat in deck.flats([one.property_id for one in viewings])}
+    missing = {one.property_id: say("card.no_title", id=one.property_id) for one in viewings}
+    return missing | {number: flat_name(flat) for number, flat in flats.items()}
 
 
 def calendar(visit: Visit) -> Download:

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
@@ -24,7 +24,7 @@ from sale_sofia.app.deck import Card, Deck, Note, open_deck, pages_of
 from sale_sofia.app.facts import fact, own_places, value_of
 from sale_sofia.app.filters import ANY, FILTERS, Choice
 from sale_sofia.app.pages.telling import tell as tell_of
-from sale_sofia.app.settings import OWN_PLACE_MINUTES
+from sale_sofia.app.settings import ANSWER_SECONDS, OWN_PLACE_MINUTES
 from sale_sofia.app.visit import Visit
 from sale_sofia.app.words import named, say, told
 from sale_sofia.buyer.evaluations import WrongEvaluation
@@ -277,12 +277,22 @@ def _find_page(deck: Deck, asked: Asked) -> Found:
     visit = deck.visit
     if visit.asked("count"):
         return find(deck, asked, lambda _: slice(0), lambda _: slice(0))
-    return find(
-        deck,
-        asked,
-        lambda total: pages_of(visit, total).part(),
-        lambda total: pages_of(visit, total, APART).part(),
+    pages = (visit.page_number(), visit.page_number(APART))
+    return visit.site.kept(
+        ("search", *question(deck, asked), pages),
+        lambda: find(
+            deck,
+            asked,
+            lambda total: pages_of(visit, total).part(),
+            lambda total: pages_of(visit, total, APART).part(),
+        ),
     )
+
+
+def question(deck: Deck, asked: Asked) -> tuple[Hashable, ...]:
+    """All that what is found depends on, beside the database."""
+    person = deck.visit.person
+    return asked.whole.model_dump_json(), person and person.id, deck.now // ANSWER_SECONDS
 
 
 def _sorted_by(asked: Asked, flat: Flat, now: float) -> Note | None:

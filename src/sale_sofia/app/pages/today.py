@@ -1,6 +1,7 @@
 """Today: what is new or cheaper since the last visit and passes the conditions, best first, and why."""
 
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, func, select
@@ -8,10 +9,12 @@ from sqlalchemy import Connection, func, select
 from sale_sofia.advice.since import NEWS_KINDS, News, news_since
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
+from sale_sofia.app.crawls import crawls_now, next_crawl, summary
 from sale_sofia.app.deck import Deck, Note, open_deck, page_of
+from sale_sofia.app.pages.mine import names_of
 from sale_sofia.app.pages.telling import tell as tell_of
 from sale_sofia.app.settings import VISIT_OVERLAP_SECONDS
-from sale_sofia.app.visit import Visit, numbers
+from sale_sofia.app.visit import Values, Visit, numbers
 from sale_sofia.app.words import say
 from sale_sofia.buyer.evaluations import UNWANTED
 from sale_sofia.buyer.viewings import Viewing, all_viewings
@@ -21,6 +24,7 @@ from sale_sofia.buyer.visitors import visit as note_visit
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.telemetry.settings import DATA_LATE_SECONDS
+from sale_sofia.websites.registry import AVAILABLE_SITES
 
 
 def page(visit: Visit) -> Page:
@@ -28,13 +32,20 @@ def page(visit: Visit) -> Page:
     deck = open_deck(visit)
     title = say("page.today")
     if deck.empty:
-        return Page("today.html", title, {"nothing": True}, lambda: {"queue": [], "news": []})
-    look, news, later = _read(deck, _who(visit))
+        none: Values = {"queue": [], "news": []}
+        return Page(
+            "today.html",
+            title,
+            {"nothing": True, "fresh": "", **_crawl(visit)},
+            lambda: none | _crawling(visit),
+        )
+    fitting = deck.fitting()
+    look, news, later = _read(deck, _who(visit), fitting)
     wanted = [one for one in news if deck.status(one.property_id) not in UNWANTED]
     again = _again(deck, later, look)
     gone = [one.property_id for one in wanted if one.kind == "gone"]
-    ranks = deck.ranks([one.property_id for one in wanted if one.kind != "gone"], [*gone, *again])
-    good = [one for one in wanted if not ranks[one.property_id].fails]
+    ranks = ChainMap(deck.ranks([*gone, *again]), dict(fitting))
+    good = [one for one in wanted if one.property_id in ranks and not ranks[one.property_id].fails]
     good.sort(key=lambda one: ranks[one.property_id])
     ask = [one.property_id for one in good if one.kind != "gone" and one.property_id not in later]
     queue = sorted(
@@ -47,13 +58,16 @@ def page(visit: Visit) -> Page:
     first = deck.cards(
         deck.flats(queue[:1]), {queue[0]: _first_note(queue[0], good, visit.now)} if queue else {}
     )
-    fresh, late = _freshness(deck)
+    seen = visit.database.run_read(_last_seen)
+    viewings = visit.database.run_read(lambda connection: _soon(connection, visit.now))
     values = {
         "nothing": False,
-        "fresh": fresh,
-        "late": late,
+        "fresh": ", ".join(f"{site} {shown.ago(at, visit.now)}" for site, at in seen.items()),
+        "late": [site for site, at in seen.items() if visit.now - at > DATA_LATE_SECONDS],
+        **_crawl(visit),
         "since": _since(look, visit.now),
-        "viewings": visit.database.run_read(lambda connection: _soon(connection, visit.now)),
+        "viewings": viewings,
+        "names": names_of(deck, viewings),
         "queue_length": len(queue),
         "first": first[0] if first else None,
         "done": say("today.decided") if good else say("today.nothing", profile=visit.profile_name),
@@ -62,7 +76,7 @@ def page(visit: Visit) -> Page:
         "cards": deck.cards(deck.flats([one.property_id for one in shown_news]), notes),
         "pages": pages,
     }
-    return Page("today.html", title, values, lambda: _data(deck, queue, good))
+    return Page("today.html", title, values, lambda: _data(deck, queue, good) | _crawling(visit))
 
 
 def seen(visit: Visit) -> Done:
@@ -87,14 +101,14 @@ def _who(visit: Visit) -> str:
     return f"{visit.visitor}:{visit.profile_name}"
 
 
-def _read(deck: Deck, who: str) -> tuple[Look, list[News], Mapping[int, float]]:
+def _read(deck: Deck, who: str, wanted: Collection[int]) -> tuple[Look, list[News], Mapping[int, float]]:
     """Note the visit, and gather what is new since the one before."""
     database = deck.visit.database
     look = database.run_write(lambda connection: note_visit(connection, who, now=deck.now))
 
     def read(connection: Connection) -> tuple[list[News], Mapping[int, float]]:
         since = look.since - (0.0 if look.seen_through else VISIT_OVERLAP_SECONDS)
-        return news_since(connection, since, deck.may_fit), all_put_off(connection, who)
+        return news_since(connection, since, wanted), all_put_off(connection, who)
 
     return look, *database.run_read(read)
 
@@ -115,13 +129,26 @@ def _since(look: Look, now: float) -> str:
     return say("today.since", moment=shown.moment(look.since), ago=shown.ago(look.since, now))
 
 
-def _freshness(deck: Deck) -> tuple[str, list[str]]:
-    """How old each portal's newest data is, in words; and the portals that are late."""
-    newest = select(listings.c.site, func.max(listings.c.last_seen_at)).group_by(listings.c.site)
-    rows = deck.visit.database.run_read(lambda connection: connection.execute(newest).all())
-    last = {row[0]: row[1] for row in sorted(rows)}
-    told = ", ".join(f"{site} {shown.ago(at, deck.now)}" for site, at in last.items())
-    return told, [site for site, at in last.items() if deck.now - at > DATA_LATE_SECONDS]
+def _last_seen(connection: Connection) -> dict[str, float]:
+    """When an advert of each portal was last seen; of each by a look at the end of its index."""
+    own = listings.c
+    newest = [(site, select(func.max(own.last_seen_at)).where(own.site == site)) for site in AVAILABLE_SITES]
+    found = connection.execute(select(*(one.scalar_subquery().label(site) for site, one in newest))).one()
+    return {site: at for (site, _), at in zip(newest, found, strict=True) if at is not None}
+
+
+def _crawl(visit: Visit) -> Values:
+    """What the crawl does now, in words."""
+    found = crawls_now(visit)
+    lines = [
+        (one.site, Note(one.text(visit.now), "bad" if one.wrong or one.state == "stuck" else ""))
+        for one in found
+    ]
+    return {"crawl": summary(found, next_crawl(visit), visit.now), "crawls": lines}
+
+
+def _crawling(visit: Visit) -> Values:
+    return {"crawls": [one.as_json() for one in crawls_now(visit)], "next_crawl_at": next_crawl(visit)}
 
 
 def _soon(connection: Connection, now: float) -> list[Viewing]:

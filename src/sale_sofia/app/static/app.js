@@ -86,20 +86,32 @@ for (const field of document.querySelectorAll("[data-narrow]"))
       label.hidden = wanted !== "" && !label.textContent.toLowerCase().includes(wanted) && (field.dataset.narrow === "all" || !label.querySelector("input").checked);
   });
 
-const live = document.querySelector("form[data-live]");
+// On a desk the list of a search stands beside its map, and both follow the filters; else the button tells the count.
+const live = document.querySelector("form[data-live]"), wide = matchMedia("(min-width: 80rem)");
+async function follow(params, signal) {
+  const address = `${location.pathname}?${params}`;
+  const page = new DOMParser().parseFromString(await (await fetch(address, { signal })).text(), "text/html");
+  const fresh = page.querySelectorAll("[data-follows]");
+  document.querySelectorAll("[data-follows]").forEach((place, at) => place.replaceWith(fresh[at]));
+  history.replaceState(null, "", address);
+  return fresh[1].querySelector(".found strong").textContent;
+}
 if (live) {
   const button = live.querySelector("[data-count]");
   let waiting = null, asked = null;
-  live.addEventListener("input", () => {
+  live.addEventListener("input", (event) => {
+    if ("narrow" in event.target.dataset) return;
+    const list = event.target.closest("details")?.querySelector("[data-chosen]");
+    if (list) list.textContent = event.target.closest("details").querySelectorAll(":checked").length;
     clearTimeout(waiting);
     waiting = setTimeout(async () => {
       asked?.abort();
       asked = new AbortController();
-      const params = new URLSearchParams([...new FormData(live)].filter(([, value]) => value !== ""));
-      params.set("count", "1");
+      const params = new URLSearchParams([...new FormData(live)].filter(([, value]) => value !== "")), signal = asked.signal;
       try {
-        const answer = await (await fetch(`/search.json?${params}`, { signal: asked.signal })).json();
+        const answer = await (await fetch(`/search.json?${params}&count=1`, { signal })).json();
         button.textContent = answer.text ?? answer.error;
+        if (wide.matches && !answer.error) await follow(params, signal);
       } catch { /* a newer question was asked */ }
     }, 250);
   });
@@ -110,21 +122,28 @@ if (live) {
   if (matchMedia("(min-width: 60rem)").matches) live.querySelector("details").open = true;
 }
 
-// The map of a search is fetched when somebody wants it; without scripts the link leads to the page of the map.
+// The map of a search: beside the list where there is room, else a sheet that is fetched when somebody wants it.
+// Without scripts the link leads to the page of the map.
 function load(tag, fields) {
   return new Promise((done) => { const one = Object.assign(document.createElement(tag), fields); one.addEventListener("load", done); document.head.append(one); });
 }
 for (const link of document.querySelectorAll("[data-sheet]")) {
   const sheet = document.getElementById(link.dataset.sheet), version = sheet.dataset.version;
-  sheet.querySelector("[data-close]").addEventListener("click", () => sheet.close());
-  link.addEventListener("click", async (event) => {
-    event.preventDefault();
-    sheet.showModal();
+  const draw = async () => {
     if ("drawn" in sheet.dataset) return;
     sheet.dataset.drawn = "";
     await Promise.all([load("link", { rel: "stylesheet", href: `/leaflet/leaflet.css?v=${version}` }), load("script", { src: `/leaflet/leaflet.js?v=${version}` })]);
     await load("script", { src: `/static/map.js?v=${version}` });
-  });
+  };
+  const arrange = () => {
+    if (sheet.matches(":modal")) return;
+    sheet.open = wide.matches;  // not by show(), which would take the focus
+    if (wide.matches) draw();
+  };
+  sheet.querySelector("[data-close]").addEventListener("click", () => { sheet.close(); arrange(); });
+  link.addEventListener("click", (event) => { event.preventDefault(); sheet.close(); sheet.showModal(); draw(); });
+  wide.addEventListener("change", arrange);
+  arrange();
 }
 
 for (const button of document.querySelectorAll("[data-copy]"))

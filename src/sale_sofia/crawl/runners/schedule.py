@@ -99,12 +99,19 @@ class ScheduledCrawl(Table):
 
     def turn(self, now: float) -> float:
         """When its last turn was, quiet or not: today's or, before the first one of today, yesterday's."""
-        today = day_of(now)
+        return max(moment for moment in self._turns(now) if moment <= now)
+
+    def next_turn(self, now: float) -> float:
+        """When its next turn is, quiet or not."""
+        return min(moment for moment in self._turns(now) if moment > now)
+
+    def _turns(self, now: float) -> list[float]:
+        """Those of yesterday, today and tomorrow."""
         clocks = [time(hour) for hour in range(0, _HOURS_PER_DAY, self.every_hours or _HOURS_PER_DAY)]
         if self.at is not None:
             clocks = [time.fromisoformat(self.at)]
-        moments = [moment_of(day, clock) for day in (today, today - timedelta(days=1)) for clock in clocks]
-        return max(moment for moment in moments if moment <= now)
+        days = [day_of(now) + timedelta(days=days) for days in (-1, 0, 1)]
+        return [moment_of(day, clock) for day in days for clock in clocks]
 
     def slot(self, now: float) -> str:
         """The name of that turn: the same for everybody who asks before the next one."""
@@ -129,11 +136,20 @@ class CrawlSchedule(Table):
 
     def is_quiet(self, crawl: ScheduledCrawl, now: float) -> bool:
         """Whether this crawl may not begin now."""
+        return self._quiet_until(crawl, now) is not None
+
+    def next_begin(self, now: float) -> float | None:
+        """When the next crawl begins by itself; None where there is none. A turn in quiet hours waits."""
+        turns = [(crawl, crawl.next_turn(now)) for crawl in self.crawls]
+        return min((self._quiet_until(crawl, turn) or turn for crawl, turn in turns), default=None)
+
+    def _quiet_until(self, crawl: ScheduledCrawl, moment: float) -> float | None:
+        """When the crawl's quiet hours end that this moment falls into; None outside of them."""
         hours = crawl.quiet_hours or self.quiet_hours or NO_QUIET
         if hours == NO_QUIET:
-            return False
+            return None
         start, _, end = hours.partition("-")
-        return quiet_until(now, time.fromisoformat(start), time.fromisoformat(end)) is not None
+        return quiet_until(moment, time.fromisoformat(start), time.fromisoformat(end))
 
 
 def load_schedule(folder: Path) -> CrawlSchedule:
