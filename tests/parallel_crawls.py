@@ -101,7 +101,7 @@ def services_up(data: Path, **more: str) -> Iterator[None]:
 
 @contextmanager
 def services_forked(
-    data: Path, numbers: Mapping[str, float] = HURRIED, **more: str
+    data: Path, numbers: Mapping[str, float] = HURRIED, /, **more: str
 ) -> Iterator[ForkedProcess]:
     """The same without the start of interpreters; its Celery programs have these fixed numbers."""
     process = fork(data, "up", **{**QUICK, **more, **server_variables(numbers)})
