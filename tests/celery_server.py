@@ -1,7 +1,8 @@
 """Celery's workers and beats without their slow start: one process has imported all, and forks for each.
 
-Run as a program it is that process: it reads one request a line and answers with one line. What is begun so
-has its own environment, session and output, and dies with the tests however they end.
+Run as a program it is that process: it reads one request a line and answers with one line, on its standard
+input and, for commands that were forked elsewhere, on a socket. What is begun so has its own environment,
+session and output, and dies with the tests however they end.
 """
 
 import atexit
@@ -12,18 +13,22 @@ import json
 import mmap
 import os
 import pkgutil
+import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 from forked_portals import learn_own_portals
+from sale_sofia.operations.services import processes
 from sale_sofia.operations.services.processes import Process, born, spawn
 from sale_sofia.settings.programs import own_program
 
@@ -55,14 +60,25 @@ _SLICES = (
 )  # fmt: skip
 
 
+Numbers = Mapping[str, float]
+"""Fixed numbers of the settings, where they are to be other ones."""
+Request = Mapping[str, Any]
+SERVER = "CELERY_SERVER"
+"""The variable with which a forked command has its Celery programs forked: the socket of the server."""
+NUMBERS = "OTHER_NUMBERS"
+"""The one that has the fixed numbers they are to have."""
+
+
 class CeleryServer:
     """The process with everything imported."""
 
     def __init__(self) -> None:
         self._asking = threading.Lock()
+        self._folder = TemporaryDirectory(prefix="celery-")
+        self.door = Path(self._folder.name) / "door"
         ours = {name: value for name, value in os.environ.items() if name != "DATA_DIR"}  # it is of no folder
         self._process = subprocess.Popen(
-            [sys.executable, __file__, _ROOM],
+            [sys.executable, __file__, str(self.door), _ROOM],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -70,7 +86,7 @@ class CeleryServer:
         )
         self._answer()  # it is ready
 
-    def ask(self, request: Mapping[str, Any]) -> int | None:
+    def ask(self, request: Request) -> int | None:
         """The number of a new process, or the exit code of one that ended."""
         assert self._process.stdin
         with self._asking:
@@ -81,6 +97,7 @@ class CeleryServer:
     def close(self) -> None:
         """It ends, and what it runs with it."""
         self._process.communicate()
+        self._folder.cleanup()
 
     def _answer(self) -> int | None:
         assert self._process.stdout
@@ -90,8 +107,51 @@ class CeleryServer:
         return told
 
 
+def server_variables(numbers: Numbers) -> dict[str, str]:
+    """With these a forked command has its Celery programs forked, each with these fixed numbers."""
+    return {SERVER: str(_shared().door), NUMBERS: json.dumps(dict(numbers))}
+
+
+def obey_variables() -> None:
+    """In a command that was just forked: see `server_variables`."""
+    if door := os.environ.pop(SERVER, ""):
+        numbers = json.loads(os.environ[NUMBERS])
+        vars(processes)["spawn"] = partial(_spawn_at, door, numbers)
+
+
+def _spawn_at(
+    door: str,
+    numbers: Numbers,
+    command: Sequence[str],
+    log: Path,
+    held: int | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Process:
+    """In place of `spawn` in a process that has not started the server."""
+    if _PROGRAM not in command or environ is None:
+        return spawn(command, log, held, environ)
+    log.write_bytes(b"")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.connect(door)
+        with server.makefile("rw", encoding="utf-8") as stream:
+            request = _request(command[command.index(_PROGRAM) + 1 :], environ, log.absolute(), numbers)
+            stream.write(json.dumps(request) + "\n")
+            stream.flush()
+            pid = int(stream.readline())
+    return Process(pid, born(pid) or "")
+
+
+def _request(arguments: Sequence[str], environ: Mapping[str, str], log: Path, numbers: Numbers) -> Request:
+    return {
+        "arguments": list(arguments),
+        "environ": dict(environ),
+        "log": str(log),
+        "numbers": dict(numbers),
+    }
+
+
 def spawn_forked(
-    numbers: Mapping[str, float],
+    numbers: Numbers,
     command: Sequence[str],
     log: Path,
     held: int | None = None,
@@ -114,15 +174,13 @@ class Forked(subprocess.Popen[bytes]):
         arguments: Sequence[str],
         environ: Mapping[str, str],
         log: Path,
-        numbers: Mapping[str, float] | None = None,
+        numbers: Numbers | None = None,
     ) -> None:
         """With these fixed numbers of the settings, where they are to be other ones."""
         log.touch()
         self.args = list(arguments)
         self.returncode = None
-        request = {"arguments": self.args, "environ": dict(environ), "log": str(log)}
-        request["numbers"] = dict(numbers or {})
-        pid = _shared().ask(request)
+        pid = _shared().ask(_request(arguments, environ, log, numbers or {}))
         assert pid
         self.pid = pid
 
@@ -154,16 +212,29 @@ def _close(server: CeleryServer, owner: int) -> None:
         server.close()
 
 
-def _serve() -> None:
-    """Fork for each request; returns in no child, which becomes the program."""
-    for line in sys.stdin:
-        request = json.loads(line)
-        if "look" in request:
-            _say(_code_of(request["look"]))
-        elif pid := os.fork():
-            _say(pid)
+def _serve(door: socket.socket) -> None:
+    """Fork for each request until the standard input ends; a child becomes the program."""
+    while True:
+        ready, _, _ = select.select([sys.stdin, door], [], [])
+        if door in ready:
+            caller, _ = door.accept()
+            with caller, caller.makefile("rw", encoding="utf-8") as stream:
+                stream.write(f"{_begin(json.loads(stream.readline()), door, caller)}\n")
+        elif line := sys.stdin.readline():
+            request = json.loads(line)
+            _say(_code_of(request["look"]) if "look" in request else _begin(request, door))
         else:
-            _become(request)
+            return
+
+
+def _begin(request: Request, *ours: socket.socket) -> int:
+    """The number of a new process, in which nothing of ours stays open."""
+    pid = os.fork()
+    if not pid:
+        for one in ours:
+            os.close(one.detach())
+        _become(request)
+    return pid
 
 
 def _say(answer: int | None) -> None:
@@ -176,7 +247,7 @@ def _code_of(pid: int) -> int | None:
     return os.waitstatus_to_exitcode(status) if found else None
 
 
-def _become(request: Mapping[str, Any]) -> NoReturn:
+def _become(request: Request) -> NoReturn:
     """The program: all that a process has is as if it were started anew."""
     os.setsid()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -207,7 +278,7 @@ def _overwrite(start: int, end: int, texts: Sequence[str]) -> None:
     ctypes.memmove(start, words, len(words))
 
 
-def _set_numbers(numbers: Mapping[str, float]) -> None:
+def _set_numbers(numbers: Numbers) -> None:
     """In the settings, for what is imported later, and wherever they are known already."""
     configs = [importlib.import_module(f"sale_sofia.{name}") for name in _SETTINGS]
     for name, value in numbers.items():
@@ -242,5 +313,8 @@ def _import_all() -> None:
 
 if __name__ == "__main__":
     _import_all()
-    _say(0)
-    _serve()
+    with socket.socket(socket.AF_UNIX) as opened:
+        opened.bind(sys.argv[1])
+        opened.listen()
+        _say(0)
+        _serve(opened)

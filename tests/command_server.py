@@ -20,12 +20,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
+from celery_server import obey_variables
 from forked_portals import learn_own_portals
 
 PATIENCE_SECONDS = 300.0
@@ -179,6 +180,11 @@ class ForkedProcess:
     ) -> None:
         self.wait()
 
+    @cached_property
+    def stderr(self) -> "Growing":
+        """What it says there, line by line, as a pipe would give it."""
+        return Growing(self)
+
     def send_signal(self, sig: int) -> None:
         """Tell it something, unless it is known to have ended."""
         if self.poll() is None:
@@ -211,6 +217,30 @@ class ForkedProcess:
         """All it has said, once it has ended."""
         self.wait(timeout)
         return self.begun.output.read_text("utf-8"), self.begun.errors.read_text("utf-8")
+
+
+class Growing:
+    """The error stream of a command that runs: a line is waited for until it comes or the command ends."""
+
+    def __init__(self, process: ForkedProcess) -> None:
+        self._process = process
+        self._read = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.readline, "")
+
+    def readline(self) -> str:
+        """The next line; nothing when the command has ended and all was read."""
+        while True:
+            ended = self._process.poll() is not None
+            line, end, _ = self._rest().partition(b"\n")
+            if end or ended:
+                self._read += len(line + end)
+                return (line + end).decode()
+            time.sleep(_LOOK_SECONDS)
+
+    def _rest(self) -> bytes:
+        return self._process.begun.errors.read_bytes()[self._read :]
 
 
 def _umask() -> int:
@@ -268,6 +298,7 @@ def _become(request: Mapping[str, Any]) -> NoReturn:
     os.environ.update(request["environ"])
     sys.argv = [str(COMMAND), *request["arguments"]]
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    obey_variables()
     told_otherwise = learn_own_portals() and "--help" in request["arguments"]
     if told_otherwise or not (wide_as_ours or _widened()):
         _forget_ours()

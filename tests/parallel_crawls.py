@@ -6,11 +6,14 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from crawls import start
+from celery_server import server_variables
+from command_server import ForkedProcess
+from crawls import fork, start
+from parallel_world import HURRIED
 from sale_sofia.operations.services.processes import born, processes_of, read_child
 from sale_sofia.operations.services.redis import read_record
 
@@ -65,12 +68,15 @@ def kill_everything(data: Path) -> int:
     return len(victims)
 
 
-def wait_until_running(process: subprocess.Popen[str]) -> list[str]:
+Command = subprocess.Popen[str] | ForkedProcess
+
+
+def wait_until_running(process: Command) -> list[str]:
     """Until `sale-sofia up` says that all are at work; what it said before."""
     return wait_until_said(process, "running: Redis, worker")
 
 
-def wait_until_said(process: subprocess.Popen[str], words: str) -> list[str]:
+def wait_until_said(process: Command, words: str) -> list[str]:
     """Until it says a line that begins so, which must come in time; what it said before."""
     assert process.stderr is not None
     end = threading.Timer(PATIENCE_SECONDS, process.kill)
@@ -87,12 +93,27 @@ def wait_until_said(process: subprocess.Popen[str], words: str) -> list[str]:
 
 
 @contextmanager
-def services_up(data: Path, **more: str) -> Iterator[subprocess.Popen[str]]:
-    """`sale-sofia up`, ready to work."""
-    process = start(data, "up", **{**QUICK, **more})
+def services_up(data: Path, **more: str) -> Iterator[None]:
+    """`sale-sofia up`, ready to work: all of it started as a person does."""
+    with _at_work(start(data, "up", **{**QUICK, **more})):
+        yield
+
+
+@contextmanager
+def services_forked(
+    data: Path, numbers: Mapping[str, float] = HURRIED, /, **more: str
+) -> Iterator[ForkedProcess]:
+    """The same without the start of interpreters; its Celery programs have these fixed numbers."""
+    process = fork(data, "up", **{**QUICK, **more, **server_variables(numbers)})
+    with _at_work(process):
+        yield process
+
+
+@contextmanager
+def _at_work(process: Command) -> Iterator[None]:
     try:
         wait_until_running(process)
-        yield process
+        yield
     finally:
         process.terminate()
         process.communicate(timeout=PATIENCE_SECONDS)

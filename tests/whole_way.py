@@ -15,7 +15,7 @@ from browser_pages import Window, chromium, window
 from crawls import Row, run, site_folder, stored, truth
 from dashboards import running_dashboard
 from forked_simulators import start_forked
-from parallel_crawls import QUICK, services_up, until
+from parallel_crawls import QUICK, services_forked, until
 from sale_sofia.crawl.runners.conclusion import match_crawled
 from sale_sofia.settings.model import Settings
 from sale_sofia_simulator.model import ImotAdvert
@@ -159,7 +159,7 @@ def whole_way(folder: Path) -> Iterator[Way]:
     with start_forked(config) as simulator, alert_servers() as servers, chromium() as browser:
         environment = _environment(folder / "sites", simulator)
         with (
-            services_up(data, **environment),
+            services_forked(data, **environment),
             running_dashboard(data, **environment) as dashboard,
             window(browser, dashboard.url) as view,
         ):

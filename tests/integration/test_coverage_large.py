@@ -33,7 +33,7 @@ MANY = {
     "homes.bg": (5000, 500),
     "bazar.bg": (2000, 340),
     "imoti.net": (3000, 1500),
-    "imot.bg": (2000, 160),
+    "imot.bg": (800, 80),
 }
 """Adverts, and how many a search shows: both several times fewer than with the real portals."""
 SMALL = {"homes.bg": (500, 200), "bazar.bg": (500, 204), "imot.bg": (400, 200)}

@@ -11,12 +11,11 @@ import pytest
 
 from crawls import crawl_arguments, differences, end_of, in_background, stored, truth
 from forked_simulators import start_forked
-from hurried_services import HURRIED_PROGRAMS
-from parallel_crawls import PATIENCE_SECONDS, QUICK, running_in, services_up, until, wait_until_said
+from parallel_crawls import PATIENCE_SECONDS, QUICK, running_in, services_forked, until, wait_until_said
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 ADVERTS = 24
-SOON = {**QUICK, **HURRIED_PROGRAMS, "DOMAIN_RATE_LIMITS": '{"imot.bg": 600}', "LEASE_SECONDS": "5"}
+SOON = {**QUICK, "DOMAIN_RATE_LIMITS": '{"imot.bg": 600}', "LEASE_SECONDS": "5"}
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def test_a_disk_full_under_up_is_waited_out_and_the_crawl_completes(tmp_path: Pa
     log, true = tmp_path / "log", tmp_path / "truth"
     config = SimulatorConfig(sites=("imot.bg",), properties=ADVERTS, seed=3, port=0, log=log, truth=true)
     data = disk / "data"
-    with start_forked(config) as simulator, services_up(data, **SOON) as up:
+    with start_forked(config) as simulator, services_forked(data, **SOON) as up:
         crawl = in_background(data, *crawl_arguments(simulator, "imot.bg"), "--parallel", **SOON)
         until(lambda: log.exists() and len(log.read_text().splitlines()) > ADVERTS // 3, "some pages")
         fill(disk)

@@ -14,12 +14,15 @@ from typing import Any
 
 import pytest
 
+from celery_server import server_variables
+from command_server import ForkedProcess
 from crawls import (
     Row,
     crawl_arguments,
     differences,
     end_of,
     environment,
+    fork,
     in_background,
     requests,
     run,
@@ -36,11 +39,11 @@ from parallel_crawls import (
     QUICK,
     kill_everything,
     running_in,
-    services_up,
+    services_forked,
     until,
     wait_until_said,
 )
-from parallel_world import surroundings
+from parallel_world import HURRIED, surroundings
 from ready_files import put_ready_file
 from sale_sofia.crawl.runners.dispatching import sender
 from sale_sofia.crawl.runners.runners import site_lock
@@ -240,8 +243,7 @@ def answer(port: int, login: str) -> int | None:
 
 ADVERTS = 40
 """Of each portal; more than is read before the kill."""
-SOON = {**QUICK, **HURRIED_PROGRAMS}
-GENTLY = {**SOON, "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 120})}
+GENTLY = {**QUICK, "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 120})}
 
 
 def test_stopped_then_killed_then_resumed_beside_another_portal_and_down_stops_all(tmp_path: Path) -> None:
@@ -251,7 +253,7 @@ def test_stopped_then_killed_then_resumed_beside_another_portal_and_down_stops_a
         stop_by_ctrl_c(data, log, crawl_arguments(simulator, "imot.bg"))
         kill_while_resumed(data, log)
         shutil.rmtree(data / "redis")  # what was in Redis is lost with it
-        with services_up(data, **HURRIED_PROGRAMS, **viewer) as services:
+        with services_forked(data, **viewer) as services:
             words = (["resume", "--json"], crawl_arguments(simulator, "bazar.bg"))
             crawls = [in_background(data, *one, "--parallel", **QUICK) for one in words]
             told = [end_of(crawl, PATIENCE_SECONDS) for crawl in crawls]
@@ -271,7 +273,7 @@ def test_stopped_then_killed_then_resumed_beside_another_portal_and_down_stops_a
 
 def stop_by_ctrl_c(data: Path, log: Path, crawl: list[str]) -> None:
     """A crawl that has its services to itself goes, with all of them, and says how to go on."""
-    first = start(data, *crawl, "--parallel", **{**GENTLY, "WORKER_PROCESSES": "3"})
+    first = start(data, *crawl, "--parallel", **{**GENTLY, **HURRIED_PROGRAMS, "WORKER_PROCESSES": "3"})
     # Said once the services are at work; their first requests may be earlier.
     idle = "1 of 3 worker processes stay idle: 1 portal feeds 1 lane at the rates that are set"
     wait_until_said(first, idle)
@@ -290,10 +292,11 @@ def stop_by_ctrl_c(data: Path, log: Path, crawl: list[str]) -> None:
 def kill_while_resumed(data: Path, log: Path) -> None:
     """`resume --parallel` goes on, until all its processes are killed."""
     done = len(requests(log))
-    resumed = start(data, "resume", "--parallel", **GENTLY)
+    resumed = fork(data, "resume", "--parallel", **GENTLY, **server_variables(HURRIED))
     until(lambda: len(requests(log)) > done + 4, "more requests")
-    assert kill_everything(data) >= 6
-    resumed.communicate()
+    resumed.kill()
+    assert kill_everything(data) >= 5
+    assert resumed.wait() == -signal.SIGKILL
 
 
 def check_matched(data: Path) -> None:
@@ -308,9 +311,8 @@ def _matched(data: Path) -> Row:
     return found
 
 
-def check_flower(services: subprocess.Popen[str], port: int) -> None:
+def check_flower(services: ForkedProcess, port: int) -> None:
     """`up` tells of it, and it wants the password."""
-    assert services.stderr is not None
     told = [services.stderr.readline() for _ in range(2)][1]
     assert told == f"Flower: http://127.0.0.1:{port}, user sale-sofia, password FLOWER_PASSWORD\n"
     logins = ("", "sale-sofia:wrong", "sale-sofia:correct horse")

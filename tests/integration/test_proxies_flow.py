@@ -18,7 +18,7 @@ from forked_simulators import start_forked
 from hurried_services import forked_programs
 from integration.test_proxies_services import lasting
 from listening import free_port
-from parallel_crawls import running_in, services_up, until, wait_until_said
+from parallel_crawls import running_in, services_forked, until, wait_until_said
 from proxy_fleet import PASSWORD
 from sale_sofia.crawl.runners.dispatching import sender
 from sale_sofia.operations.services.processes import read_child
@@ -176,7 +176,7 @@ def test_up_starts_the_rotator_where_a_portal_uses_proxies(
 ) -> None:
     data, port = tmp_path / "data", free_port()
     sites = portals(tmp_path / "sites", simulator)
-    with services_up(data, ROTATOR_PORT=str(port), **sites) as process:
+    with services_forked(data, ROTATOR_PORT=str(port), **sites) as process:
         wait_until_said(process, f"rotator: http://127.0.0.1:{port}")
         assert status_of(port) == 503  # at work, without a proxy: nothing goes out directly
         record = read_child(data / "run" / "rotator.json")

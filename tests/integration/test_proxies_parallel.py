@@ -6,11 +6,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from browsers import chromium_or_skip
+from celery_server import server_variables
 from crawls import crawl_arguments, differences, requests, run, site_folder, stored, truth
 from fleet_thread import fleet_before
 from forked_simulators import start_forked
-from hurried_services import HURRIED_PROGRAMS
 from parallel_crawls import running_in, until
+from parallel_world import HURRIED
 from proxy_fleet import PASSWORD
 from sale_sofia.proxies.sources import Source, SourceList
 from sale_sofia_simulator.faults import SCRIPT_PATH
@@ -18,7 +19,6 @@ from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "bazar.bg"
 MORE = {
-    **HURRIED_PROGRAMS,
     "BROWSER_ENABLED": "true",
     "DOMAIN_RATE_LIMITS": json.dumps({SITE: 6000}),
     "WORKER_PROCESSES": "2",
@@ -49,7 +49,10 @@ def test_workers_wait_for_proxies_and_crawl_through_them_alone(tmp_path: Path) -
         sites = site_folder(tmp_path / "sites", SITE, one_visitor=True, browser_allowed=True, **more)
         (tmp_path / "list").write_text(fleet.lines())
         SourceList(data).add(Source(str(tmp_path / "list")))
-        told = run(data, *crawl_arguments(simulator, SITE), "--parallel", SITES_DIR=str(sites), **MORE)
+        forked = server_variables(HURRIED)
+        told = run(
+            data, *crawl_arguments(simulator, SITE), "--parallel", SITES_DIR=str(sites), **MORE, **forked
+        )
         job = json.loads(told.stdout)["jobs"][0]
         assert (job["state"], job["failed"], job["adverts"]) == ("COMPLETE", 0, 12), told.stderr
         true = {key: row for key, row in truth(simulator).items() if key[0] == SITE}

@@ -26,3 +26,9 @@ def test_each_begins_with_long_tests_and_ends_with_short_ones() -> None:
     assert [piece[0] for piece in pieces] == ["b", "c", "a"]
     assert {piece[-1] for piece in pieces} <= {"d", "e", "f"}
     assert [one.number for one in ordered if one.path.stem == "c"] == [0, 1, 2, 3]
+
+
+def test_tests_that_wait_and_tests_that_do_not_take_turns() -> None:
+    tests = [one for name in "abcd" for one in module(f"integration/{name}", 1)]
+    tests += [one for name in "pqrstuvw" for one in module(f"unit/{name}", 1)]
+    assert "".join(one.path.stem for one in shared_out(tests, 1)) == "apbqrcsdtuvw"
