@@ -10,15 +10,16 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Connection, RowMapping, bindparam, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from sale_sofia.history.listings import DEFAULT_RULES, save_listings
 from sale_sofia.history.market_events import set_back
 from sale_sofia.history.settings import HistoryRules
-from sale_sofia.history.sightings import Sighting
+from sale_sofia.history.sightings import Sighting, Stored
 from sale_sofia.history.tables import cards, listings
 from sale_sofia.listings.normalise import card_listing
-from sale_sofia.storage.upserts import Insert, insert_for
+from sale_sofia.storage.quick import Quick
+from sale_sofia.storage.upserts import insert_for
 
 _NOT_CONTENT: Final = frozenset(
     {"price_bgn", "flags", "views", "updated_at", "photo_urls", "previous_price_eur", "family_id"}
@@ -75,12 +76,12 @@ def card_hash(facts: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(shown, sort_keys=True, default=str).encode()).hexdigest()
 
 
-_SELECT_SHOWN = (
+_SELECT_SHOWN = Quick(
     select(cards)
     .where(cards.c.site == bindparam("of_site"), cards.c.external_id.in_(bindparam("ids", expanding=True)))
     .order_by(cards.c.seen_at)
 )
-_SELECT_LISTINGS = (
+_SELECT_LISTINGS = Quick(
     select(
         *(
             listings.c[name]
@@ -95,12 +96,12 @@ _SELECT_LISTINGS = (
     .order_by(listings.c.id)
     .with_for_update()
 )
-_SEEN = (
+_SEEN = Quick(
     update(listings)
     .where(listings.c.id == bindparam("of_id"), listings.c.last_seen_at < bindparam("at"))
     .values(last_seen_at=bindparam("at"))
 )
-_OPENED = (
+_OPENED = Quick(
     update(cards)
     .where(
         cards.c.site == bindparam("of_site"),
@@ -128,13 +129,12 @@ def see_cards(  # noqa: PLR0913 - each is a matter of its own
     `least`, those due soonest join them.
     """
     ids = {"of_site": scope.site, "ids": sorted(card.external_id for card in shown)}
-    before = connection.execute(_SELECT_SHOWN, ids).mappings().all()
+    before = _SELECT_SHOWN.mappings(connection, ids)
     opened = {(row["external_id"], row["opened_hash"]) for row in before}
     last = {row["external_id"]: row for row in before}
-    known = {row["external_id"]: row for row in connection.execute(_SELECT_LISTINGS, ids).mappings()}
+    known = {row["external_id"]: row for row in _SELECT_LISTINGS.mappings(connection, ids)}
     _remember(connection, scope, shown, at)
-    if known:
-        connection.execute(_SEEN, [{"of_id": row["id"], "at": at} for row in known.values()])
+    _SEEN.run(connection, [{"of_id": row["id"], "at": at} for row in known.values()])
     gone = [row for row in known.values() if row["gone_at"] is not None]
     set_back(connection, [row["id"] for row in gone if row["gone_at"] < at], at=at)
     news = [
@@ -160,7 +160,7 @@ def see_cards(  # noqa: PLR0913 - each is a matter of its own
     return wanted.union(others[: max(0, least - len(wanted))])
 
 
-def _is_news(card: SeenCard, listing: RowMapping | None, last: RowMapping | None, at: float) -> bool:
+def _is_news(card: SeenCard, listing: Stored | None, last: Stored | None, at: float) -> bool:
     """Whether a card says what was not known of its advert; of an opened one, another price than before.
 
     Of such a price nothing is said where the card before it did not tell one: portals have cards whose price
@@ -197,8 +197,6 @@ def _tell(connection: Connection, scope: Scope, news: Sequence[SeenCard], at: fl
 
 
 def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], at: float) -> None:
-    if not shown:
-        return
     rows = [
         {
             "scope_id": scope.id,
@@ -211,18 +209,20 @@ def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], a
         }
         for card in sorted(shown, key=lambda card: card.external_id)
     ]
-    connection.execute(_remembering(connection.dialect.name), rows)
+    _remembering(connection.dialect.name).run(connection, rows)
 
 
 @cache
-def _remembering(dialect: str) -> Insert:
+def _remembering(dialect: str) -> Quick:
     """Put together once: that took longer than the database does to run it."""
     new = insert_for(dialect, cards)
     shown_anew = {name: new.excluded[name] for name in ("card_hash", "facts", "price_eur", "seen_at")}
-    return new.on_conflict_do_update(
-        index_elements=["scope_id", "external_id"],
-        set_={**shown_anew, "missed_at": None, "misses": 0},
-        where=cards.c.seen_at <= new.excluded.seen_at,
+    return Quick(
+        new.on_conflict_do_update(
+            index_elements=["scope_id", "external_id"],
+            set_={**shown_anew, "missed_at": None, "misses": 0},
+            where=cards.c.seen_at <= new.excluded.seen_at,
+        )
     )
 
 
@@ -244,5 +244,4 @@ def mark_opened(connection: Connection, site: str, opened: Mapping[str, float]) 
         {"of_site": site, "of_external_id": external_id, "at": at}
         for external_id, at in sorted(opened.items())
     ]
-    if rows:
-        connection.execute(_OPENED, rows)
+    _OPENED.run(connection, rows)

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Select, and_, bindparam, func, insert, select
 
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.settings.words import Said
+from sale_sofia.storage.quick import Quick
 
 # What a job is, and the states it goes through.
 
@@ -103,9 +104,9 @@ class Job:
 
 _UNFINISHED = jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)])
 _HAS_PAGES = jobs.c.state != JobState.AGGREGATING.value
-_BY_ID = select(jobs).where(jobs.c.id == bindparam("of_id"))
+_BY_ID = Quick(select(jobs).where(jobs.c.id == bindparam("of_id")))
 _NEWEST_FIRST = select(jobs).order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
-_ADD_COUNTS = (
+_ADD_COUNTS = Quick(
     update(jobs)
     .where(jobs.c.id == bindparam("of_id"))
     .values(
@@ -149,7 +150,8 @@ def create_job(  # noqa: PLR0913 - each is a choice of its own
             looks_for=looks_for,
         )
     )
-    return _read(connection, _BY_ID, {"of_id": job_id})[0]
+    [row] = _BY_ID.mappings(connection, {"of_id": job_id})
+    return _job(row)
 
 
 def after_all_others(connection: Connection, site: str, now: float) -> float:
@@ -199,8 +201,7 @@ def add_job_counts(  # noqa: PLR0913 - each is a count of its own
         UnknownJob: there is no such job.
     """
     counts = {"of_id": job_id, "requests_more": requests, "new_more": new, "changed_more": changed}
-    added = connection.execute(_ADD_COUNTS, {**counts, "seconds_more": seconds, "chunks_more": chunks})
-    if not added.rowcount:
+    if not _ADD_COUNTS.run(connection, [{**counts, "seconds_more": seconds, "chunks_more": chunks}]):
         raise UnknownJob(f"There is no job {job_id}.")
 
 
@@ -213,7 +214,7 @@ def add_copy_counts(connection: Connection, job_id: str, **counts: int) -> None:
 
 def get_job(connection: Connection, job_id: str) -> Job | None:
     """The job of this id."""
-    return next(iter(_read(connection, _BY_ID, {"of_id": job_id})), None)
+    return next(map(_job, _BY_ID.mappings(connection, {"of_id": job_id})), None)
 
 
 def list_jobs(connection: Connection, limit: int) -> list[Job]:
@@ -232,9 +233,9 @@ def unfinished_jobs(connection: Connection) -> list[Job]:
     return _read(connection, select(jobs).where(_UNFINISHED).order_by(jobs.c.created_at, jobs.c.id))
 
 
-def _read(connection: Connection, chosen: Select[Any], values: Mapping[str, Any] | None = None) -> list[Job]:
-    rows = connection.execute(chosen, values).mappings()
-    return [
-        Job(**{**row, "state": JobState(row["state"]), "start_urls": tuple(row["start_urls"])})
-        for row in rows
-    ]
+def _read(connection: Connection, chosen: Select[Any]) -> list[Job]:
+    return [_job(row) for row in connection.execute(chosen).mappings()]
+
+
+def _job(row: Mapping[Any, Any]) -> Job:
+    return Job(**{**row, "state": JobState(row["state"]), "start_urls": tuple(row["start_urls"])})

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final, Literal, NamedTuple
 
-from sqlalchemy import Connection, Executable, RowMapping, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, func, insert, or_, select, update
 
 from sale_sofia.history import revisions
 from sale_sofia.history.listing_rows import (
@@ -27,6 +27,7 @@ from sale_sofia.history.sightings import (
     Key,
     Row,
     Sighting,
+    Stored,
     change_rows,
     doubts_of,
     is_back,
@@ -57,21 +58,22 @@ from sale_sofia.history.timeline import (
     step,
 )
 from sale_sofia.listings.model import Listing
+from sale_sofia.storage.quick import Quick
 from sale_sofia.storage.upserts import insert_numbered
 
 __all__ = ["VOLATILE_FIELDS", "Sighting", "detect_all_changes"]
 
 SaveResult = Literal["new", "changed", "unchanged"]
-_Pair = tuple[Sighting, RowMapping]
+_Pair = tuple[Sighting, Stored]
 _Results = dict[Key, SaveResult]
 
 DEFAULT_RULES = HistoryRules()
-_UPDATE = update(listings).where(listings.c.id == bindparam("of_id"))
-_INSERT_QUIET_VISITS = insert(scrape_history)
-_INSERT_CHANGES = insert(listing_changes)
-_INSERT_PRICES = insert(price_points)
+_UPDATE = Quick(update(listings).where(listings.c.id == bindparam("of_id")))
+_INSERT_VISITS = Quick(insert(scrape_history))
+_INSERT_CHANGES = Quick(insert(listing_changes))
+_INSERT_PRICES = Quick(insert(price_points))
 _asked = price_points.alias("asked")
-_COMPLETE_PRICE = (
+_COMPLETE_PRICE = Quick(
     update(price_points)
     .where(
         price_points.c.id
@@ -87,14 +89,14 @@ _STATE = (
     "id", "external_id", "content_hash", "last_seen_at", "visited_at", "consecutive_unchanged",
     "revisit_seconds", "odd_visits", "unseen", "gone_at", "opened_at", "price_by_card",
 )  # fmt: skip
-_SELECT_STATES = (
+_SELECT_STATES = Quick(
     select(*(listings.c[name] for name in _STATE))
     .where(listings.c.site == bindparam("of_site"), listings.c.closed_at.is_(None))
     .where(listings.c.external_id.in_(bindparam("of_external_ids", expanding=True)))
     .order_by(listings.c.external_id)  # two writers lock rows in one order, whatever the plan
     .with_for_update()  # for a database that locks rows; SQLite has locked the whole file by now
 )
-_SELECT_WHOLE = select(listings).where(listings.c.id.in_(bindparam("of_ids", expanding=True)))
+_SELECT_WHOLE = Quick(select(listings).where(listings.c.id.in_(bindparam("of_ids", expanding=True))))
 _SELECT_ADVERT = select(*(listings.c[name] for name in STORED_FIELDS)).where(
     listings.c.site == bindparam("of_site"),
     listings.c.external_id == bindparam("of_external_id"),
@@ -143,13 +145,13 @@ def _save_different(connection: Connection, sightings: Sequence[Sighting], rules
     later = [pair for pair in known if pair[0].seen_at > pair[1]["visited_at"]]
     still = [pair for pair in later if _is_still(*pair)]
     _insert(connection, [(sighting, 1) for sighting in new], rules)
-    _run(connection, _UPDATE, [updated(*pair, STILL, rules) for pair in still])
+    _UPDATE.run(connection, [updated(*pair, STILL, rules) for pair in still])
     # Seen once more is no change, but in another year a building of it is none of the future any more.
     revisions.touch(
         connection, [state["id"] for sighting, state in still if _in_another_year(sighting, state)]
     )
     visits = [visit_row(sighting, state["id"], "unchanged") for sighting, state in still]
-    _run(connection, _INSERT_QUIET_VISITS, visits)
+    _INSERT_VISITS.run(connection, visits)
     results: _Results = {sighting.key: "new" for sighting in new}
     results |= {sighting.key: "unchanged" for sighting, _ in still}
     results |= _update(connection, [pair for pair in later if not _is_still(*pair)], rules)
@@ -157,7 +159,7 @@ def _save_different(connection: Connection, sightings: Sequence[Sighting], rules
     return results | {sighting.key: _late(connection, sighting, state, rules) for sighting, state in late}
 
 
-def _is_still(sighting: Sighting, state: RowMapping) -> bool:
+def _is_still(sighting: Sighting, state: Stored) -> bool:
     """An advert with a price in doubt, or values not shown, is looked at in full, though it says the same.
 
     So is one of which only cards were seen, or that has its price from one.
@@ -168,11 +170,11 @@ def _is_still(sighting: Sighting, state: RowMapping) -> bool:
     return bool(sighting.content_hash == state["content_hash"]) and settled
 
 
-def _in_another_year(sighting: Sighting, state: RowMapping) -> bool:
+def _in_another_year(sighting: Sighting, state: Stored) -> bool:
     return time.gmtime(sighting.seen_at).tm_year != time.gmtime(state["last_seen_at"]).tm_year
 
 
-def _late(connection: Connection, sighting: Sighting, state: RowMapping, rules: HistoryRules) -> SaveResult:
+def _late(connection: Connection, sighting: Sighting, state: Stored, rules: HistoryRules) -> SaveResult:
     """One that is saved again, as a rule; otherwise its place is in the past."""
     read_at = state["visited_at"] if state["opened_at"] is None else state["opened_at"]
     if (sighting.seen_at, sighting.content_hash) == (read_at, state["content_hash"]):
@@ -180,18 +182,18 @@ def _late(connection: Connection, sighting: Sighting, state: RowMapping, rules: 
     opened = not sighting.card and state["opened_at"] is None
     changed = save_late(connection, sighting, rules)
     if opened and sighting.held_news:
-        connection.execute(_UPDATE, {"of_id": state["id"], "held_by": sighting.job_id})
+        _UPDATE.run(connection, [{"of_id": state["id"], "held_by": sighting.job_id}])
     return "new" if opened else "changed" if changed else "unchanged"
 
 
-def _stored_states(connection: Connection, sightings: Iterable[Sighting]) -> dict[Key, RowMapping]:
+def _stored_states(connection: Connection, sightings: Iterable[Sighting]) -> dict[Key, Stored]:
     by_site: dict[str, list[str]] = {}
     for site, external_id in (sighting.key for sighting in sightings):
         by_site.setdefault(site, []).append(external_id)
     return {
         (site, row["external_id"]): row
         for site, ids in by_site.items()
-        for row in connection.execute(_SELECT_STATES, {"of_site": site, "of_external_ids": ids}).mappings()
+        for row in _SELECT_STATES.mappings(connection, {"of_site": site, "of_external_ids": ids})
     }
 
 
@@ -213,14 +215,14 @@ def _insert(connection: Connection, new: Sequence[tuple[Sighting, int]], rules: 
         for (sighting, _, first), own, visit in zip(taken, ids, visits, strict=True)
         for price in price_rows(own, sighting.under(visit), first)
     ]
-    _run(connection, _INSERT_PRICES, points)
+    _INSERT_PRICES.run(connection, points)
 
 
 def _update(connection: Connection, moved: Sequence[_Pair], rules: HistoryRules) -> _Results:
     """The adverts in which a field changed. A new form of the hash moves it too, and is no change."""
     if not moved:
         return {}
-    found = connection.execute(_SELECT_WHOLE, {"of_ids": [state["id"] for _, state in moved]}).mappings()
+    found = _SELECT_WHOLE.mappings(connection, {"of_ids": [state["id"] for _, state in moved]})
     whole = {row["id"]: row for row in found}
     pairs = [(sighting, whole[state["id"]]) for sighting, state in moved]
     reused = [pair for pair in pairs if _is_reused(*pair)]
@@ -241,7 +243,7 @@ def _update(connection: Connection, moved: Sequence[_Pair], rules: HistoryRules)
     return results | _step(connection, others, rules)
 
 
-def _is_reused(sighting: Sighting, old: RowMapping) -> bool:
+def _is_reused(sighting: Sighting, old: Stored) -> bool:
     """Page is compared with page, and card with card: only they say the same things."""
     alike = sighting.card == (old["opened_at"] is None)
     return alike and is_another_flat(old, sighting.fields)
@@ -261,11 +263,11 @@ def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -
     visits = insert_numbered(connection, scrape_history, rows)
     seen = [sighting.under(visit) for (sighting, _), visit in zip(pairs, visits, strict=True)]
     whole = [(old["id"], at, one) for ((_, old), one), at in zip(taken, seen, strict=True)]
-    _run(connection, _INSERT_CHANGES, [row for one in whole for row in change_rows(*one)])
-    _run(connection, _INSERT_PRICES, [row for one in whole for row in price_rows(*one)])
+    _INSERT_CHANGES.run(connection, [row for one in whole for row in change_rows(*one)])
+    _INSERT_PRICES.run(connection, [row for one in whole for row in price_rows(*one)])
     pages = [(pair, one) for pair, one in taken if not pair[0].card]
-    _run(connection, _UPDATE, [updated(*pair, one, rules) for pair, one in pages])
-    _run(connection, _UPDATE, [updated_by_card(*pair, one) for pair, one in taken if pair[0].card])
+    _UPDATE.run(connection, [updated(*pair, one, rules) for pair, one in pages])
+    _UPDATE.run(connection, [updated_by_card(*pair, one) for pair, one in taken if pair[0].card])
     revisions.touch(connection, [old["id"] for _, old in pairs])
     report_odd(connection, [pair for pair, one in pages if one.odd.visits])
     settled = {sighting for (sighting, old), one in taken if old["odd_visits"] and not one.odd.visits}
@@ -274,7 +276,7 @@ def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -
     return {sighting.key: _result(sighting, old, one) for (sighting, old), one in taken}
 
 
-def _result(sighting: Sighting, old: RowMapping, taken: Step) -> SaveResult:
+def _result(sighting: Sighting, old: Stored, taken: Step) -> SaveResult:
     """What came of it, as runs count it; what the advert's card told already counts when its page is read."""
     if taken.result == "new":
         return "new"
@@ -290,7 +292,7 @@ def _complete_prices(connection: Connection, taken: Sequence[tuple[_Pair, Step]]
         if old["price_by_card"] and not sighting.card and not one.price
         if any(old[name] != one.fields[name] for name in PRICE_FIELDS)
     ]
-    _run(connection, _COMPLETE_PRICE, rows)
+    _COMPLETE_PRICE.run(connection, rows)
 
 
 def _print_once(connection: Connection, taken: list[tuple[_Pair, Step]]) -> list[tuple[_Pair, Step]]:
@@ -318,7 +320,7 @@ def _reuse(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) 
         {"of_id": old["id"], "closed_at": sighting.seen_at, "closed_reason": REUSED}
         for sighting, old in pairs
     ]
-    _run(connection, _UPDATE, closed)
+    _UPDATE.run(connection, closed)
     revisions.touch(connection, [old["id"] for _, old in pairs])
     ends = [
         event(old["id"], "gone", sighting.seen_at, sighting.seen_at, REUSED)
@@ -329,16 +331,11 @@ def _reuse(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) 
     _insert(connection, [(sighting, old["generation"] + 1) for sighting, old in pairs], rules)
 
 
-def _note_back(connection: Connection, seen: Iterable[tuple[RowMapping, float]]) -> None:
+def _note_back(connection: Connection, seen: Iterable[tuple[Stored, float]]) -> None:
     """Which of these adverts, seen at these moments, were gone."""
     note_events(
         connection, [event(row["id"], "back", at, at, SEEN_AGAIN) for row, at in seen if is_back(row, at)]
     )
-
-
-def _run(connection: Connection, statement: Executable, rows: Sequence[Row]) -> None:
-    if rows:
-        connection.execute(statement, rows)
 
 
 # Adverts whose portal says that they are as they were: what to ask it, and what its word leaves behind.
@@ -391,7 +388,7 @@ def save_unmodified(
         (row, asked[row["external_id"]]) for row in rows if asked[row["external_id"]].at > row["visited_at"]
     ]
     if seen:
-        connection.execute(_UPDATE, [visited(row, one.at, STILL, rules) for row, one in seen])
+        _UPDATE.run(connection, [visited(row, one.at, STILL, rules) for row, one in seen])
         visits = [
             {
                 "site": site,
@@ -406,7 +403,7 @@ def save_unmodified(
             }
             for row, one in seen
         ]
-        connection.execute(insert(scrape_history), visits)
+        _INSERT_VISITS.run(connection, visits)
     _note_back(connection, [(row, one.at) for row, one in seen])
     return len(rows)
 
@@ -421,11 +418,13 @@ class KnownPrice(NamedTuple):
     area_sqm: float | None
 
 
-_SELECT = select(listings.c.external_id, listings.c.price_eur, listings.c.area_sqm).where(
-    listings.c.site == bindparam("of_site"),
-    listings.c.closed_at.is_(None),
-    listings.c.opened_at.is_not(None),  # a card of the same run is no word on how its pages are read
-    listings.c.external_id.in_(bindparam("ids", expanding=True)),
+_SELECT_PRICES = Quick(
+    select(listings.c.external_id, listings.c.price_eur, listings.c.area_sqm).where(
+        listings.c.site == bindparam("of_site"),
+        listings.c.closed_at.is_(None),
+        listings.c.opened_at.is_not(None),  # a card of the same run is no word on how its pages are read
+        listings.c.external_id.in_(bindparam("ids", expanding=True)),
+    )
 )
 
 
@@ -433,8 +432,8 @@ def known_prices(connection: Connection, site: str, external_ids: Sequence[str])
     """The prices of those of these adverts that were seen before."""
     if not external_ids:
         return {}
-    rows = connection.execute(_SELECT, {"of_site": site, "ids": sorted(set(external_ids))})
-    return {row.external_id: KnownPrice(row.price_eur, row.area_sqm) for row in rows}
+    rows = _SELECT_PRICES.rows(connection, {"of_site": site, "ids": sorted(set(external_ids))})
+    return {external_id: KnownPrice(price_eur, area_sqm) for external_id, price_eur, area_sqm in rows}
 
 
 # The log of pages asked for: what came of each visit.
@@ -462,7 +461,7 @@ def record_visits(connection: Connection, visits: Sequence[Visit]) -> None:
         asdict(visit) | {"url_key": visit.url_key[:_LONGEST_KEY], "verdict": visit.verdict[:_LONGEST_VERDICT]}
         for visit in visits
     ]
-    _run(connection, insert(scrape_history), rows)
+    _INSERT_VISITS.run(connection, rows)
 
 
 def removed_since(connection: Connection, site: str, keys: Sequence[str], since: float) -> dict[str, float]:

@@ -10,11 +10,11 @@ from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, select, update
-from sqlalchemy.sql.dml import ReturningInsert
 
 from sale_sofia.history.tables import followers, revision_counter, revisions
 from sale_sofia.storage.database import before_commit
-from sale_sofia.storage.upserts import insert_for, insert_into, replace_in
+from sale_sofia.storage.quick import Quick
+from sale_sofia.storage.upserts import insert_for, insert_into, replacing
 
 _ONLY_ROW = 1
 
@@ -37,18 +37,19 @@ def touch(connection: Connection, listing_ids: Iterable[int]) -> None:
 
 
 def _number(connection: Connection, listing_ids: Collection[int]) -> None:
-    number = connection.execute(_drawn(connection.dialect.name)).scalar_one()
+    drawn, numbered = _numbering(connection.dialect.name)
+    [(number,)] = drawn.rows(connection)
     rows = [{"listing_id": listing_id, "revision": number} for listing_id in sorted(listing_ids)]
-    connection.execute(replace_in(connection, revisions), rows)
+    numbered.run(connection, rows)
 
 
 @cache
-def _drawn(dialect: str) -> ReturningInsert[int]:
-    """Put together once: every commit of a crawl draws a number."""
+def _numbering(dialect: str) -> tuple[Quick, Quick]:
+    """The statements that draw the next number, and that give it to adverts."""
     first = insert_for(dialect, revision_counter).values(id=_ONLY_ROW, value=1)
     next_one = {"value": revision_counter.c.value + 1}
     drawn = first.on_conflict_do_update(index_elements=["id"], set_=next_one)
-    return drawn.returning(revision_counter.c.value)
+    return Quick(drawn.returning(revision_counter.c.value)), Quick(replacing(dialect, revisions))
 
 
 def latest(connection: Connection) -> int:

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from sqlalchemy import Connection, Table, insert
-from sqlalchemy import Insert as PlainInsert
+from sqlalchemy import Connection, Table, func, insert, select
 from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 from sqlalchemy.sql.dml import ReturningInsert
+
+from sale_sofia.storage.quick import Quick
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
 
 Insert: TypeAlias = "SqliteInsert | PostgresqlInsert"
+_LAST_NUMBER: Final = Quick(select(func.last_insert_rowid()))
 
 
 def insert_into(connection: Connection, table: Table) -> Insert:
@@ -38,15 +40,15 @@ def insert_numbered(connection: Connection, table: Table, rows: Sequence[Mapping
     if not rows:
         return []
     if connection.dialect.name == "sqlite":
-        connection.execute(_inserting(table), rows)
-        last = int(connection.exec_driver_sql("SELECT last_insert_rowid()").scalar_one())
+        _inserting(table).run(connection, rows)
+        [(last,)] = _LAST_NUMBER.rows(connection)
         return list(range(last - len(rows) + 1, last + 1))
     return list(connection.execute(_inserting_told(table), rows).scalars())
 
 
 @cache
-def _inserting(table: Table) -> PlainInsert:
-    return insert(table)
+def _inserting(table: Table) -> Quick:
+    return Quick(insert(table))
 
 
 @cache
@@ -56,11 +58,11 @@ def _inserting_told(table: Table) -> ReturningInsert[int]:
 
 def replace_in(connection: Connection, table: Table) -> Insert:
     """An insert that takes the place of the row with the same primary key."""
-    return _replacing(connection.dialect.name, table)
+    return replacing(connection.dialect.name, table)
 
 
 @cache
-def _replacing(dialect: str, table: Table) -> Insert:
+def replacing(dialect: str, table: Table) -> Insert:
     """Put together once: that took longer than the database does to run it."""
     new = insert_for(dialect, table)
     keys = [column.name for column in table.primary_key]

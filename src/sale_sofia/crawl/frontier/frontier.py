@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -22,7 +23,6 @@ from sqlalchemy import (
     Connection,
     Integer,
     Select,
-    Update,
     bindparam,
     case,
     exists,
@@ -32,12 +32,12 @@ from sqlalchemy import (
     union_all,
     update,
 )
-from sqlalchemy.sql.dml import ReturningUpdate
 
 from sale_sofia.crawl.settings import SUSPECT_DEATHS
 from sale_sofia.crawl.tables import Code, Kin, frontier, frontier_pruned, jobs
 from sale_sofia.crawl.urls import Target
-from sale_sofia.storage.upserts import Insert, insert_for
+from sale_sofia.storage.quick import Quick
+from sale_sofia.storage.upserts import insert_for
 
 # Searches come first: what they list may change while adverts are read.
 _SEARCHES_FIRST = -1.0
@@ -134,13 +134,12 @@ def add_targets(  # noqa: PLR0913 - each is a matter of its own
     ]
     if not rows:
         return 0
-    new = _adding(connection.dialect.name)
-    return connection.execute(new, rows, execution_options={"preserve_rowcount": True}).rowcount
+    return _adding(connection.dialect.name).run(connection, rows)
 
 
 @cache
-def _adding(dialect: str) -> Insert:
-    return insert_for(dialect, frontier).on_conflict_do_nothing()
+def _adding(dialect: str) -> Quick:
+    return Quick(insert_for(dialect, frontier).on_conflict_do_nothing())
 
 
 def without_known(connection: Connection, job_id: str, targets: Sequence[Target]) -> list[Target]:
@@ -148,7 +147,7 @@ def without_known(connection: Connection, job_id: str, targets: Sequence[Target]
     keys = [_key(target) for target in targets]
     if not keys:
         return []
-    known = set(connection.execute(_SELECT_KEYS, {"of_job": job_id, "keys": keys}).scalars())
+    known = {key for (key,) in _SELECT_KEYS.rows(connection, {"of_job": job_id, "keys": keys})}
     return [target for target, key in zip(targets, keys, strict=True) if key not in known]
 
 
@@ -195,15 +194,15 @@ def claim(  # noqa: PLR0913 - each is a matter of its own
     it be what kills them, it takes no other row with it.
     """
     values = {"of_job": job_id, "at": now, "most": count, "to_owner": owner, "until": now + lease_seconds}
-    leased = connection.execute(_LEASE_OLDEST if by_age else _LEASE_INNOCENT, values).all()
-    leased = leased or connection.execute(_LEASE_SUSPECT, values).all()
+    leased = (_LEASE_OLDEST if by_age else _LEASE_INNOCENT).rows(connection, values)
+    leased = leased or _LEASE_SUSPECT.rows(connection, values)
     return sorted((Claim(*row) for row in leased), key=lambda claim: claim.id)
 
 
-def _leasing(rows: Select[Any]) -> ReturningUpdate[Any]:
+def _leasing(rows: Select[Any]) -> Quick:
     # Looked for once: as a plain subquery it could be run again, and lock more rows.
     due = rows.with_for_update(skip_locked=True).cte("due")
-    return (
+    return Quick(
         update(frontier)
         .where(frontier.c.id.in_(select(due.c.id)))
         .values(
@@ -219,8 +218,8 @@ def _leasing(rows: Select[Any]) -> ReturningUpdate[Any]:
 
 # Put together once: that took longer than the database does to run them.
 _OF_JOB = frontier.c.job_id == bindparam("of_job")
-_SELECT_KEYS = select(frontier.c.url_key).where(
-    _OF_JOB, frontier.c.url_key.in_(bindparam("keys", expanding=True))
+_SELECT_KEYS = Quick(
+    select(frontier.c.url_key).where(_OF_JOB, frontier.c.url_key.in_(bindparam("keys", expanding=True)))
 )
 _SHUT = exists().where(jobs.c.id == bindparam("of_job"), jobs.c.shut_until > bindparam("at"))
 _WAITING = select(frontier.c.id).where(_OF_JOB, frontier.c.state == "pending", ~_SHUT)
@@ -253,7 +252,7 @@ _THEIR_JOBS = (
     .order_by(jobs.c.id)
     .with_for_update(key_share=True)
 )
-_LEASED = (
+_LEASED = Quick(
     select(frontier.c.id, frontier.c.fence)
     .where(_THESE, frontier.c.state == "leased")
     .order_by(frontier.c.id)
@@ -275,31 +274,32 @@ def still_ours(connection: Connection, claims: Sequence[Claim]) -> set[int]:
     ids = {"row_ids": sorted(fences)}
     if connection.dialect.name != "sqlite":
         connection.execute(_THEIR_JOBS, ids)
-    return {row.id for row in connection.execute(_LEASED, ids) if row.fence == fences[row.id]}
+    return {own for own, fence in _LEASED.rows(connection, ids) if fence == fences[own]}
 
 
 _OWN = update(frontier).where(
     frontier.c.id == bindparam("row_id"), frontier.c.fence == bindparam("row_fence")
 )
-_END = _OWN.values(state=bindparam("to_state"), code=bindparam("why"), reason=bindparam("words"))
-_POSTPONE = _OWN.values(
-    state="pending",
-    not_before=case(
-        (bindparam("in_its_place", type_=Boolean), frontier.c.not_before), else_=bindparam("due")
-    ),
-    put_off_at=bindparam("at"),
-    code=bindparam("why"),
-    reason=bindparam("words"),
-    attempts=frontier.c.attempts - bindparam("refund"),
-    tried=bindparam("tries"),
+_END = Quick(_OWN.values(state=bindparam("to_state"), code=bindparam("why"), reason=bindparam("words")))
+_POSTPONE = Quick(
+    _OWN.values(
+        state="pending",
+        not_before=case(
+            (bindparam("in_its_place", type_=Boolean), frontier.c.not_before), else_=bindparam("due")
+        ),
+        put_off_at=bindparam("at"),
+        code=bindparam("why"),
+        reason=bindparam("words"),
+        attempts=frontier.c.attempts - bindparam("refund"),
+        tried=bindparam("tries"),
+    )
 )
-_RENEW = _OWN.where(frontier.c.state == "leased").values(lease_until=bindparam("until"))
+_RENEW = Quick(_OWN.where(frontier.c.state == "leased").values(lease_until=bindparam("until")))
 
 
-def _update_each(connection: Connection, statement: Update, rows: Iterable[tuple[Claim, Any]]) -> None:
+def _update_each(connection: Connection, statement: Quick, rows: Iterable[tuple[Claim, Any]]) -> None:
     values = [{"row_id": claim.id, "row_fence": claim.fence, **more} for claim, more in rows]
-    if values:
-        connection.execute(statement, sorted(values, key=lambda row: row["row_id"]))
+    statement.run(connection, sorted(values, key=itemgetter("row_id")))
 
 
 def finish(connection: Connection, ends: Sequence[tuple[Claim, str, str | None, str | None]]) -> None:

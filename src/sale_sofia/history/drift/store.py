@@ -24,6 +24,7 @@ from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.sightings import Key, Marks, work_out_anew
 from sale_sofia.history.tables import drift_runs, listing_changes, listings, price_points, scrape_history
 from sale_sofia.history.timeline import KEPT_FIELDS, TYPE_FIELDS
+from sale_sofia.storage.quick import Quick
 from sale_sofia.storage.upserts import insert_into
 from sale_sofia.telemetry.incidents import Incident, IncidentKind, open_incidents
 from sale_sofia.telemetry.tables import incidents
@@ -35,24 +36,28 @@ DRIFT_KINDS: Final = tuple(kind for kind in IncidentKind if DRIFT in kind)
 _NOTHING_AS_JSON: Final = ("null", "[]")
 
 # Made once: they are run with every commit of a crawl.
-_COUNTED = select(drift_runs.c.counters).where(drift_runs.c.job_id == bindparam("of_job")).with_for_update()
-_STORE = (
+_COUNTED = Quick(
+    select(drift_runs.c.counters).where(drift_runs.c.job_id == bindparam("of_job")).with_for_update()
+)
+_STORE = Quick(
     update(drift_runs)
     .where(drift_runs.c.job_id == bindparam("of_job"))
     .values(counters=bindparam("counted", type_=drift_runs.c.counters.type))
 )
 
 
-_OPEN_DRIFT = select(incidents.c.id).where(
-    incidents.c.site == bindparam("of_site"),
-    incidents.c.kind.in_([kind.value for kind in DRIFT_KINDS]),
-    incidents.c.closed_at.is_(None),
+_OPEN_DRIFT = Quick(
+    select(incidents.c.id).where(
+        incidents.c.site == bindparam("of_site"),
+        incidents.c.kind.in_([kind.value for kind in DRIFT_KINDS]),
+        incidents.c.closed_at.is_(None),
+    )
 )
 
 
 def is_drifting(connection: Connection, site: str) -> bool:
     """Whether an incident of pages that changed is open for the portal: `open_drift`, quickly."""
-    return connection.execute(_OPEN_DRIFT, {"of_site": site}).first() is not None
+    return bool(_OPEN_DRIFT.rows(connection, {"of_site": site}))
 
 
 def open_drift(connection: Connection, site: str | None = None) -> list[Incident]:
@@ -78,17 +83,18 @@ class DriftRun:
 
 def lock_counters(connection: Connection, job_id: str, site: str) -> Counters:
     """What a run has counted so far; nobody else adds to it before this transaction ends."""
-    counters: Counters | None = connection.execute(_COUNTED, {"of_job": job_id}).scalar()
-    if counters is None:
+    found = _COUNTED.rows(connection, {"of_job": job_id})
+    if not found:
         row = {"job_id": job_id, "site": site, "counters": {}}
         connection.execute(insert_into(connection, drift_runs).values(row).on_conflict_do_nothing())
-        counters = connection.execute(_COUNTED, {"of_job": job_id}).scalar_one()
+        found = _COUNTED.rows(connection, {"of_job": job_id})
+    counters: Counters = found[0][0]
     return counters
 
 
 def store_counters(connection: Connection, job_id: str, counters: Counters) -> None:
     """Keep what a run has counted, in the transaction that stores its pages."""
-    connection.execute(_STORE, {"of_job": job_id, "counted": counters})
+    _STORE.run(connection, [{"of_job": job_id, "counted": counters}])
 
 
 def get_drift_run(connection: Connection, job_id: str) -> DriftRun | None:
