@@ -1,6 +1,6 @@
 """Addresses of a crawl: which hosts it may ask, and when two addresses are the same page."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from sale_sofia.websites.base import Site
@@ -11,8 +11,7 @@ class BadAddress(ValueError):
     """An address a crawl cannot begin with: what is wrong, and what is allowed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """One address of the frontier. Two with the same key are the same page and are fetched once."""
 
     kind: str

@@ -6,9 +6,9 @@ A card is a sighting of its advert: it is stored at once, and the advert's own p
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select, update
 
@@ -27,16 +27,15 @@ _NOT_CONTENT: Final = frozenset(
 """Facts of a card that move without the advert changing, or only with another fact, or that never move."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeenCard:
+class SeenCard(NamedTuple):
     """One advert on a page of results."""
 
     external_id: str
     hash: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = {}
     """What the advert's own page may lack."""
     url: str = ""
-    said: Mapping[str, Any] = field(default_factory=dict)
+    said: Mapping[str, Any] = {}
     """All that it says of the advert."""
 
     @property

@@ -95,8 +95,7 @@ FACTS = tuple(sorted(Listing.model_fields.keys() - {"site", "kind", "url", "exte
 # What a page says, in its own words, before anything is made of it.
 
 
-@dataclass(frozen=True, slots=True)
-class RawField:
+class RawField(NamedTuple):
     """The texts of one field as seen, and which link of its selector chain found them."""
 
     texts: tuple[str, ...]

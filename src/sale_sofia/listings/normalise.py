@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import chain
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,9 +12,9 @@ from sale_sofia.listings.dates import family_created
 from sale_sofia.listings.model import FieldSeen, Listing, RawField, RawListing
 from sale_sofia.listings.numbers import same_sum
 from sale_sofia.listings.page import LayoutChanged
-from sale_sofia.listings.parsers import PARSERS, Facts
+from sale_sofia.listings.parsers import PARSERS, Facts, Parser, Texts
 from sale_sofia.listings.places import SOFIA, any_of, place_data, quarter_name, town_name
-from sale_sofia.listings.settings import REMEMBERED_TOWNS
+from sale_sofia.listings.settings import LABEL_MOST_CHARACTERS, REMEMBERED_LABELS, REMEMBERED_TOWNS
 from sale_sofia.listings.text import match_key, one_line_end, without_controls
 from sale_sofia.listings.vocabulary import vocabulary
 
@@ -120,8 +121,7 @@ def read_seen(fields: Mapping[str, RawField]) -> tuple[Facts, SeenFields]:
     facts: Facts = {}
     seen: dict[str, FieldSeen] = {}
     for name, field in fields.items():
-        stated = _confirmed(name, field)
-        read = any(value not in _NOTHING for key, value in stated.items() if key != "flags")
+        stated, read = _stated(name, field)
         seen[name] = FieldSeen(field.link, read)
         for key, value in stated.items():
             _add(facts, key, value)
@@ -137,20 +137,37 @@ def _name_places(facts: Facts) -> None:
             facts["neighbourhood"] = quarter_name(quarter)
 
 
-def _confirmed(name: str, field: RawField) -> Facts:
+def _stated(name: str, field: RawField) -> tuple[Facts, bool]:
+    """What the field says, and whether that is a value; what portals say again and again is read once."""
+    texts, _, parser, arguments, others = field
+    if arguments or sum(map(len, chain(texts, *others))) > LABEL_MOST_CHARACTERS:
+        return _read(name, parser, texts, others, **arguments)
+    return _remembered(name, parser, texts, others)
+
+
+def _read(
+    name: str, parser: str, texts: Texts, others: tuple[Texts, ...], **arguments: object
+) -> tuple[Facts, bool]:
+    facts = _confirmed(name, partial(PARSERS[parser], name, **arguments), texts, others)
+    return facts, any(value not in _NOTHING for key, value in facts.items() if key != "flags")
+
+
+_remembered = lru_cache(REMEMBERED_LABELS)(_read)
+
+
+def _confirmed(name: str, parser: Parser, printed: Texts, others: tuple[Texts, ...]) -> Facts:
     """What the field says, where the other places of the page agree.
 
     The one way of all that a portal writes into an advert: nothing in it is a command to anybody. Who puts
     such signs into a text may mean harm and is named; line ends of another machine mean nothing.
     """
-    parser, texts = PARSERS[field.parser], tuple(map(without_controls, field.texts))
-    facts: Facts = parser(name, texts, **field.arguments)
-    for others in field.confirmations:
-        other: Facts = parser(name, tuple(map(without_controls, others)), **field.arguments)
+    texts = tuple(map(without_controls, printed))
+    facts = parser(texts)
+    for other in (parser(tuple(map(without_controls, one))) for one in others):
         shared = (facts.keys() & other.keys()) - {"flags"}
         if not all(_same(facts[key], other[key]) for key in shared):
             return {"flags": (f"{name}_conflict",)}
-    if texts == field.texts or all(map(_is_only_other_lines, field.texts, texts)):
+    if texts == printed or all(map(_is_only_other_lines, printed, texts)):
         return facts
     return {**facts, "flags": (*facts.get("flags", ()), f"{name}_controls")}
 

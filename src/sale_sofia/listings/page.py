@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from heapq import nlargest
 from math import isqrt
 from typing import Final
 
@@ -149,7 +148,8 @@ def _has_many_attributes(body: bytes) -> bool:
     """
 
     def longest(sign: bytes) -> list[tuple[int, int]]:
-        return nlargest(MOST_STRETCHES, _stretches(body, sign), lambda stretch: stretch[1] - stretch[0])
+        found = sorted(_stretches(body, sign), key=lambda stretch: stretch[0] - stretch[1])
+        return found[:MOST_STRETCHES]
 
     if any(_MANY_ATTRIBUTES.match(body, start) for start, _ in longest(b"<")):
         return True
@@ -253,17 +253,24 @@ class Page:
         Never a page that was cut short, never a replaced character. Marks are ASCII, as tags are.
         """
         self._refuse_size(limits)
-        body = self.body
-        for first, last in skipped:
-            start = body.find(first)
-            end = body.find(last, start) if start >= 0 else -1
-            if end >= 0:  # a mark that is missing cuts nothing
-                body = body[:start] + body[end:]
+        body = self._without(skipped) if skipped else self.body
         text = decode(body, self.content_type)
         refuse_hostile(body, limits)
-        if "</html" not in text[-_TAIL_CHARACTERS:].lower():
+        tail = text[-_TAIL_CHARACTERS:]
+        if "</html" not in tail and "</html" not in tail.lower():  # the second look costs thirty times more
             raise TruncatedPage("the page does not end: </html> is missing")
         return text
+
+    def _without(self, skipped: Spans) -> bytes:
+        """Each pair is looked for behind the one before it; a mark that is missing cuts nothing."""
+        kept, place = [], 0
+        for first, last in skipped:
+            start = self.body.find(first, place)
+            end = self.body.find(last, start) if start >= 0 else -1
+            if end >= 0:
+                kept.append(self.body[place:start])
+                place = end
+        return b"".join((*kept, self.body[place:]))
 
     def _refuse_size(self, limits: PageLimits) -> None:
         if len(self.body) > limits.max_bytes:

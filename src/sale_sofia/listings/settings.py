@@ -31,6 +31,8 @@ SITE_FILES_REMEMBERED: Final = 64
 """Site files of which the checked form is kept: some times as many as there are portals."""
 REMEMBERED_TOWNS: Final = 64
 """Towns for which it is kept what other towns are called: a crawl meets few, a country has thousands."""
+REMEMBERED_HOSTS: Final = 256
+"""Hosts of which it is kept whether they are a portal's: its own few, and those of firms below it."""
 REMEMBERED_LABELS: Final = 4096
 """Labels of rows whose key is kept: portals repeat a hundred, but any text may stand where a label should."""
 LABEL_MOST_CHARACTERS: Final = 100

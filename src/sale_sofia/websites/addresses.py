@@ -3,11 +3,13 @@
 import ipaddress
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
 
+from sale_sofia.listings.settings import REMEMBERED_HOSTS
 from sale_sofia.websites.site_file import PagingTable
 
-_ORIGIN = re.compile(r"https?://[\w.:-]+(?=[/?#]|$)")
+_ORIGIN = re.compile(r"https?://([a-z0-9.-]+)(?::\d+)?(?=[/?#]|$)")
 _PLAIN = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[\w.~-]++)++/?")
 """A path that needs nothing done to it; most of a portal's links are such."""
 _WHOLE = re.compile(rf"https?://[A-Za-z0-9.-]+{_PLAIN.pattern}")
@@ -19,12 +21,14 @@ def absolute(base: str, address: str) -> str:
 
     A port that goes without saying is left out. What is no address at all is empty.
     """
-    if address.startswith("/") and (origin := _ORIGIN.match(base)) and _PLAIN.fullmatch(address):
+    if address.startswith("//"):
+        address = f"https:{address}"
+    elif address.startswith("/") and (origin := _ORIGIN.match(base)) and _PLAIN.fullmatch(address):
         return origin[0] + address
     if _WHOLE.fullmatch(address):
         return address
     try:
-        parts = urlsplit(f"https:{address}" if address.startswith("//") else urljoin(base, address))
+        parts = urlsplit(urljoin(base, address))
         usual = _USUAL_PORTS.get(parts.scheme, "")
         return urlunsplit(parts._replace(netloc=parts.netloc.removesuffix(usual) if usual else parts.netloc))
     except ValueError:
@@ -33,6 +37,8 @@ def absolute(base: str, address: str) -> str:
 
 def host_of(url: str) -> str:
     """The host an address names, empty where it names none."""
+    if origin := _ORIGIN.match(url):
+        return origin[1]
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
@@ -41,12 +47,15 @@ def host_of(url: str) -> str:
 
 def path_of(url: str) -> str:
     """The path of an address."""
+    if (origin := _ORIGIN.match(url)) and _PLAIN.fullmatch(url, origin.end()):
+        return url[origin.end() :]
     try:
         return urlsplit(url).path
     except ValueError:
         return ""
 
 
+@lru_cache(REMEMBERED_HOSTS)
 def is_of(host: str, hosts: tuple[str, ...], site: str) -> bool:
     """Whether a host is the portal's: one of its own, a firm's under it, or the bare address of a copy."""
     if host in hosts or host.endswith(f".{site}") or host in {"", "localhost"}:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from sale_sofia.listings.model import FieldSeen, RawListing
 from sale_sofia.listings.page import Page
@@ -13,12 +13,11 @@ from sale_sofia.websites.splitting import Hints, Parts
 PageKind = Literal["listing", "search", "project"]
 
 
-@dataclass(frozen=True, slots=True)
-class CardReading:
+class CardReading(NamedTuple):
     """What a card says under the names of `Listing`, and how each of its fields was found."""
 
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    seen: Mapping[str, FieldSeen] = field(default_factory=dict)
+    facts: Mapping[str, Any] = {}
+    seen: Mapping[str, FieldSeen] = {}
 
 
 @dataclass(frozen=True)

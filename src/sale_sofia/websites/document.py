@@ -217,7 +217,7 @@ def squeezed_lines(text: str) -> str:
     """The text with white space squeezed in each line, no line empty."""
     if "\n" not in text:
         return squeeze(text)
-    return "\n".join(squeezed for line in text.split("\n") if (squeezed := squeeze(line)))
+    return "\n".join([" ".join(words) for line in text.split("\n") if (words := line.split())])
 
 
 # HTML elements as texts and labelled rows.
@@ -357,7 +357,8 @@ class Document:
 
     def texts(self, link: Link, card: Card | None = None) -> Texts:
         """What the link finds in the whole page or in one card of it; nothing found is empty."""
-        return self.matched(self._found(link, card), link)
+        found = self._found(link, card)
+        return self.matched(found, link) if found else ()
 
     def unmatched(self, link: Link, card: Card | None = None) -> Texts:
         """What the link finds and its `match` does not let count: for a person who writes the pattern."""

@@ -7,7 +7,7 @@ loaded, and what is wrong is named by file and key.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -113,7 +113,7 @@ class FieldTable(Table):
     parse: str | Annotated[dict[str, dict[str, Any]], Field(min_length=1, max_length=1)]
     agree: tuple[Link, ...] = ()
 
-    @property
+    @cached_property
     def parser(self) -> tuple[str, Mapping[str, Any]]:
         """The parser's name and its arguments."""
         return (self.parse, {}) if isinstance(self.parse, str) else next(iter(self.parse.items()))

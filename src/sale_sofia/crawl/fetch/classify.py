@@ -35,12 +35,12 @@ def classify(
         return Verdict("not_modified")
     if response.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
         return Verdict("proxy_fault", "HTTP 407")
-    moved = _path(response.url) != _path(asked_url)
+    moved = response.url != asked_url and _path(response.url) != _path(asked_url)
     wait = retry_after_seconds(response.headers.get("retry-after"), now, response.headers.get("date"))
     if mark := decisive_mark(response, moved=moved, proof=proof):
         return _blocked(response, mark, wait)
-    if verdict := _by_status(response, wait):
-        return verdict
+    if response.status >= HTTPStatus.BAD_REQUEST:
+        return _by_status(response, wait)
     if moved or response.status >= HTTPStatus.MULTIPLE_CHOICES:
         leads = f"HTTP {response.status}, to {response.headers.get('location')}"
         return Verdict("redirected", f"to {response.url}" if moved else leads)
@@ -56,7 +56,7 @@ def disguised_block(response: Response, *, proof: Collection[bytes] = ()) -> Ver
     return _blocked(response, mark, None) if mark else None
 
 
-def _by_status(response: Response, wait: float | None) -> Verdict | None:
+def _by_status(response: Response, wait: float | None) -> Verdict:
     status = response.status
     if status in REMOVED:
         return Verdict("removed", f"HTTP {status}")
@@ -69,7 +69,7 @@ def _by_status(response: Response, wait: float | None) -> Verdict | None:
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         mark = supporting_mark(response)
         return _blocked(response, mark, wait) if mark else Verdict("server_error", "HTTP 503")
-    return Verdict("server_error", f"HTTP {status}", wait) if status >= HTTPStatus.BAD_REQUEST else None
+    return Verdict("server_error", f"HTTP {status}", wait)
 
 
 def _slow_down(response: Response, wait: float | None) -> Verdict:

@@ -165,6 +165,8 @@ def retry_after_seconds(value: str | None, now: datetime | None, date: str | Non
     The server's own `Date` counts before `now`: our clock may be an hour off.
     """
     text = (value or "").strip()
+    if not text:
+        return None
     if re.fullmatch(rf"\d{{1,{RETRY_AFTER_DIGITS}}}", text, re.ASCII):
         return float(text)
     moment, since = _moment(text), _moment(date or "") or now

@@ -156,7 +156,10 @@ def _live(work: Work, bounds: Bounds, desk: mmap.mmap, ear: socket.socket, paren
 
 
 def _work(work: Work, bounds: Bounds, desk: mmap.mmap, task: int, body: int) -> int:
-    """Do what lies on the desk, and lay the answer there; returns its length."""
+    """Do what lies on the desk, and lay the answer there; returns its length.
+
+    The seconds of one piece run on until the next begins: who waits for it computes nothing.
+    """
     signal.setitimer(signal.ITIMER_PROF, bounds.seconds)
     result: tuple[bool, Any]
     try:
@@ -166,7 +169,6 @@ def _work(work: Work, bounds: Bounds, desk: mmap.mmap, task: int, body: int) -> 
     except Exception as error:  # noqa: BLE001 - raised where it was asked for
         result = False, error
     answer = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
-    signal.setitimer(signal.ITIMER_PROF, 0)
     desk[: len(answer)] = answer
     return len(answer)
 
