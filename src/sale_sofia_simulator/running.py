@@ -5,7 +5,6 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from select import select
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
@@ -35,9 +34,7 @@ class RunningSimulator:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     @property

@@ -21,7 +21,7 @@ from sale_sofia.alerts.running import Alerts
 from sale_sofia.alerts.settings import ALERTS_FILE, PREVIEW_SHOWN, SHOWN_MESSAGES
 from sale_sofia.alerts.store import Item, read_rules
 from sale_sofia.alerts.wording import headline, word_message, word_test
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, plain_table, print_json, tell
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, out, plain_table, print_json, show_table, tell
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import moment
 from sale_sofia.installation import open_ready
@@ -119,16 +119,10 @@ def show_log(
     settings = load_settings()
     found = open_ready(settings).run_read(partial(read_log, limit=limit, state=state))
     texts = [word_message(one.items, settings.alert_language) for one in found]
-    if as_json:
-        records = [
-            {**asdict(one), "subject": text.subject, "body": text.body}
-            for one, text in zip(found, texts, strict=True)
-        ]
-        print_json({"messages": records})
-        return
-    if not found:
-        log.print("no message yet; `sale-sofia alerts run` looks what there is to tell")
-        return
+    records = [
+        {**asdict(one), "subject": text.subject, "body": text.body}
+        for one, text in zip(found, texts, strict=True)
+    ]
     table = plain_table("Messages", (), (), "state", "when", "channel", "tries", "why", "message")
     for one, text in zip(found, texts, strict=True):
         when = one.sent_at or (one.not_before if one.state == WAITING else one.made_at)
@@ -137,7 +131,8 @@ def show_log(
         failed = f" (last error: {one.last_error})" if one.last_error else ""
         message = text.subject + broken + failed
         table.add_row(*map(Text, (one.state, moment(when), one.channel, str(one.attempts), why, message)))
-    out.print(table)
+    none_yet = "no message yet; `sale-sofia alerts run` looks what there is to tell"
+    show_table({"messages": records}, table, as_json=as_json, empty=none_yet)
 
 
 @app.command()
@@ -199,14 +194,12 @@ def channels(as_json: AsJson = False) -> None:
     file = _file(settings)
     found = channels_of(file)
     check_channels(settings, found)
-    if as_json:
-        print_json({"channels": [{"name": one.name, "service": one.service} for one in found.values()]})
-        return
     table = plain_table("Channels", (), (), "channel", "service", "rules")
     for name, channel in found.items():
         rules = ", ".join(rule.name for rule in file.rules if name in rule.channels)
         table.add_row(*map(Text, (name, f"{channel.service}://***", rules or "none")))
-    out.print(table)
+    record = {"channels": [{"name": one.name, "service": one.service} for one in found.values()]}
+    show_table(record, table, as_json=as_json)
 
 
 @app.command()

@@ -112,6 +112,20 @@ def print_json(answer: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
+def show_table(
+    record: dict[str, Any], table: Table, *, as_json: bool, note: str = "", empty: str = ""
+) -> None:
+    """The record for programs; for people the table and a note, or the note alone where there are no rows."""
+    if as_json:
+        print_json(record)
+        return
+    note = note if table.row_count else empty or note
+    if table.row_count or not note:
+        out.print(table)
+    if note:
+        log.print(note)
+
+
 def refuse(given: object, sentence: str) -> None:
     """End with wrong input when something was given that may not be."""
     if given:

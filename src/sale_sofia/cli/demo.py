@@ -32,20 +32,9 @@ from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.jobs import JobState
 from sale_sofia.installation import open_ready
 from sale_sofia.listings.dates import SOFIA
+from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.services.dashboard import DashboardServer, checked_host, free_port, start_dashboard
 from sale_sofia.operations.services.processes import Interrupted, StopSignals
-from sale_sofia.operations.settings import (
-    DASHBOARD_HOST,
-    DASHBOARD_PORT,
-    DEMO_ADVERTS,
-    DEMO_BEGAN,
-    DEMO_DAYS,
-    DEMO_DAYS_APART,
-    DEMO_DAYS_MISSED,
-    DEMO_LAST_DAYS,
-    DEMO_REQUESTS_PER_MINUTE,
-    DEMO_SEED,
-)
 from sale_sofia.settings.model import DATABASE_FILE, Settings, environment_of, load_settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.logs import log_to_file
@@ -86,12 +75,12 @@ class DemoDays:
         Today is always among them, also when it was seen.
         """
         done = database.run_read(partial(self._last_done, sites=sites))
-        first = max(done + 1, self.today - DEMO_DAYS_MISSED, 0)
+        first = max(done + 1, self.today - fixed.DEMO_DAYS_MISSED, 0)
         ago = {self.today - day: day for day in range(first, self.today + 1)}
         return [
             day
             for left, day in ago.items()
-            if day == first or left < DEMO_LAST_DAYS or not left % DEMO_DAYS_APART
+            if day == first or left < fixed.DEMO_LAST_DAYS or not left % fixed.DEMO_DAYS_APART
         ]
 
     def _last_done(self, connection: Connection, sites: list[str]) -> int:
@@ -108,13 +97,13 @@ def dashboard(
     host: Annotated[
         str,
         typer.Option(help="Address to listen on; another than this machine's own needs DASHBOARD_PASSWORD."),
-    ] = DASHBOARD_HOST,
+    ] = fixed.DASHBOARD_HOST,
     port: Annotated[
         int | None,
         typer.Option(
             min=0,
             max=65_535,
-            help=f"Port to listen on; 0: any that is free. Without it {DASHBOARD_PORT}, or a free one.",
+            help=f"Port to listen on; 0: any that is free. Without it {fixed.DASHBOARD_PORT}, or a free one.",
         ),
     ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
@@ -124,7 +113,7 @@ def dashboard(
 
 
 def serve_dashboard(
-    settings: Settings, host: str = DASHBOARD_HOST, port: int | None = None, *, may_open: bool = True
+    settings: Settings, host: str = fixed.DASHBOARD_HOST, port: int | None = None, *, may_open: bool = True
 ) -> None:
     """Serve until somebody asks for an end; says the address once it answers, and opens it on a screen."""
     with StopSignals() as signals, running_dashboard(settings, signals, host, port) as server:
@@ -140,7 +129,7 @@ def serve_dashboard(
 
 @contextmanager
 def running_dashboard(
-    settings: Settings, signals: StopSignals, host: str = DASHBOARD_HOST, port: int | None = None
+    settings: Settings, signals: StopSignals, host: str = fixed.DASHBOARD_HOST, port: int | None = None
 ) -> Iterator[DashboardServer | None]:
     """Inside, it answers; None where somebody asked for an end before it did."""
     address = checked_host(host, settings)
@@ -174,17 +163,17 @@ _GO_ON = "stopped; go on with: sale-sofia demo"
 def demo(
     properties: Annotated[
         int, typer.Option(min=1, max=10_000, help="How many adverts the larger portal has.")
-    ] = DEMO_ADVERTS,
-    seed: Annotated[int, typer.Option(help="Another seed, another city.")] = DEMO_SEED,
+    ] = fixed.DEMO_ADVERTS,
+    seed: Annotated[int, typer.Option(help="Another seed, another city.")] = fixed.DEMO_SEED,
     days: Annotated[
         int, typer.Option(min=0, max=60, help="How many days have passed when it is first shown.")
-    ] = DEMO_DAYS,
+    ] = fixed.DEMO_DAYS,
 ) -> None:
     """Crawl two simulated portals, day after day, and show them. Stopped or killed, it goes on from there."""
     settings = _demo_settings(load_settings())
     log_to_file(settings, "demo")
     database = open_ready(settings)
-    passed = DemoDays.remembered(settings.data_dir / DEMO_BEGAN, days, time.time())
+    passed = DemoDays.remembered(settings.data_dir / fixed.DEMO_BEGAN, days, time.time())
     config = SimulatorConfig(
         properties=properties,
         seed=seed,
@@ -200,7 +189,7 @@ def demo(
         return
     # Without a terminal nobody would stop it, so it is only told how.
     command = f"DATA_DIR={shlex.quote(str(settings.data_dir))} sale-sofia dashboard"
-    address = f"http://{DASHBOARD_HOST}:{DASHBOARD_PORT}"
+    address = f"http://{fixed.DASHBOARD_HOST}:{fixed.DASHBOARD_PORT}"
     out.print(f"dashboard: {address} once it is started: {command}", soft_wrap=True)
 
 
@@ -244,7 +233,10 @@ def _crawl_day(
 
 def _demo_settings(settings: Settings) -> Settings:
     folder = settings.data_dir / "demo"
-    rates = {"default": DEMO_REQUESTS_PER_MINUTE, **dict.fromkeys(SITES, DEMO_REQUESTS_PER_MINUTE)}
+    rates = {
+        "default": fixed.DEMO_REQUESTS_PER_MINUTE,
+        **dict.fromkeys(SITES, fixed.DEMO_REQUESTS_PER_MINUTE),
+    }
     return settings.model_copy(
         update={
             "data_dir": folder,

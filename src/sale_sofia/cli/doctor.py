@@ -11,7 +11,17 @@ from rich.table import Table
 from sqlalchemy import Connection, select
 
 from sale_sofia.cli.backup import shown
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, plain_table, print_json, refuse, tell
+from sale_sofia.cli.console import (
+    NOT_ALL_RIGHT,
+    AsJson,
+    log,
+    out,
+    plain_table,
+    print_json,
+    refuse,
+    show_table,
+    tell,
+)
 from sale_sofia.cli.progress import moment
 from sale_sofia.geography import imported
 from sale_sofia.geography.geojson import (
@@ -203,11 +213,9 @@ def show(as_json: AsJson = False) -> None:
     """Show where each set of places comes from."""
     imported.use(load_settings().data_dir)
     about = {kind: (own["meta"] if (own := imported.own(kind)) else None) for kind in imported.KINDS}
-    if as_json:
-        print_json({"places": {kind: meta or {"source": _SHIPPED[kind]} for kind, meta in about.items()}})
-        return
     rows = [(kind, _told(meta) if meta else _SHIPPED[kind]) for kind, meta in about.items()]
-    out.print(plain_table("Places", ("set",), (), "from", rows=rows))
+    record = {"places": {kind: meta or {"source": _SHIPPED[kind]} for kind, meta in about.items()}}
+    show_table(record, plain_table("Places", ("set",), (), "from", rows=rows), as_json=as_json)
 
 
 def _told(meta: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from sale_sofia.buyer.opinions import dismiss, welcome
 from sale_sofia.buyer.people import ROLES, Person
 from sale_sofia.buyer.settings import CALENDAR_PATH, SHARED_PATH, SIGN_IN_PATH, VIEWING_MINUTES
 from sale_sofia.buyer.viewings import ALLOWED, Viewing, viewing_moment, viewings_of
-from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, refuse
+from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, refuse, show_table
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import read_flats
@@ -73,18 +73,14 @@ def shortlist(
         return
     refuse(reason, "--reason needs a property")
     listed = sorted(_read(_shortlisted), key=lambda one: one[0].property_id)
-    if as_json:
-        print_json({"shortlist": [asdict(said) | {"price_eur": flat.price_eur} for flat, said in listed]})
-        return
-    if listed:
-        numbers = ("rooms", "m²", "€", "renovation €")
-        table = plain_table("Shortlist", ("id", "neighbourhood"), numbers, "why")
-        for flat, said in listed:
-            facts = map(number, (flat.rooms, flat.area_sqm, flat.price_eur, said.renovation_eur))
-            why = f"{'' if flat.offered else 'gone; '}{said.reason or ''}"
-            table.add_row(str(flat.property_id), flat.neighbourhood or "?", *facts, why)
-        out.print(table)
-    log.print(f"{len(listed)} properties on the shortlist")
+    numbers = ("rooms", "m²", "€", "renovation €")
+    table = plain_table("Shortlist", ("id", "neighbourhood"), numbers, "why")
+    for flat, said in listed:
+        facts = map(number, (flat.rooms, flat.area_sqm, flat.price_eur, said.renovation_eur))
+        why = f"{'' if flat.offered else 'gone; '}{said.reason or ''}"
+        table.add_row(str(flat.property_id), flat.neighbourhood or "?", *facts, why)
+    record = {"shortlist": [asdict(said) | {"price_eur": flat.price_eur} for flat, said in listed]}
+    show_table(record, table, as_json=as_json, note=f"{len(listed)} properties on the shortlist")
 
 
 def _shortlisted(connection: Connection) -> list[tuple[Flat, Evaluation]]:
@@ -285,12 +281,6 @@ def list_command(
     """List viewings in the order of time."""
     read = viewings.all_viewings if property_id is None else partial(viewings_of, property_id=property_id)
     found = _read(read)
-    if as_json:
-        print_json({"viewings": [asdict(one) for one in found]})
-        return
-    if not found:
-        log.print("no viewing yet; plan one with `sale-sofia viewing add`")
-        return
     words, last = ("viewing", "property", "when", "state"), "agent, place, remarks"
     table = plain_table("Viewings", words, ("minutes",), last)
     for one in found:
@@ -298,7 +288,8 @@ def list_command(
         texts = (one.agent, one.phone, one.place, one.remarks, *weighed, one.outcome)
         cells = (str(one.id), str(one.property_id), moment(one.starts_at), one.state, str(one.minutes))
         table.add_row(*cells, "; ".join(filter(None, texts)))
-    out.print(table)
+    none_yet = "no viewing yet; plan one with `sale-sofia viewing add`"
+    show_table({"viewings": [asdict(one) for one in found]}, table, as_json=as_json, empty=none_yet)
 
 
 @app.command(name="agenda")
@@ -423,15 +414,11 @@ def add_person(
 def list_people(as_json: AsJson = False) -> None:
     """List the people: what each may do, and whether they came in yet."""
     found = open_ready(load_settings()).run_read(people.all_people)
-    if as_json:
-        print_json({"people": [asdict(one) for one in found]})
-        return
-    if found:
-        table = plain_table("People", ("name", "language", "role"), (), "in since")
-        for one in found:
-            table.add_row(one.name, one.language, one.role, moment(one.entered_at) if one.entered_at else "–")
-        out.print(table)
-    log.print(f"{len(found)} people")
+    table = plain_table("People", ("name", "language", "role"), (), "in since")
+    for one in found:
+        table.add_row(one.name, one.language, one.role, moment(one.entered_at) if one.entered_at else "–")
+    record = {"people": [asdict(one) for one in found]}
+    show_table(record, table, as_json=as_json, note=f"{len(found)} people")
 
 
 @people_app.command(name="link")
@@ -556,16 +543,11 @@ def add_share(
 def list_shares(as_json: AsJson = False) -> None:
     """List the links that last: to which flat, by whom, until when."""
     found = _read(partial(sharing.links_to, now=time.time()))
-    if as_json:
-        print_json({"links": [asdict(one) for one in found]})
-        return
-    if found:
-        table = plain_table("Shared flats", ("link", "property", "made by", "made"), (), "until")
-        for one in found:
-            cells = (str(one.id), str(one.property_id), one.made_by, moment(one.made_at))
-            table.add_row(*cells, moment(one.ends_at))
-        out.print(table)
-    log.print(f"{len(found)} links")
+    table = plain_table("Shared flats", ("link", "property", "made by", "made"), (), "until")
+    for one in found:
+        cells = (str(one.id), str(one.property_id), one.made_by, moment(one.made_at))
+        table.add_row(*cells, moment(one.ends_at))
+    show_table({"links": [asdict(one) for one in found]}, table, as_json=as_json, note=f"{len(found)} links")
 
 
 @share_app.command(name="revoke")

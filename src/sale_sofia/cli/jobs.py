@@ -18,7 +18,17 @@ from rich.table import Table
 from rich.text import Text
 from sqlalchemy import Connection
 
-from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse
+from sale_sofia.cli.console import (
+    ALLOWED,
+    AsJson,
+    log,
+    moment_of,
+    out,
+    plain_table,
+    print_json,
+    refuse,
+    show_table,
+)
 from sale_sofia.cli.progress import held_back, moment, number, on_market_words
 from sale_sofia.crawl.frontier.jobs import copy_notes
 from sale_sofia.crawl.frontier.planning import cancel_job
@@ -420,14 +430,11 @@ def circuits(as_json: AsJson = False) -> None:
     """Show each portal's circuit: whether it is asked at all (closed) or left alone (open), and why."""
     settings = _shared_settings()
     found = asyncio.run(_read_circuits(settings, known_redis_url(settings)))
-    if as_json:
-        print_json({"circuits": {domain: asdict(one) for domain, one in found.items()}})
-        return
     table = Table("portal", "circuit", "failures in a row", "last block", "allowed", "refused")
     for domain, one in sorted(found.items()):
         counts = (str(one.failures), one.last_block or "–", str(one.allowed), str(one.refused))
         table.add_row(domain, one.state.value.lower(), *counts)
-    out.print(table)
+    show_table({"circuits": {domain: asdict(one) for domain, one in found.items()}}, table, as_json=as_json)
 
 
 async def _read_circuits(settings: Settings, url: str) -> Mapping[str, CircuitStatus]:

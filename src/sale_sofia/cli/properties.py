@@ -12,7 +12,7 @@ from rich.text import Text
 
 from sale_sofia.buyer.corrections import CORRECTABLE
 from sale_sofia.buyer.corrections import correct as say_fact
-from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, refuse
+from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, refuse, show_table
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import ago, make_bars, moment, number, on_market_words
 from sale_sofia.flats import overrides
@@ -361,16 +361,14 @@ def agencies(limit: Limit = LISTED, as_json: AsJson = False) -> None:
     """List who sells: adverts, portals, phones, re-posts; "private" sellers with many flats are marked."""
     settings = load_settings()
     found = open_ready(settings).run_read(partial(list_agencies, settings=settings))
-    if as_json:
-        print_json({"agencies": [one.as_json() for one in found[:limit]], "total": len(found)})
-        return
     numbers = ("adverts", "properties", "re-posts", "portals")
     table = plain_table("Who sells", ("name",), numbers, "phones", "remark")
     for one in found[:limit]:
         counts = map(str, (one.adverts, len(one.properties), one.reposts, len(one.portals)))
         phones = ", ".join(sorted(one.phones)[:2]) + (" …" if len(one.phones) > 2 else "")  # noqa: PLR2004
         table.add_row(one.name, *counts, phones, one.mark or ("private" if one.private else ""))
-    out.print(table)
+    record = {"agencies": [one.as_json() for one in found[:limit]], "total": len(found)}
+    show_table(record, table, as_json=as_json)
 
 
 def _tell(answer: dict[str, object], sentence: str, *, as_json: bool) -> None:

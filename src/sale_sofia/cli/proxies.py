@@ -13,7 +13,7 @@ import typer
 from rich.table import Column, Table
 from rich.text import Text
 
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, show_table
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies.checker import Finding
 from sale_sofia.proxies.control import RotatorService, run_job
@@ -194,14 +194,11 @@ def sources(
         {"name": name, "address": one.name, "tier": one.tier, "scheme": one.scheme, "on": one.place in used}
         for name, one in {**public, **own}.items()
     ]
-    if as_json:
-        print_json({"sources": rows})
-        return
     table = Table(_folded("name"), _folded("address"), "tier", "scheme", "used")
     for row in rows:
         told = ("name", "address", "tier", "scheme")
         table.add_row(*(str(row[name]) for name in told), "on" if row["on"] else "off")
-    out.print(table)
+    show_table({"sources": rows}, table, as_json=as_json)
 
 
 def _named(name: str, listed: Mapping[str, Source]) -> Source:
@@ -214,14 +211,11 @@ def _named(name: str, listed: Mapping[str, Source]) -> Source:
 def list_proxies(as_json: AsJson = False) -> None:
     """Show every proxy that a check found, with its exit address and what it gives away."""
     proxies = asyncio.run(_known(load_settings()))
-    if as_json:
-        print_json({"proxies": [_record(one) for one in proxies]})
-        return
     table = Table("id", _folded("proxy"), "tier", "exit", "anonymity", _folded("source"))
     for one in proxies:
         seen = (one.tier, one.exit_address or _NOTHING, one.anonymity, one.source)
         table.add_row(one.id, one.address.masked, *seen)
-    out.print(table)
+    show_table({"proxies": [_record(one) for one in proxies]}, table, as_json=as_json)
 
 
 def _record(proxy: Proxy) -> dict[str, Any]:

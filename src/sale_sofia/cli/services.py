@@ -11,6 +11,7 @@ import typer
 from sale_sofia.cli.console import log, out, say
 from sale_sofia.crawl.runners.lane import idle_processes
 from sale_sofia.installation import open_ready
+from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.metrics import Exporter, serve_metrics
 from sale_sofia.operations.services.celery import (
     beat_command,
@@ -24,15 +25,6 @@ from sale_sofia.operations.services.disk_room import DiskRoom
 from sale_sofia.operations.services.ownership import take_down
 from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.operations.services.redis import known_redis_url, stop_unused_redis
-from sale_sofia.operations.settings import (
-    FLOWER_HOST,
-    FLOWER_USER,
-    METRICS_HOST,
-    METRICS_SERVER_PORT,
-    RUN_FOLDER,
-    STOP_POLL_SECONDS,
-    SUPERVISE_SECONDS,
-)
 from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.telemetry.logs import log_to_file
@@ -42,10 +34,10 @@ from sale_sofia.websites.site_file import enabled_sites
 def metrics(
     host: Annotated[
         str, typer.Option(help="Address to listen on; another than the default shows them to the network.")
-    ] = METRICS_HOST,
+    ] = fixed.METRICS_HOST,
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port to listen on; 0: any that is free.")
-    ] = METRICS_SERVER_PORT,
+    ] = fixed.METRICS_SERVER_PORT,
     once: Annotated[bool, typer.Option("--once", help="Print them on standard output instead.")] = False,
 ) -> None:
     """Serve metrics for Prometheus, until Ctrl-C."""
@@ -59,7 +51,7 @@ def metrics(
         out.file.flush()
         log.print("stop it with Ctrl-C")
         while not signals.asked:
-            time.sleep(STOP_POLL_SECONDS)
+            time.sleep(fixed.STOP_POLL_SECONDS)
 
 
 def _metrics_served(settings: Settings, host: str, port: int) -> AbstractContextManager[str]:
@@ -79,7 +71,9 @@ def up(
     with Orchestrator(settings, shared=True, say=say) as services, ExitStack() as stack:
         metrics_url = None
         if settings.metrics_port is not None:
-            metrics_url = stack.enter_context(_metrics_served(settings, METRICS_HOST, settings.metrics_port))
+            metrics_url = stack.enter_context(
+                _metrics_served(settings, fixed.METRICS_HOST, settings.metrics_port)
+            )
         services.with_room(partial(log_to_file, settings, "up"))
         try:
             services.start_celery()
@@ -98,7 +92,7 @@ def up(
             services.with_room(services.rotator.start)
             while True:
                 services.supervise()
-                time.sleep(SUPERVISE_SECONDS)
+                time.sleep(fixed.SUPERVISE_SECONDS)
         except Interrupted:
             say("stopping what was started; a second signal stops it at once")
     say("stopped")
@@ -123,14 +117,16 @@ def worker() -> None:
 def beat() -> None:
     """Be the Celery beat, which wakes waiting jobs and begins scheduled crawls, until Ctrl-C."""
     settings = load_settings()
-    become(beat_command(settings.data_dir / RUN_FOLDER / "beat-schedule-by-hand"), _environment(settings))
+    become(
+        beat_command(settings.data_dir / fixed.RUN_FOLDER / "beat-schedule-by-hand"), _environment(settings)
+    )
 
 
 def _environment(settings: Settings) -> dict[str, str]:
     DiskRoom(settings.data_dir, say).wait()  # who starts it again and again would give up at last
     url = known_redis_url(settings)
     open_ready(settings)
-    (settings.data_dir / RUN_FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)
+    (settings.data_dir / fixed.RUN_FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)
     return program_environment(settings, url)
 
 
@@ -140,11 +136,11 @@ def flower(
     ] = None,
     address: Annotated[
         str, typer.Option(help="Address to listen on; another than the default shows it to the network.")
-    ] = FLOWER_HOST,
+    ] = fixed.FLOWER_HOST,
 ) -> None:
     """Be Flower, a page that shows the tasks of the workers; it needs FLOWER_PASSWORD."""
     settings = load_settings()
     environ = flower_environment(settings, known_redis_url(settings))
     door = settings.flower_port if port is None else port
-    log.print(f"http://{address}:{door}, user {FLOWER_USER}")
+    log.print(f"http://{address}:{door}, user {fixed.FLOWER_USER}")
     become(flower_command(address, door), environ)

@@ -17,7 +17,16 @@ from rich.progress import TextColumn, track
 from rich.table import Table
 from rich.text import Text
 
-from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, AsJson, log, out, plain_table, print_json
+from sale_sofia.cli.console import (
+    INTERRUPTED,
+    NOT_ALL_RIGHT,
+    AsJson,
+    log,
+    out,
+    plain_table,
+    print_json,
+    show_table,
+)
 from sale_sofia.cli.progress import make_bars, moment
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.probe import Look, Probe, Reading, keep, make_folder, probe_sites, without_phones
@@ -222,15 +231,12 @@ def learnt(
         log.print(f"{site}: {count} forgotten")
         return
     rows = database.run_read(partial(learnt_rows, site=site))
-    if as_json:
-        print_json({"learnt": rows})
-    elif rows:
-        cells = (
-            (row["site"], moment(row["learnt_at"]), *_learnt_cells(row["name"], row["value"])) for row in rows
-        )
-        out.print(plain_table("Learnt", ("site", "since", "what"), (), "value", rows=cells))
-    else:
-        log.print("nothing learnt yet; crawls of portals that cap their searches learn how to cut them")
+    cells = (
+        (row["site"], moment(row["learnt_at"]), *_learnt_cells(row["name"], row["value"])) for row in rows
+    )
+    table = plain_table("Learnt", ("site", "since", "what"), (), "value", rows=cells)
+    none_yet = "nothing learnt yet; crawls of portals that cap their searches learn how to cut them"
+    show_table({"learnt": rows}, table, as_json=as_json, empty=none_yet)
 
 
 def _learnt_cells(name: str, value: Any) -> tuple[str, str]:  # noqa: ANN401 - numbers, ids or names
@@ -411,15 +417,12 @@ def _show_unread(one: Probe) -> None:
 def list_sites(as_json: AsJson = False) -> None:
     """List the portals, how gently each is read and where a crawl of it begins."""
     rows = list(_site_rows())
-    if as_json:
-        print_json({"sites": rows})
-        return
     table = Table("site", "hosts", "a request every", "at once", "start URLs")
     for row in rows:
         hosts, delay = ", ".join(row["hosts"]), f"{row['delay_seconds']:g} s"
         name = row["site"] if row["enabled"] else f"{row['site']} (off)"
         table.add_row(name, hosts, delay, str(row["concurrency"]), str(len(row["start_urls"])))
-    out.print(table)
+    show_table({"sites": rows}, table, as_json=as_json)
 
 
 def _site_rows() -> Iterator[dict[str, Any]]:
@@ -439,16 +442,14 @@ def show(site: SiteName, as_json: AsJson = False) -> None:
     """
     get_scraper(site)  # a name that is none is said to be
     found = sources(site)
-    if as_json:
-        print_json({key: {"value": value, "from": str(path)} for key, (value, path) in found.items()})
-        return
     table = Table("key", "value", "from")
     own = own_sites_folder()
     for key, (value, path) in found.items():
         yours = own is not None and path.parent == own
         told = json.dumps(value, ensure_ascii=False, default=str)
         table.add_row(Text(key), Text(told), Text(str(path) if yours else path.name, "bold" if yours else ""))
-    out.print(table)
+    record = {key: {"value": value, "from": str(path)} for key, (value, path) in found.items()}
+    show_table(record, table, as_json=as_json)
 
 
 # How a page is read: a saved one, one of a simulated portal, or one of the real portal, asked for politely.

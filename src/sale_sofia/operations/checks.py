@@ -24,14 +24,9 @@ from sale_sofia.crawl.visit.politely import PoliteFetcher, polite_gate
 from sale_sofia.flats.matching.fingerprint import load_secret
 from sale_sofia.flats.settings import SECRET_FILE
 from sale_sofia.installation import open_database
+from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.doctor import Check, verdict
 from sale_sofia.operations.services.redis import check_reachable, connect
-from sale_sofia.operations.settings import (
-    REDIS_MEMORY_SHARE,
-    REDIS_PINGS,
-    REDIS_SLOW_SECONDS,
-    ROBOTS_WAIT_SECONDS,
-)
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.errors import RedisUnreachable
 from sale_sofia.settings.model import Settings
@@ -139,7 +134,7 @@ async def _check(settings: Settings, site: str, fetcher: Fetcher) -> Check:
         fetcher=fetcher,
         gate=gate,
         domain=site,
-        longest_wait=ROBOTS_WAIT_SECONDS,
+        longest_wait=fixed.ROBOTS_WAIT_SECONDS,
         most_redirects=settings.fetch_max_redirects,
     )
     try:
@@ -195,17 +190,17 @@ def look_at_redis(url: str, whose: str = "") -> Iterator[Check]:
     place = check_reachable(url)
     with connect(url) as client:
         times = []
-        for _ in range(REDIS_PINGS):
+        for _ in range(fixed.REDIS_PINGS):
             begun = time.perf_counter()
             client.ping()
             times.append(time.perf_counter() - begun)
         seconds, info = min(times), _info(client)
-        slow = f"Slower than {REDIS_SLOW_SECONDS * _MILLISECONDS:g} ms: use one that is nearer."
+        slow = f"Slower than {fixed.REDIS_SLOW_SECONDS * _MILLISECONDS:g} ms: use one that is nearer."
         name = str(info.get("server_name", "redis")).capitalize()
         version = info.get("valkey_version") or info.get("redis_version")
         program = f", {name} {version}" if version else ""
         detail = f"{whose}{place} answers in {seconds * _MILLISECONDS:.1f} ms{program}"
-        yield verdict("redis server", detail, None if seconds <= REDIS_SLOW_SECONDS else slow)
+        yield verdict("redis server", detail, None if seconds <= fixed.REDIS_SLOW_SECONDS else slow)
         yield verdict("redis memory", *_memory(info))
         yield verdict("redis persistence", *_persistence(info))
 
@@ -238,7 +233,7 @@ def _memory(info: Info) -> tuple[str, str | None]:
     advice = None
     if most and policy != "noeviction":
         advice = "Set maxmemory-policy to noeviction: it may throw away messages and limits."
-    elif most and used > REDIS_MEMORY_SHARE * most:
+    elif most and used > fixed.REDIS_MEMORY_SHARE * most:
         advice = "Raise maxmemory: it will soon refuse writes."
     return f"{detail}, {policy}", advice
 

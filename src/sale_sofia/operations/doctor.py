@@ -15,13 +15,8 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sale_sofia.crawl.fetch.chromium import BrowserMissing, find_browser
+from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.services.processes import find_server_binary
-from sale_sofia.operations.settings import (
-    CLOCK_OFFSET_SECONDS,
-    PROGRAM_SECONDS,
-    REDIS_FOLDER,
-    WRITE_TEST_BYTES,
-)
 from sale_sofia.settings.errors import NoRedisServer, RedisUnreachable
 from sale_sofia.settings.model import MIN_PYTHON, TIME_ZONE, Settings, SettingsError, load_settings
 
@@ -49,7 +44,7 @@ def program_version(program: Path) -> str | None:
     """The version that a program tells of itself; None where it does not."""
     try:
         told = subprocess.run(  # noqa: S603 - found in PATH or named by the settings
-            [program, "--version"], capture_output=True, text=True, timeout=PROGRAM_SECONDS, check=False
+            [program, "--version"], capture_output=True, text=True, timeout=fixed.PROGRAM_SECONDS, check=False
         )
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return None
@@ -69,8 +64,8 @@ def clock_check(offsets: Mapping[str, float], future: str | None = None) -> Chec
     if not offsets:
         return verdict("clock", "no server to compare it with")
     detail = ", ".join(f"{name} {offset:+.3f} s" for name, offset in offsets.items())
-    off = [name for name, offset in offsets.items() if abs(offset) > CLOCK_OFFSET_SECONDS]
-    advice = f"More than {CLOCK_OFFSET_SECONDS:g} s from {' and '.join(off)}: run NTP on both machines."
+    off = [name for name, offset in offsets.items() if abs(offset) > fixed.CLOCK_OFFSET_SECONDS]
+    advice = f"More than {fixed.CLOCK_OFFSET_SECONDS:g} s from {' and '.join(off)}: run NTP on both machines."
     return verdict("clock", detail, advice if off else None)
 
 
@@ -163,7 +158,7 @@ def data_dir_writable(settings: Settings) -> Iterator[Check]:
     folder = settings.data_dir
     try:
         nearest = _nearest_existing(folder)
-        written = os.urandom(WRITE_TEST_BYTES)
+        written = os.urandom(fixed.WRITE_TEST_BYTES)
         with tempfile.TemporaryFile(dir=nearest) as file:
             file.write(written)
             file.flush()
@@ -273,7 +268,7 @@ SETTINGS_CHECKS: Final[tuple[Callable[[Settings], Iterator[Check]], ...]] = (
 
 def _running_redis(settings: Settings) -> str | None:
     """The address of REDIS_URL, or of our own server while it runs."""
-    if settings.redis_url is None and not (settings.data_dir / REDIS_FOLDER).exists():
+    if settings.redis_url is None and not (settings.data_dir / fixed.REDIS_FOLDER).exists():
         return None
     from sale_sofia.operations.services.redis import known_redis_url  # noqa: PLC0415 - only where there may be one
 

@@ -23,15 +23,7 @@ from sale_sofia.crawl.visit.apart import keep_memory
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page, PageError
 from sale_sofia.settings.files import read_yaml
-from sale_sofia.telemetry.settings import (
-    GROWTH_FLOOR_SECONDS,
-    GROWTH_KEPT_BYTES,
-    GROWTH_LIMIT_SECONDS,
-    GROWTH_MEGABYTE_SECONDS,
-    GROWTH_MOST,
-    GROWTH_SIZES,
-    GROWTH_TRIES,
-)
+from sale_sofia.telemetry import settings as fixed
 from sale_sofia.websites.engine import TableSite
 from sale_sofia.websites.patterns import compiled, pieces_for, text_of
 from sale_sofia.websites.site_file import CARD, JsonTable, Link, SiteConfig, SitemapTable, SplitTable, Urls
@@ -123,7 +115,7 @@ class Growth:
     fault: str | None = None
 
 
-def growths(trials: Sequence[Trial], sizes: Sequence[int] = GROWTH_SIZES) -> Iterator[Growth]:
+def growths(trials: Sequence[Trial], sizes: Sequence[int] = fixed.GROWTH_SIZES) -> Iterator[Growth]:
     """The verdict on each trial, in their order.
 
     What looks slow is tried once more, in another process: on a machine that others use every moment may be
@@ -148,10 +140,10 @@ def _by_a_child(trials: Sequence[Trial], sizes: Sequence[int]) -> Iterator[Growt
         for trial in trials:
             growth = Growth(trial.name)
             try:
-                if ours.poll(GROWTH_LIMIT_SECONDS):
+                if ours.poll(fixed.GROWTH_LIMIT_SECONDS):
                     growth = ours.recv()
                 else:
-                    growth.fault = f"took more than {GROWTH_LIMIT_SECONDS:g} s and was ended"
+                    growth.fault = f"took more than {fixed.GROWTH_LIMIT_SECONDS:g} s and was ended"
             except EOFError:
                 growth.fault = "its process died"
             yield growth
@@ -165,7 +157,7 @@ def _by_a_child(trials: Sequence[Trial], sizes: Sequence[int]) -> Iterator[Growt
 
 def _measure_all(trials: Sequence[Trial], sizes: Sequence[int], told: Connection) -> None:
     gc.freeze()  # what is loaded is not looked through between the readings
-    keep_memory(GROWTH_KEPT_BYTES)  # the size from which on it is given back would be a leap in time
+    keep_memory(fixed.GROWTH_KEPT_BYTES)  # the size from which on it is given back would be a leap in time
     for trial in trials:
         told.send(_measure(trial, sizes))
 
@@ -177,8 +169,8 @@ def _measure(trial: Trial, sizes: Sequence[int]) -> Growth:
         given = trial.make(size)
         growth.seconds[size] = _seconds(trial, given)
         growth.fault = fault_of(growth.seconds)
-        for _ in range(GROWTH_TRIES - 1):
-            if growth.fault and growth.seconds[size] < GROWTH_MEGABYTE_SECONDS:
+        for _ in range(fixed.GROWTH_TRIES - 1):
+            if growth.fault and growth.seconds[size] < fixed.GROWTH_MEGABYTE_SECONDS:
                 growth.seconds[size] = min(growth.seconds[size], _seconds(trial, given))
                 growth.fault = fault_of(growth.seconds)
         if growth.fault:
@@ -199,11 +191,11 @@ def _seconds(trial: Trial, given: object) -> float:
 def fault_of(seconds: dict[int, float]) -> str | None:
     """What is wrong with these times; None where they grow as they may."""
     for (less, shorter), (more, longer) in pairwise(seconds.items()):
-        times = longer / max(shorter, GROWTH_FLOOR_SECONDS)
-        if times > GROWTH_MOST:
+        times = longer / max(shorter, fixed.GROWTH_FLOOR_SECONDS)
+        if times > fixed.GROWTH_MOST:
             return f"{more} bytes take {times:.1f} times as long as {less}"
     for size, taken in seconds.items():
-        if taken > GROWTH_MEGABYTE_SECONDS * max(1, size / _MEGABYTE):
+        if taken > fixed.GROWTH_MEGABYTE_SECONDS * max(1, size / _MEGABYTE):
             return f"{size} bytes take {taken:.1f} s"
     return None
 

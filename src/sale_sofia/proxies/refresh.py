@@ -5,10 +5,10 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from typing import Final, Literal, cast
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
@@ -168,27 +168,15 @@ class RefreshBoard:
     async def read(self, job_id: str) -> RefreshProgress | None:
         """The numbers of a job; None where nobody knows it."""
         found = await self.redis.mget([f"proxies:{job_id}:{name}" for name in _SHOWN])
-        status, candidates, checked, usable, parts, done, started, completed, error = found
-        if status is None:
-            return None
-        return RefreshProgress(
-            job_id,
-            cast("Status", status),
-            int(candidates or 0),
-            int(checked or 0),
-            int(usable or 0),
-            int(parts or 0),
-            int(done or 0),
-            float(started) if started else None,
-            float(completed) if completed else None,
-            str(error or ""),
-        )
+        told = {name: _SHOWN[name](value) for name, value in zip(_SHOWN, found, strict=True) if value}
+        return RefreshProgress(job_id, **told) if "status" in told else None
 
 
-_SHOWN: Final = (
-    "status", "candidates", "checked", "usable", "total_chunks", "completed_chunks", "started_at",
-    "completed_at", "error",
-)  # fmt: skip
+_SHOWN: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "status": str, "candidates": int, "checked": int, "usable": int, "total_chunks": int,
+    "completed_chunks": int, "started_at": float, "completed_at": float, "error": str,
+}  # fmt: skip
+"""What is shown of a refresh, a key for each, and how it is read."""
 Told = Callable[[Finding], Awaitable[None]]
 OpenChecker = Callable[[], AbstractAsyncContextManager[Checker]]
 

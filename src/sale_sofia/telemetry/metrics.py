@@ -11,12 +11,7 @@ from typing import Any, Final, Literal, Self
 from sale_sofia.crawl.fetch.base import VerdictKind
 from sale_sofia.crawl.resilience import errors as tree
 from sale_sofia.crawl.resilience.errors import CrawlError
-from sale_sofia.telemetry.settings import (
-    OPEN_SPANS_MAX,
-    SKETCH_LEAST_SECONDS,
-    SKETCH_MOST_SECONDS,
-    SKETCH_RELATIVE_ERROR,
-)
+from sale_sofia.telemetry import settings as fixed
 
 RequestVerdict = VerdictKind | Literal["client_error", "unreadable", "no_answer", "refused"]
 """Beyond the classifier's words: a 4xx, a page we cannot read, no whole answer, an answer we did not want."""
@@ -40,10 +35,10 @@ def verdict_of(error: CrawlError) -> RequestVerdict:
 
 
 MICROSECONDS: Final = 1_000_000
-_GROWTH: Final = (1 + SKETCH_RELATIVE_ERROR) / (1 - SKETCH_RELATIVE_ERROR)
+_GROWTH: Final = (1 + fixed.SKETCH_RELATIVE_ERROR) / (1 - fixed.SKETCH_RELATIVE_ERROR)
 _LOG_GROWTH: Final = math.log(_GROWTH)
-_LEAST: Final = SKETCH_LEAST_SECONDS * MICROSECONDS
-_MOST: Final = SKETCH_MOST_SECONDS * MICROSECONDS
+_LEAST: Final = fixed.SKETCH_LEAST_SECONDS * MICROSECONDS
+_MOST: Final = fixed.SKETCH_MOST_SECONDS * MICROSECONDS
 
 
 def microseconds(seconds: float) -> int:
@@ -172,7 +167,7 @@ def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
             united[-1] = (united[-1][0], max(until, united[-1][1]))
         else:
             united.append((since, until))
-    while len(united) > OPEN_SPANS_MAX:
+    while len(united) > fixed.OPEN_SPANS_MAX:
         gaps = [later[0] - earlier[1] for earlier, later in pairwise(united)]
         at = gaps.index(min(gaps))
         united[at : at + 2] = [(united[at][0], united[at + 1][1])]

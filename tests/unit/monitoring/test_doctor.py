@@ -291,7 +291,7 @@ def test_no_redis_matters_only_when_one_is_needed(
 def test_the_redis_of_the_settings_is_asked(
     redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "REDIS_SLOW_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr("sale_sofia.operations.settings.REDIS_SLOW_SECONDS", PATIENCE_SECONDS)
     server, memory, persistence = doctor.redis_server(Settings(redis_url=SecretStr(redis_server.url)))
     place = f"127.0.0.1:{redis_server.port}"
     with redis.Redis(port=redis_server.port) as client:
@@ -304,7 +304,7 @@ def test_the_redis_of_the_settings_is_asked(
 
 
 def test_our_own_redis_that_runs_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "CLOCK_OFFSET_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr("sale_sofia.operations.settings.CLOCK_OFFSET_SECONDS", PATIENCE_SECONDS)
     with RedisServer.start(tmp_path / "redis") as server:
         found = next(doctor.redis_server(Settings(data_dir=tmp_path)))
         (clock,) = doctor.clock(Settings(data_dir=tmp_path))
@@ -327,8 +327,8 @@ def test_a_redis_that_throws_things_away_is_full_slow_or_silent(
         assert persistence == Check("redis persistence", ok=True, detail=detail)
         client.config_set("maxmemory-policy", "noeviction")
         assert list(look_at_redis(server.url))[1].ok
-        monkeypatch.setattr(checks, "REDIS_MEMORY_SHARE", 0.0)
-        monkeypatch.setattr(checks, "REDIS_SLOW_SECONDS", 0.0)
+        monkeypatch.setattr("sale_sofia.operations.settings.REDIS_MEMORY_SHARE", 0.0)
+        monkeypatch.setattr("sale_sofia.operations.settings.REDIS_SLOW_SECONDS", 0.0)
         slow, memory, _ = look_at_redis(server.url)
         assert slow.advice == "Slower than 0 ms: use one that is nearer."
         assert memory.advice == "Raise maxmemory: it will soon refuse writes."

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from hostile_readers import YAMLS, reader_trials
-from sale_sofia.operations import hostile as module
 from sale_sofia.operations.hostile import (
     TEXTS,
     Trial,
@@ -46,7 +45,7 @@ def test_what_grows_too_fast_is_told_and_what_follows_is_tried_all_the_same() ->
 
 @pytest.mark.slow
 def test_one_that_hangs_or_dies_is_ended_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "GROWTH_LIMIT_SECONDS", 2.0)
+    monkeypatch.setattr("sale_sofia.telemetry.settings.GROWTH_LIMIT_SECONDS", 2.0)
     hangs = Trial("hangs", str, lambda _: time.sleep(60))
     dies = Trial("dies", str, lambda _: os._exit(7))
     assert [one.fault for one in growths([hangs, dies], (1,))] == [

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from sale_sofia.operations.services import fleet
 from sale_sofia.operations.services.fleet import Fleet
 from sale_sofia.operations.services.processes import StopSignals
 from sale_sofia.settings.model import load_settings
@@ -30,7 +29,7 @@ class Starting:
 @pytest.fixture
 def waiting(monkeypatch: pytest.MonkeyPatch) -> Callable[[Starting], int]:
     """How often everything was looked at until the program was at work."""
-    monkeypatch.setattr(fleet, "SUPERVISE_SECONDS", 3600.0)
+    monkeypatch.setattr("sale_sofia.operations.settings.SUPERVISE_SECONDS", 3600.0)
     monkeypatch.setattr(Fleet, "_pause", lambda _: None)
 
     def wait(child: Starting) -> int:

@@ -76,7 +76,7 @@ def test_it_is_told_of_once_started_again_and_stopped(world: World, monkeypatch:
     flower = world.service()
     flower.start(REDIS)
     world.until(flower, lambda: world.said)
-    monkeypatch.setattr(fleet, "FLOWER_ANSWER_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr("sale_sofia.operations.settings.FLOWER_ANSWER_SECONDS", PATIENCE_SECONDS)
     for _ in range(5):  # well for longer than a silent one may be
         world.now += FLOWER_LOOK_SECONDS
         flower.supervise(REDIS)
@@ -100,7 +100,7 @@ def test_one_that_hangs_is_killed_and_started_again(world: World, monkeypatch: p
     flower.start(REDIS)
     world.until(flower, lambda: world.said)
     hang.touch()
-    monkeypatch.setattr(fleet, "FLOWER_ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr("sale_sofia.operations.settings.FLOWER_ANSWER_SECONDS", 0.05)
     hung = flower.child.process
     flower.supervise(REDIS)
     world.now += FLOWER_LOOK_SECONDS + 1

@@ -9,7 +9,6 @@ import pytest
 import redis
 from pydantic import SecretStr
 
-from sale_sofia.operations.services import redis as redis_client
 from sale_sofia.operations.services.redis import RedisServer, check_reachable, running_redis
 from sale_sofia.settings.errors import RedisUnreachable
 from sale_sofia.settings.model import Settings
@@ -109,7 +108,7 @@ def test_not_a_redis_server(login: str) -> None:
 
 
 def test_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redis_client, "REDIS_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("sale_sofia.operations.settings.REDIS_ANSWER_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         place = f"127.0.0.1:{silent.getsockname()[1]}"
         assert reason(f"redis://:hunter2@{place}") == f"REDIS_URL: {place} did not answer within 5 s."

@@ -167,7 +167,7 @@ def test_is_found_when_its_starter_died_before_writing_it_down(folder: Path) -> 
 
 
 def test_two_servers_never_share_a_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redis_start, "REDIS_FOLDER_SECONDS", 0.1)
+    monkeypatch.setattr("sale_sofia.operations.settings.REDIS_FOLDER_SECONDS", 0.1)
     with RedisServer.start(folder) as server:
         (folder / "server.json").unlink()
         with pytest.raises(RedisNotStarted) as error:
@@ -177,8 +177,8 @@ def test_two_servers_never_share_a_folder(folder: Path, monkeypatch: pytest.Monk
 
 
 def test_a_server_that_hangs_is_named_and_not_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redis_start, "REDIS_FOLDER_SECONDS", 0.1)
-    monkeypatch.setattr("sale_sofia.operations.services.redis.REDIS_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("sale_sofia.operations.settings.REDIS_FOLDER_SECONDS", 0.1)
+    monkeypatch.setattr("sale_sofia.operations.settings.REDIS_ANSWER_SECONDS", 0.2)
     with RedisServer.start(folder) as server:
         os.kill(server.pid, signal.SIGSTOP)
         assert RedisServer.find(folder) is None
@@ -189,7 +189,7 @@ def test_a_server_that_hangs_is_named_and_not_replaced(folder: Path, monkeypatch
 
 
 def test_a_server_that_does_not_leave_is_killed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sale_sofia.operations.services.redis.REDIS_STOP_SECONDS", 0.2)
+    monkeypatch.setattr("sale_sofia.operations.settings.REDIS_STOP_SECONDS", 0.2)
     server = RedisServer.start(folder)
     os.kill(server.pid, signal.SIGSTOP)
     server.stop()
@@ -316,7 +316,7 @@ def test_data_that_cannot_be_read_is_left_alone(folder: Path) -> None:
 
 
 def test_a_server_that_takes_too_long_is_ended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redis_start, "REDIS_START_SECONDS", 0.3)
+    monkeypatch.setattr("sale_sofia.operations.settings.REDIS_START_SECONDS", 0.3)
     monkeypatch.setattr(redis_start, "is_ready", lambda _: False)
     with pytest.raises(
         RedisNotStarted, match=r"^Redis did not answer within 0.3 s; its last words: '.*Ready"

@@ -119,8 +119,8 @@ def test_a_server_that_died_comes_back_where_its_users_know_it(data: Path) -> No
 def test_a_server_that_hangs_does_not_outlive_its_last_user(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sale_sofia.operations.services.redis.REDIS_ANSWER_SECONDS", 0.2)
-    monkeypatch.setattr("sale_sofia.operations.services.redis.REDIS_STOP_SECONDS", 0.2)
+    monkeypatch.setattr("sale_sofia.operations.settings.REDIS_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("sale_sofia.operations.settings.REDIS_STOP_SECONDS", 0.2)
     with running_redis(own_settings(data)):
         os.kill(server_of(data).pid, signal.SIGSTOP)
     assert servers_in(data / "redis") == []
@@ -154,7 +154,7 @@ def test_who_left_holds_no_lock_when_the_next_one_comes_in(
 
 
 def test_a_door_that_stays_shut_is_one_sentence(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "REDIS_DOOR_SECONDS", 0.1)
+    monkeypatch.setattr("sale_sofia.operations.settings.REDIS_DOOR_SECONDS", 0.1)
     (data / "redis").mkdir(parents=True)
     with lock_file(data / "redis" / "door.lock") as door:
         take(door, ALONE)

@@ -10,13 +10,8 @@ from pydantic import SecretStr
 
 from sale_sofia.crawl.settings import APP_NAME
 from sale_sofia.descriptions.settings import LLM_QUEUE
+from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.services.processes import QUIT, TERMINATE
-from sale_sofia.operations.settings import (
-    BEAT_STOP_SECONDS,
-    FLOWER_USER,
-    WORKER_QUIT_SECONDS,
-    WORKER_STOP_SECONDS,
-)
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings, environment_of
 from sale_sofia.settings.programs import own_program
@@ -24,8 +19,8 @@ from sale_sofia.settings.programs import own_program
 _CELERY: Final = (*own_program("sale_sofia.celery_program"), "-A", "sale_sofia.celery_app")
 _QUIET: Final = (*_CELERY, "--quiet")
 """Without the picture at the start, which is no line of a log."""
-WORKER_STEPS: Final = ((TERMINATE, WORKER_STOP_SECONDS), (QUIT, WORKER_QUIT_SECONDS))
-BEAT_STEPS: Final = ((TERMINATE, BEAT_STOP_SECONDS),)
+WORKER_STEPS: Final = ((TERMINATE, fixed.WORKER_STOP_SECONDS), (QUIT, fixed.WORKER_QUIT_SECONDS))
+BEAT_STEPS: Final = ((TERMINATE, fixed.BEAT_STOP_SECONDS),)
 
 
 def worker_command() -> list[str]:
@@ -56,7 +51,7 @@ def flower_environment(settings: Settings, url: str) -> dict[str, str]:
         raise ServiceError(
             "FLOWER_PASSWORD: not set; Flower can stop tasks, so it does not start without a password"
         )
-    login = f"{FLOWER_USER}:{settings.flower_password.get_secret_value()}"
+    login = f"{fixed.FLOWER_USER}:{settings.flower_password.get_secret_value()}"
     return {**program_environment(settings, url), "FLOWER_BASIC_AUTH": login}
 
 

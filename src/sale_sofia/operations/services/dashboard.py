@@ -8,22 +8,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 import httpx
 
+from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.services.processes import StopSignals
-from sale_sofia.operations.settings import (
-    DASHBOARD_ASK_SECONDS,
-    DASHBOARD_ENVIRONMENT,
-    DASHBOARD_HOST,
-    DASHBOARD_POLL_SECONDS,
-    DASHBOARD_PORT,
-    DASHBOARD_START_SECONDS,
-    DASHBOARD_STOP_SECONDS,
-    LOG_FOLDER,
-)
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.programs import own_program
@@ -55,25 +45,23 @@ class DashboardServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def wait_ready(self, signals: StopSignals) -> None:
         """Return once it answers; raises DashboardNotStarted or Interrupted."""
-        end = time.monotonic() + DASHBOARD_START_SECONDS
+        end = time.monotonic() + fixed.DASHBOARD_START_SECONDS
         everywhere = ipaddress.ip_address(self.host).is_unspecified
-        url = f"http://{DASHBOARD_HOST}:{self.port}" if everywhere else self.url
+        url = f"http://{fixed.DASHBOARD_HOST}:{self.port}" if everywhere else self.url
         while True:
             with suppress(httpx.HTTPError):
-                answer = httpx.get(f"{url}/healthz", timeout=DASHBOARD_ASK_SECONDS, trust_env=False)
+                answer = httpx.get(f"{url}/healthz", timeout=fixed.DASHBOARD_ASK_SECONDS, trust_env=False)
                 if answer.is_success:
                     return
             signals.check()
             if self.process.poll() is not None or time.monotonic() > end:
                 raise DashboardNotStarted(f"the dashboard did not start{self._last_words()}")
-            time.sleep(DASHBOARD_POLL_SECONDS)
+            time.sleep(fixed.DASHBOARD_POLL_SECONDS)
 
     def _last_words(self) -> str:
         said = last_line(self.log)
@@ -85,13 +73,13 @@ class DashboardServer:
             put_aside(self.log)
             if self.process.poll() is not None:
                 raise DashboardNotStarted(f"the dashboard ended by itself{self._last_words()}")
-            time.sleep(DASHBOARD_POLL_SECONDS)
+            time.sleep(fixed.DASHBOARD_POLL_SECONDS)
 
     def stop(self) -> None:
         """End it, by force when it does not listen."""
         self.process.terminate()
         try:
-            self.process.wait(DASHBOARD_STOP_SECONDS)
+            self.process.wait(fixed.DASHBOARD_STOP_SECONDS)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -101,7 +89,7 @@ class DashboardServer:
 
 def start_dashboard(settings: Settings, host: str, port: int, environ: Mapping[str, str]) -> DashboardServer:
     """Start the server on this address; `wait_ready` says when it answers."""
-    folder = settings.data_dir / LOG_FOLDER
+    folder = settings.data_dir / fixed.LOG_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / f"dashboard-{port}.log"
     put_aside(path, 0)
@@ -112,7 +100,7 @@ def start_dashboard(settings: Settings, host: str, port: int, environ: Mapping[s
             stdout=log,
             stderr=subprocess.STDOUT,
             cwd=_FOLDER,
-            env={**environ, **DASHBOARD_ENVIRONMENT},
+            env={**environ, **fixed.DASHBOARD_ENVIRONMENT},
             start_new_session=True,  # a Ctrl-C at the terminal is ours to pass on
         )
     return DashboardServer(process, host, port, path)
@@ -121,10 +109,11 @@ def start_dashboard(settings: Settings, host: str, port: int, environ: Mapping[s
 def checked_host(host: str, settings: Settings) -> str:
     """The address to listen on; raises DashboardNotStarted."""
     try:
-        address = ipaddress.ip_address(DASHBOARD_HOST if host == "localhost" else host)
+        address = ipaddress.ip_address(fixed.DASHBOARD_HOST if host == "localhost" else host)
     except ValueError:
         raise DashboardNotStarted(
-            f"--host: {host!r} is no address; give one of this machine's, such as {DASHBOARD_HOST} or 0.0.0.0"
+            f"--host: {host!r} is no address; give one of this machine's, "
+            f"such as {fixed.DASHBOARD_HOST} or 0.0.0.0"
         ) from None
     if not address.is_loopback and settings.dashboard_password is None:
         raise DashboardNotStarted(
@@ -137,7 +126,7 @@ def checked_host(host: str, settings: Settings) -> str:
 def free_port(host: str, wanted: int | None) -> int:
     """The wanted port, or DashboardNotStarted; without one the usual port if it is free, else any that is."""
     if wanted is None:
-        return bound_port(host, DASHBOARD_PORT) or free_port(host, 0)
+        return bound_port(host, fixed.DASHBOARD_PORT) or free_port(host, 0)
     port = bound_port(host, wanted)
     if port is None:
         raise DashboardNotStarted(

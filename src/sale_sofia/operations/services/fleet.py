@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from sale_sofia.descriptions.settings import HEALTH_SECONDS, OLLAMA_START_SECONDS, OLLAMA_STOP_SECONDS
+from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.services.celery import (
     BEAT_STEPS,
     WORKER_STEPS,
@@ -30,23 +31,6 @@ from sale_sofia.operations.services.disk_room import DiskRoom
 from sale_sofia.operations.services.ownership import Ownership, ServicesBusy
 from sale_sofia.operations.services.processes import TERMINATE, Child, StopSignals
 from sale_sofia.operations.services.redis import is_ready, known_redis_url, own_redis_died, running_redis
-from sale_sofia.operations.settings import (
-    FLOWER_ANSWER_SECONDS,
-    FLOWER_HOST,
-    FLOWER_LOOK_SECONDS,
-    FLOWER_USER,
-    LOG_FOLDER,
-    MOST_RESTARTS,
-    MOST_START_DEATHS,
-    RESTARTS_WITHIN_SECONDS,
-    RUN_FOLDER,
-    SERVICE_JOIN_SECONDS,
-    SERVICE_POLL_SECONDS,
-    SERVICE_SILENT_SECONDS,
-    SERVICE_START_SECONDS,
-    SERVICE_TELL_SECONDS,
-    SUPERVISE_SECONDS,
-)
 from sale_sofia.settings.errors import RedisDied, RedisUnreachable, ServiceFailed
 from sale_sofia.settings.model import Settings
 
@@ -62,14 +46,14 @@ class Restarts:
         self._clock = clock
         self._deaths: defaultdict[str, deque[float]] = defaultdict(deque)
 
-    def note(self, name: str, last_words: str = "", most: int = MOST_RESTARTS) -> None:
+    def note(self, name: str, last_words: str = "", most: int = fixed.MOST_RESTARTS) -> None:
         """One more death; raises ServiceDied."""
         now, deaths = self._clock(), self._deaths[name]
         deaths.append(now)
-        while deaths[0] < now - RESTARTS_WITHIN_SECONDS:
+        while deaths[0] < now - fixed.RESTARTS_WITHIN_SECONDS:
             deaths.popleft()
         if len(deaths) > most:
-            minutes = RESTARTS_WITHIN_SECONDS / 60
+            minutes = fixed.RESTARTS_WITHIN_SECONDS / 60
             raise ServiceDied(f"{name} died {len(deaths)} times in {minutes:g} minutes{last_words}.")
 
 
@@ -81,7 +65,7 @@ Sign = tuple[object, float | None]
 class Liveness:
     """How long each service has been silent, by our own clock: the wall's may be set meanwhile."""
 
-    silent_seconds: float = SERVICE_SILENT_SECONDS
+    silent_seconds: float = fixed.SERVICE_SILENT_SECONDS
     clock: Callable[[], float] = time.monotonic
     _heard: dict[str, tuple[Sign, float]] = field(default_factory=dict)
 
@@ -91,7 +75,7 @@ class Liveness:
         if known != sign:
             self._heard[name] = (sign, self.clock())
             return False
-        patience = SERVICE_START_SECONDS if sign[1] is None else self.silent_seconds
+        patience = fixed.SERVICE_START_SECONDS if sign[1] is None else self.silent_seconds
         return self.clock() - since > patience
 
     def excuse_all(self) -> None:
@@ -120,7 +104,7 @@ class FlowerService:
     @property
     def url(self) -> str:
         """Where a browser of this machine finds it."""
-        return f"http://{FLOWER_HOST}:{self.settings.flower_port}"
+        return f"http://{fixed.FLOWER_HOST}:{self.settings.flower_port}"
 
     def start(self, redis_url: str) -> None:
         """Start it and keep it running from now on; without a password it is only said how it is had."""
@@ -133,10 +117,10 @@ class FlowerService:
     def _start(self, redis_url: str) -> None:
         self._asked = self._answered = None
         port = self.settings.flower_port
-        if not self.child.alive and bound_port(FLOWER_HOST, port) is None:
+        if not self.child.alive and bound_port(fixed.FLOWER_HOST, port) is None:
             self._give_up(f"no Flower: another program has port {port}; set FLOWER_PORT to one that is free")
             return
-        command = flower_command(FLOWER_HOST, port)
+        command = flower_command(fixed.FLOWER_HOST, port)
         self.child.start(command, flower_environment(self.settings, redis_url))
 
     def supervise(self, redis_url: str) -> None:
@@ -154,12 +138,16 @@ class FlowerService:
 
     def _ask(self) -> None:
         now = self.clock()
-        if self._answered is not None and self._asked is not None and now - self._asked < FLOWER_LOOK_SECONDS:
+        if (
+            self._answered is not None
+            and self._asked is not None
+            and now - self._asked < fixed.FLOWER_LOOK_SECONDS
+        ):
             return
         self._asked = now
-        if _answers(f"{self.url}/healthcheck", FLOWER_ANSWER_SECONDS):
+        if _answers(f"{self.url}/healthcheck", fixed.FLOWER_ANSWER_SECONDS):
             if self._answered is None:
-                self.say(f"Flower: {self.url}, user {FLOWER_USER}, password FLOWER_PASSWORD")
+                self.say(f"Flower: {self.url}, user {fixed.FLOWER_USER}, password FLOWER_PASSWORD")
             self._answered = now
 
     def _revive(self, redis_url: str) -> None:
@@ -199,7 +187,7 @@ class OllamaService:
     settings: Settings
     child: Child
     say: Callable[[str], None]
-    pause: Callable[[], None] = field(default=lambda: time.sleep(SERVICE_POLL_SECONDS))
+    pause: Callable[[], None] = field(default=lambda: time.sleep(fixed.SERVICE_POLL_SECONDS))
     """A moment between two looks at one that starts; who asks for an end is heard there."""
 
     def start(self) -> bool:
@@ -249,18 +237,23 @@ class Fleet:
     """The Redis that worker and beat were started with."""
     _redis: ExitStack = field(default_factory=ExitStack)
     _restarts: Restarts = field(default_factory=Restarts)
-    _most_deaths: int = MOST_START_DEATHS
+    _most_deaths: int = fixed.MOST_START_DEATHS
 
     def __post_init__(self) -> None:
         folder = self.settings.data_dir
         flower, self.worker, self.beat, self.enricher, ollama = (
-            Child(name, folder / RUN_FOLDER, folder / LOG_FOLDER / f"{name}.log", lambda: self.signals.forced)
+            Child(
+                name,
+                folder / fixed.RUN_FOLDER,
+                folder / fixed.LOG_FOLDER / f"{name}.log",
+                lambda: self.signals.forced,
+            )
             for name in ("flower", "worker", "beat", "enricher", "ollama")
         )
         self.room = DiskRoom(folder, self.say)
         self.flower = FlowerService(self.settings, flower, self.say)
         self.ollama = OllamaService(self.settings, ollama, self.say, self._pause)
-        self.ownership = Ownership(folder / RUN_FOLDER)
+        self.ownership = Ownership(folder / fixed.RUN_FOLDER)
 
     @property
     def children(self) -> tuple[Child, ...]:
@@ -278,7 +271,7 @@ class Fleet:
     def start_redis(self) -> str:
         """The URL of a Redis that answers: that of REDIS_URL, or our own, started if it does not run."""
         if self.joined:
-            end = time.monotonic() + SERVICE_JOIN_SECONDS
+            end = time.monotonic() + fixed.SERVICE_JOIN_SECONDS
             while True:
                 try:
                     return known_redis_url(self.settings)
@@ -310,7 +303,7 @@ class Fleet:
         """Both at work, on the Redis that was started before."""
         self.begin_worker_and_beat()
         self._wait_until_ready()
-        self._most_deaths = MOST_RESTARTS
+        self._most_deaths = fixed.MOST_RESTARTS
 
     def start_flower(self) -> None:
         """The viewer of tasks, where there is a password for it; `supervise` says when it answers."""
@@ -322,7 +315,7 @@ class Fleet:
         self._start(self.worker, worker_command(), environ)
         if self.settings.llm_enabled:
             self._start(self.enricher, enricher_command(), environ)
-        schedule = self.settings.data_dir / RUN_FOLDER / "beat-schedule"
+        schedule = self.settings.data_dir / fixed.RUN_FOLDER / "beat-schedule"
         self._start(self.beat, beat_command(schedule), environ)
 
     def _start(self, child: Child, command: Sequence[str], environ: Mapping[str, str]) -> None:
@@ -335,11 +328,11 @@ class Fleet:
 
     def _wait_until_ready(self) -> None:
         """Until all are at work; one that dies meanwhile, or Redis, is started again at once."""
-        seconds = SERVICE_JOIN_SECONDS if self.joined else SERVICE_START_SECONDS
+        seconds = fixed.SERVICE_JOIN_SECONDS if self.joined else fixed.SERVICE_START_SECONDS
         begun = told = supervised = time.monotonic()
         while missing := [child for child in self.children if not child.ready]:
             # A whole look asks Redis: as often as the programs are looked at, it would hold up their start.
-            late = time.monotonic() - supervised > SUPERVISE_SECONDS
+            late = time.monotonic() - supervised > fixed.SUPERVISE_SECONDS
             if late or self.joined or not all(child.alive for child in self.children):
                 self.supervise()
                 supervised = time.monotonic()
@@ -348,14 +341,14 @@ class Fleet:
                 raise ServiceFailed(
                     f"The {first.name} was not at work after {seconds:g} s{first.last_words()}."
                 )
-            if time.monotonic() - told > SERVICE_TELL_SECONDS:
+            if time.monotonic() - told > fixed.SERVICE_TELL_SECONDS:
                 told = time.monotonic()
                 self.say(f"waiting for {' and '.join(f'the {child.name}' for child in missing)} to start")
             self._pause()
 
     def _pause(self) -> None:
         self.signals.check()
-        time.sleep(SERVICE_POLL_SECONDS)
+        time.sleep(fixed.SERVICE_POLL_SECONDS)
 
     def check_joined(self) -> None:
         """Refuse to go on with services that another process ran and has stopped; raises ServicesBusy."""

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Annotated, Final, Self
 
 import redis
@@ -17,6 +16,7 @@ from pydantic import Field, ValidationError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.services.ownership import ALONE, SHARED, StillLocked, lock_file, take
 from sale_sofia.operations.services.processes import (
     KILL,
@@ -26,18 +26,6 @@ from sale_sofia.operations.services.processes import (
     born,
     find_server_binary,
     spawn,
-)
-from sale_sofia.operations.settings import (
-    REDIS_ANSWER_SECONDS,
-    REDIS_CONNECT_SECONDS,
-    REDIS_DOOR_SECONDS,
-    REDIS_FOLDER,
-    REDIS_FOLDER_SECONDS,
-    REDIS_KILL_SECONDS,
-    REDIS_POLL_SECONDS,
-    REDIS_PORT_TRIES,
-    REDIS_START_SECONDS,
-    REDIS_STOP_SECONDS,
 )
 from sale_sofia.settings.errors import (
     PortTaken,
@@ -57,7 +45,7 @@ _REASONS: Final[dict[type[Exception], str]] = {
     redis.ReadOnlyError: "is a read-only copy of another server; name the one that takes writes",
     redis.BusyLoadingError: "is still reading its data; try again in a while",
     redis.InvalidResponse: _NOT_REDIS,
-    redis.TimeoutError: f"did not answer within {REDIS_ANSWER_SECONDS:g} s",
+    redis.TimeoutError: f"did not answer within {fixed.REDIS_ANSWER_SECONDS:g} s",
 }
 
 
@@ -66,8 +54,8 @@ def connect(url: str) -> redis.Redis:
     return redis.Redis.from_url(
         url,
         decode_responses=True,
-        socket_connect_timeout=REDIS_CONNECT_SECONDS,
-        socket_timeout=REDIS_ANSWER_SECONDS,
+        socket_connect_timeout=fixed.REDIS_CONNECT_SECONDS,
+        socket_timeout=fixed.REDIS_ANSWER_SECONDS,
         retry=Retry(NoBackoff(), 0),
     )
 
@@ -195,7 +183,7 @@ def start_server(folder: Path, port: int | None, options: Sequence[str], passwor
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with lock_file(folder / _LOCK) as lock:
-            take(lock, ALONE, REDIS_FOLDER_SECONDS)
+            take(lock, ALONE, fixed.REDIS_FOLDER_SECONDS)
             record = ServerRecord(
                 port=port or _SOME_PORT, nonce=secrets.token_hex(16), password=password, options=list(options)
             )
@@ -227,7 +215,7 @@ def _ports(folder: Path) -> Iterator[int]:
     """The port that the folder's last server had, for those who still know it, then free ones."""
     if stale := read_record(folder):
         yield stale.port
-    for _ in range(REDIS_PORT_TRIES):
+    for _ in range(fixed.REDIS_PORT_TRIES):
         with socket.create_server((HOST, 0)) as chosen:
             port = int(chosen.getsockname()[1])
         yield port
@@ -263,7 +251,7 @@ def _start(folder: Path, record: ServerRecord, lock: int) -> ServerRecord:
         wait_until_ready(folder, record, process)
     except BaseException:
         process.send(KILL)
-        process.gone_within(REDIS_KILL_SECONDS)
+        process.gone_within(fixed.REDIS_KILL_SECONDS)
         forget_record(folder, record.nonce)
         raise
     full = record.model_copy(update={"pid": process.pid, "born": process.born})
@@ -273,7 +261,7 @@ def _start(folder: Path, record: ServerRecord, lock: int) -> ServerRecord:
 
 def wait_until_ready(folder: Path, record: ServerRecord, process: Process) -> None:
     """Wait until this very server has read its data and answers; raises RedisNotStarted."""
-    url, end = record.url, time.monotonic() + REDIS_START_SECONDS
+    url, end = record.url, time.monotonic() + fixed.REDIS_START_SECONDS
     # The nonce first: on a port that was taken, a stranger would answer too.
     while not (identity(url) == (record.data_file, process.pid) and is_ready(url)):
         dead, late = not process.alive, time.monotonic() > end
@@ -285,8 +273,8 @@ def wait_until_ready(folder: Path, record: ServerRecord, process: Process) -> No
             words = f"; its last words: {said!r}" if said else ""
             if dead:
                 raise RedisDied(f"Redis did not start in {folder}{words}.")
-            raise RedisNotStarted(f"Redis did not answer within {REDIS_START_SECONDS:g} s{words}.")
-        time.sleep(REDIS_POLL_SECONDS)
+            raise RedisNotStarted(f"Redis did not answer within {fixed.REDIS_START_SECONDS:g} s{words}.")
+        time.sleep(fixed.REDIS_POLL_SECONDS)
 
 
 def _port_taken(port: int) -> PortTaken:
@@ -368,7 +356,7 @@ class RedisServer:
     def stop(self) -> None:
         """Let it write its data and leave, or kill it when it does not; nothing when it is gone already."""
         self.process.send(TERMINATE)
-        if not self.process.gone_within(REDIS_STOP_SECONDS):
+        if not self.process.gone_within(fixed.REDIS_STOP_SECONDS):
             self.process.send(KILL)
         self._wait_for_its_end()
         forget_record(self.folder, self.nonce)
@@ -385,15 +373,13 @@ class RedisServer:
         self.process, self.nonce = again.process, again.nonce
 
     def _wait_for_its_end(self) -> None:
-        if not self.process.gone_within(REDIS_KILL_SECONDS):
+        if not self.process.gone_within(fixed.REDIS_KILL_SECONDS):
             raise ServiceError(f"Redis, process {self.pid}, cannot be ended; see whether its disk hangs.")
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 
@@ -414,7 +400,7 @@ def running_redis(settings: Settings) -> Iterator[str]:
         check_reachable(url)
         yield url
         return
-    with _own_server((settings.data_dir / REDIS_FOLDER).absolute()) as server:
+    with _own_server((settings.data_dir / fixed.REDIS_FOLDER).absolute()) as server:
         yield server.url
 
 
@@ -422,7 +408,7 @@ def known_redis_url(settings: Settings) -> str:
     """The URL of REDIS_URL, or of our own server while it runs, or RedisUnreachable; nothing is started."""
     if settings.redis_url is not None:
         return settings.redis_url.get_secret_value()
-    folder = (settings.data_dir / REDIS_FOLDER).absolute()
+    folder = (settings.data_dir / fixed.REDIS_FOLDER).absolute()
     if server := RedisServer.find(folder):
         return server.url
     raise RedisUnreachable(f"No Redis runs in {folder}: start one with `sale-sofia up`, or set REDIS_URL.")
@@ -430,14 +416,14 @@ def known_redis_url(settings: Settings) -> str:
 
 def own_redis_died(settings: Settings) -> bool:
     """Whether our own server was started and has ended since, without anybody having stopped it."""
-    record = read_record((settings.data_dir / REDIS_FOLDER).absolute())
+    record = read_record((settings.data_dir / fixed.REDIS_FOLDER).absolute())
     process = record.process if record else None
     return settings.redis_url is None and process is not None and not process.alive
 
 
 def stop_unused_redis(settings: Settings) -> None:
     """Stop our own server when its last user was killed and could not; nothing when somebody uses it."""
-    folder = (settings.data_dir / REDIS_FOLDER).absolute()
+    folder = (settings.data_dir / fixed.REDIS_FOLDER).absolute()
     if server := RedisServer.find(folder):
         with lock_file(folder / _USERS) as users:
             _leave(folder, users, server)
@@ -477,9 +463,10 @@ def _door(folder: Path) -> Iterator[None]:
     """Only one comes in or leaves at a time."""
     with lock_file(folder / _DOOR) as door:
         try:
-            take(door, ALONE, REDIS_DOOR_SECONDS)
+            take(door, ALONE, fixed.REDIS_DOOR_SECONDS)
         except StillLocked:
             raise RedisNotStarted(
-                f"For {REDIS_DOOR_SECONDS:g} s another process is starting or stopping Redis in {folder}."
+                f"For {fixed.REDIS_DOOR_SECONDS:g} s another process is starting or stopping Redis "
+                f"in {folder}."
             ) from None
         yield
