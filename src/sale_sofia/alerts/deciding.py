@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -12,9 +12,9 @@ from sqlalchemy import Connection, select
 
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.profile import Profile, ProfileError, load_profile
-from sale_sofia.advice.search.conditions import read_around, scores_of, with_words
+from sale_sofia.advice.search.conditions import read_around
 from sale_sofia.advice.search.query import SearchQuery
-from sale_sofia.advice.search.run import judge as judge_search
+from sale_sofia.advice.search.run import fitting
 from sale_sofia.advice.tables import scores
 from sale_sofia.alerts.rules import BuyerRule, OperatorRule, wrong_rules
 from sale_sofia.alerts.settings import BEST_NAMED, GOOD_VALUE, PRICE_ROUNDING_EUR, REMINDED_HOURS
@@ -119,17 +119,11 @@ def _search_source(connection: Connection, rule: BuyerRule, place: int, now: flo
     read_once = cache(partial(read_around, connection, query, now=now))
 
     def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
-        around = read_once()
-        if query.profile is not None:
-            ids = [flat.property_id for flat in flats]
-            around = replace(around, scores=scores_of(connection, query.profile, ids))
-        if query.word or query.not_word:
-            around = with_words(connection, around, flats)
-        found = (judge_search(flat, query, around) for flat in flats)
+        found = fitting(connection, query, read_once(), [flat.property_id for flat in flats])
         return {
-            hit.flat.property_id: Judgement(fits=True, unknown=hit.unknown)
-            for hit in found
-            if hit is not None and (rule.unknown or not hit.unknown or query.unknown == "ok")
+            number: Judgement(fits=True, unknown=unknown)
+            for number, unknown in found.items()
+            if rule.unknown or not unknown or query.unknown == "ok"
         }
 
     return Source(_fingerprint("search", query.model_dump_json(), rule.unknown), judge)

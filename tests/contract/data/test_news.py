@@ -7,9 +7,8 @@ import pytest
 from sqlalchemy import Connection, insert, select
 
 from contract.data.helpers import advert, database
-from sale_sofia.advice.search.conditions import Around
+from flat_checks import Around, judge
 from sale_sofia.advice.search.query import SearchQuery
-from sale_sofia.advice.search.run import judge
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.tables import listing_sources, properties
 from sale_sofia.history.cards import Scope, SeenCard, mark_opened, see_cards

@@ -9,11 +9,12 @@ import pytest
 from sqlalchemy import insert
 
 from contract.data.helpers import database
+from flat_checks import judge, with_words
 from property_worlds import advert, dispose_all, ids_of, new_matching, save
 from sale_sofia.advice.search import run
-from sale_sofia.advice.search.conditions import read_around, with_words
+from sale_sofia.advice.search.conditions import read_around
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
-from sale_sofia.advice.search.run import Found, judge, saved_query, search
+from sale_sofia.advice.search.run import Found, fitting, saved_query, search
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.evaluations import By, mark
 from sale_sofia.buyer.opinions import say_status, welcome
@@ -128,6 +129,10 @@ class EveryFlat:
             self.flats = list(read_flats(connection))
             self.around = with_words(connection, read_around(connection, ASKED, now=NOW), self.flats)
 
+    def unknown_of(self, query: SearchQuery) -> dict[int, set[str]]:
+        judged = (judge(flat, query, self.around) for flat in self.flats)
+        return {one.flat.property_id: set(one.unknown) for one in judged if one}
+
     def looked_at(self, query: SearchQuery) -> tuple[set[int], set[int]]:
         judged = [one for flat in self.flats if (one := judge(flat, query, self.around))]
         sure = {one.flat.property_id for one in judged if not one.unknown or query.unknown == "ok"}
@@ -158,6 +163,10 @@ def test_the_database_leaves_out_nothing_and_lets_nothing_in(
         assert len(passed) == len(set(passed))
         if (set(passed), set(unknown)) != every.looked_at(query):
             differing[str(conditions)] = (passed, unknown)
+        with world.read() as connection:
+            around = read_around(connection, query, now=NOW)
+            told = fitting(connection, query, around, [flat.property_id for flat in every.flats])
+        assert {number: set(names) for number, names in told.items()} == every.unknown_of(query), conditions
         with monkeypatch.context() as many:
             many.setattr(run, "SORTED_FLATS", 3)
             some = search(world, query, now=NOW, part=lambda total: slice(total // 3, total // 2))

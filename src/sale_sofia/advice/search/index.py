@@ -1,7 +1,6 @@
 """The conditions of a search that the table of flats answers by itself: true, false, or null for unknown.
 
-They say what the checks of `conditions.py` say of one flat. A condition that is not here is asked of each
-flat that passes the others.
+A condition that is not here (`conditions.py`) is asked of each flat that passes the others.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Column, ColumnElement, and_, case, func, null, or_, select, true
 
 from sale_sofia.advice.scoring.settings import ACTS
-from sale_sofia.advice.search.conditions import FACTS, Around
+from sale_sofia.advice.search.conditions import Around
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.flats.projection import NOBODY
@@ -21,6 +20,11 @@ from sale_sofia.geography.surroundings import ROAD_CLASSES
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings
 
+FACTS: Final = (
+    "city", "deal", "property_type", "neighbourhood", "district", "construction", "condition", "furnishing",
+)  # fmt: skip
+_RANGES: Final = ("price", "eur_sqm", "area", "net_area", "bathrooms", "floor", "year", "days")
+"""Asked by a least, a most, or both."""
 Condition = ColumnElement[bool]
 Ask = Callable[[SearchQuery, Around], Condition]
 _F: Final = flats.c
@@ -198,7 +202,7 @@ _ASKED: Final[Mapping[str, Ask]] = {
     "new_since": _new_since,
     "cut_days": _cut,
 }
-"""By the names that checks have."""
+"""By their names; of a range that without its end, else that of the field."""
 
 
 ALWAYS_KNOWN: Final = frozenset(
@@ -215,6 +219,15 @@ def is_unknown(name: str, condition: Condition) -> Condition:
     return _F[name].is_(None) if name in FACTS else condition.is_(None)
 
 
-def indexed(query: SearchQuery, names: Iterable[str], around: Around) -> dict[str, Condition]:
-    """Of these conditions of a query those that the table answers, in their order."""
-    return {name: _ASKED[name](query, around) for name in names if name in _ASKED}
+def indexed(query: SearchQuery, around: Around) -> dict[str, Condition]:
+    """The conditions of a query that the table answers, in their order."""
+    return {name: ask(query, around) for name, ask in _ASKED.items() if _is_asked(query, name)}
+
+
+def _is_asked(query: SearchQuery, name: str) -> bool:
+    if name in ("gone", "place_conflict"):
+        return not getattr(query, name)
+    if name in _RANGES:
+        return any(getattr(query, f"{name}_{end}", None) is not None for end in ("min", "max"))
+    value = getattr(query, name)
+    return value is not None and value is not False and value != ()

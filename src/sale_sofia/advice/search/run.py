@@ -1,6 +1,6 @@
-"""A search from beginning to end, and whether one flat fulfils it."""
+"""A search from beginning to end, and which of some flats fulfil it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -9,7 +9,6 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, false
 
 from sale_sofia.advice.scoring.judging import VERDICTS
 from sale_sofia.advice.search.conditions import (
-    WORDS,
     Around,
     Named,
     checks_of,
@@ -25,6 +24,7 @@ from sale_sofia.buyer.people import Person
 from sale_sofia.buyer.searches import read_search
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.projection import load_flats, refresh_flats
+from sale_sofia.flats.store import portions
 from sale_sofia.flats.tables import flats
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
@@ -127,7 +127,7 @@ def summarise(  # noqa: PLR0913 - each is a matter of its own
         rows = FittingRows(query, read_around(connection, query, now=now, person=person), best_first=True)
         chosen = rows.select(flats.c.property_id, rows.is_unsure, *columns, scored=scored)
         chosen = chosen if where is None else chosen.where(where)
-        if rows.left:
+        if not rows.are_all:
             lists = [one.read(slice(None)) for one in rows.lists(connection)]
             unsure = {hit.property_id: bool(hit.unknown) for some in lists for hit in some}
             found = (row for row in _streamed(connection, chosen) if row[0] in unsure)
@@ -156,14 +156,22 @@ class _Listed(NamedTuple):
 class FittingRows:
     """The rows of flats that no condition rules out, as far as the table can tell."""
 
-    def __init__(self, query: SearchQuery, around: Around, *, best_first: bool = False) -> None:
-        checks = checks_of(query)
-        self._query, self._around, self._best_first = query, around, best_first
-        self._indexed = indexed(query, [name for name, _ in checks], around)
-        self.left = [named for named in checks if named[0] not in self._indexed]
-        """Conditions that the table does not answer."""
+    def __init__(
+        self,
+        query: SearchQuery,
+        around: Around,
+        *,
+        best_first: bool = False,
+        only: Collection[int] | None = None,
+    ) -> None:
+        self._query, self._best_first = query, best_first
+        self._indexed = indexed(query, around)
+        self._left = checks_of(query)
+        self.are_all = not (self._left or query.word or query.not_word)
+        """Whether the table answers all conditions."""
         unsure = {name: one for name, one in self._indexed.items() if name not in ALWAYS_KNOWN}
         known = [one for name, one in self._indexed.items() if name in ALWAYS_KNOWN]
+        known += [] if only is None else [flats.c.property_id.in_(only)]
         self.fitting = and_(true(), *known, *(one.is_not(False) for one in unsure.values()))
         self._unknown = {name: is_unknown(name, one) for name, one in unsure.items()}
         self.is_unsure: ColumnElement[bool] = or_(false(), *self._unknown.values())
@@ -182,7 +190,7 @@ class FittingRows:
 
     def lists(self, connection: Connection) -> tuple[_Listed, _Listed]:
         """What fits and what may, as the query wants them; of those that are not wanted nothing is read."""
-        return self._checked(connection) if self.left else self._counted(connection)
+        return self._counted(connection) if self.are_all else self._checked(connection)
 
     def _counted(self, connection: Connection) -> tuple[_Listed, _Listed]:
         """Few are read at once; of many only the number, and then those that are wanted."""
@@ -213,10 +221,9 @@ class FittingRows:
             fits = has_words(self._query)
             texts = texts_of(connection, [hit.property_id for hit in hits])
             hits = [hit for hit in hits if fits(texts.get(hit.property_id, ""))]
-        left = [named for named in self.left if named[0] not in WORDS]
-        if left:
+        if self._left:
             there = load_flats(connection, [hit.property_id for hit in hits])
-            found = {one.flat.property_id: one.unknown for one in _fitting(there, left, self._around)}
+            found = {one.flat.property_id: one.unknown for one in _fitting(there, self._left)}
             hits = [
                 hit._replace(unknown=(*hit.unknown, *found[hit.property_id]))
                 for hit in hits
@@ -293,24 +300,23 @@ class FittingRows:
                 return (flats.c.since_at,)
 
 
-def judge(flat: Flat, query: SearchQuery, around: Around) -> Judged | None:
-    """The flat with what is not known of it, or None where it does not fulfil the query."""
-    fitting = _fitting([flat], checks_of(query), around)
-    return None if not fitting or (fitting[0].unknown and query.unknown == "no") else fitting[0]
-
-
-def _fitting(flats: Iterable[Flat], checks: Sequence[Named], around: Around) -> list[Judged]:
+def _fitting(flats: Iterable[Flat], checks: Sequence[Named]) -> list[Judged]:
     found = []
     for flat in flats:
-        unknown = []
-        for name, check in checks:
-            holds = check(flat, around)
-            if holds is None:
-                unknown.append(name)
-            elif not holds:
-                break
-        else:
-            found.append(Judged(flat, tuple(unknown)))
+        held = {name: check(flat) for name, check in checks}
+        if False not in held.values():
+            found.append(Judged(flat, tuple(name for name, holds in held.items() if holds is None)))
+    return found
+
+
+def fitting(
+    connection: Connection, query: SearchQuery, around: Around, property_ids: Collection[int]
+) -> dict[int, tuple[str, ...]]:
+    """Of these flats, as the table has them, those that fulfil a query, with what is not known of each."""
+    found: dict[int, tuple[str, ...]] = {}
+    for some in portions(sorted(property_ids)):
+        for one in FittingRows(query, around, only=some).lists(connection):
+            found |= {hit.property_id: hit.unknown for hit in (one.read(slice(None)) if one.total else ())}
     return found
 
 
