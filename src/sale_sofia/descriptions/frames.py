@@ -22,7 +22,8 @@ _PARTICIPLES: Final = ("ен", "ена", "ено", "ени", "ан", "ана", "
 def is_out_of_frame(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether words stand beside a fact that adverts do not state it with: "асансьор за товари в склада"."""
     frame = load_rules_file("frames.yaml").get(one.field)
-    is_there = one.field == "elevator" and tokens[one.first].text.endswith(_ARTICLES)  # whatever it does
+    # "The lift" is there, whatever is said of it.
+    is_there = one.field == "elevator" and tokens[one.first].text.endswith((*_ARTICLES, "а"))
     if frame is None or one.status == "negated" or is_there:
         return False
     back, ahead = _ahead_of(one, tokens), _behind(one, tokens)
@@ -62,7 +63,8 @@ def _may_stand(beside: Sequence[Token], side: str, frame: Mapping[str, Any], *, 
 def _behind(one: Candidate, tokens: Sequence[Token]) -> list[Token]:
     """What its clause says behind a thing, but for what is glued to it and a last word that a portal cut."""
     ahead = after(tokens, one.after, CLAUSE_MOST_TOKENS)
-    is_cut = tagged(tokens[one.after + len(ahead) :][:1], {"..", "...", "…"})
+    end = one.after + len(ahead)
+    is_cut = tagged(tokens[end : end + 1], {"..", "...", "…"})
     is_glued = bool(ahead) and ahead[0].start == tokens[one.after - 1].end  # "82 кв.мСъстои се"
     here = tokens[one.after - 1].clause
     return [token for token in ahead[is_glued : len(ahead) - is_cut] if token.clause == here]

@@ -171,7 +171,7 @@ def _is_no_place(clause: Sequence[Token], ahead: Sequence[Token]) -> bool:
 _JUDGES: Final[Sequence[tuple[AbstractSet[str], Callable[[Candidate, Sequence[Token]], bool]]]] = (
     (_THINGS, is_not_the_flats),
     (_OFFERED_TERMS, is_not_offered),
-    (_THINGS | {"heating"}, is_held_by_another),
+    (_THINGS - {"furnishing"} | {"heating"}, is_held_by_another),
     ({"has_balcony", "heating", "storage"}, is_undone),
     (_THINGS | {"heating", "elevator", "metro_near"}, is_elsewhere),
     ({"construction", "furnishing", "condition", "storage"}, leads_elsewhere),
