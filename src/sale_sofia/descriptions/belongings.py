@@ -23,17 +23,10 @@ def is_not_the_flats(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether a room, a cellar, a garage or furniture is not this flat's."""
     if one.status == "negated" or tokens[one.first].mood == "denied":
         return False
-    return (
-        _is_far(one, tokens) or _is_owned(one, tokens) or _is_named(one, tokens) or _is_landmark(one, tokens)
-    )
-
-
-def _is_landmark(one: Candidate, tokens: Sequence[Token]) -> bool:
-    """Whether a thing only tells where something else is: "достъп до мазе", "изглед към тераси"."""
-    back = before(tokens, one.first, 2)
-    if tagged(back[:1], {"към"}):
-        return tagged(back[1:], {"view"})
-    return tagged(back[:1], group("past_things"))
+    is_seen = [token.text for token in before(tokens, one.first, 1)] == ["към"] and tagged(
+        before(tokens, one.first, 2), {"view"}
+    )  # "изглед към тераси"
+    return is_seen or _is_far(one, tokens) or _is_owned(one, tokens) or _is_named(one, tokens)
 
 
 def _is_far(one: Candidate, tokens: Sequence[Token]) -> bool:
@@ -75,17 +68,8 @@ def _is_adjective(token: Token) -> bool:
 
 
 def is_not_our_floor(one: Candidate, tokens: Sequence[Token]) -> bool:
-    """Whether it is the floor of something else: "разрешение за 7-ми етаж", "втори етаж на школата"."""
-    is_led_to = tagged(before(tokens, one.first, 1), group("not_to_the_floor"))
-    return is_led_to or _is_owned(one, tokens, _BUILDINGS)
-
-
-def is_for_others(one: Candidate, tokens: Sequence[Token]) -> bool:
-    """Whether a lift or a store serves something else: "асансьор за товари", "склад за велосипеди"."""
-    ahead = after(tokens, one.after, 2)
-    if one.status == "negated" or not tagged(ahead[:1], {"за"}) or len(ahead) < 2:  # noqa: PLR2004
-        return False
-    return "plain" in ahead[1].tags and ahead[1].tags.isdisjoint(group("no_nouns"))
+    """Whether it is the floor of something else: "втори етаж на школата"."""
+    return _is_owned(one, tokens, _BUILDINGS)
 
 
 def is_elsewhere(one: Candidate, tokens: Sequence[Token]) -> bool:

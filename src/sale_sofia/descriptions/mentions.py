@@ -7,7 +7,6 @@ from typing import Final
 
 from sale_sofia.descriptions.belongings import (
     is_elsewhere,
-    is_for_others,
     is_not_our_floor,
     is_not_the_flats,
     is_of_a_thing,
@@ -16,12 +15,9 @@ from sale_sofia.descriptions.belongings import (
 )
 from sale_sofia.descriptions.clauses import same_clause
 from sale_sofia.descriptions.frames import (
-    is_beside_another,
     is_held_by_another,
-    is_in_another_place,
     is_not_offered,
     is_out_of_frame,
-    is_taken_back,
     is_undone,
 )
 from sale_sofia.descriptions.grammar import ADJECTIVES
@@ -91,7 +87,7 @@ def _is_led_to(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether a preposition leads to a flat of so many rooms, which is another: "свързан е с двустайния"."""
     back = list(dropwhile(_is_before_a_noun, before(tokens, one.first, OFFER_WINDOW)))
     if tagged(back[:1], {"на"}) and tagged(back[1:2], {"plain", "price", "area"}):
-        return not tagged(back[1:2], group("leads_to_this"))  # "за ценители на двустайни", "размерите на тристаен"
+        return not tagged(back[1:2], group("leads_to_this"))  # "размерите на тристаен"
     if "roomed_plural" in tokens[one.first].tags:
         return tagged(back[:1], {"за"}) and not tagged(same_clause(tokens, one.first), group("offering"))
     is_the_offer = tagged(back[:1], {"за"}) and tagged(
@@ -126,12 +122,13 @@ def _is_in_a_list(one: Candidate, tokens: Sequence[Token]) -> bool:
     near = range(max(0, one.first - CLAUSE_MOST_TOKENS), min(len(tokens) - 1, one.first + CLAUSE_MOST_TOKENS))
     here = tokens[one.first].sentence
     flats = [place for place in near if "roomed" in tokens[place].tags and tokens[place].sentence == here]
-    listed = {
-        tokens[place].value
-        for place in flats
-        if tagged([one for one in tokens[place + 1 : place + 3] if one.text not in {"от", "за", "-"}][:1], {"num"})
-    }
+    behind = {place: list(dropwhile(_is_before_a_price, tokens[place + 1 : place + 3])) for place in flats}
+    listed = {tokens[place].value for place in flats if tagged(behind[place][:1], {"num"})}
     return one.value in listed and len(listed) > 1
+
+
+def _is_before_a_price(token: Token) -> bool:
+    return token.text in {"от", "за", "-"}
 
 
 def _is_idle(one: Candidate, tokens: Sequence[Token]) -> bool:
@@ -174,13 +171,9 @@ def _is_no_place(clause: Sequence[Token], ahead: Sequence[Token]) -> bool:
 _JUDGES: Final[Sequence[tuple[AbstractSet[str], Callable[[Candidate, Sequence[Token]], bool]]]] = (
     (_THINGS, is_not_the_flats),
     (_OFFERED_TERMS, is_not_offered),
-    (_THINGS | {"heating"}, is_held_by_another),
-    (_THINGS | {"heating", "elevator"}, is_in_another_place),
-    ({"has_balcony", "balconies", "heating", "storage"}, is_undone),
-    ({"furnishing", "condition", "construction"}, is_taken_back),
-    ({"metro_near"}, is_beside_another),
+    (_THINGS - {"furnishing"} | {"heating"}, is_held_by_another),
+    ({"has_balcony", "heating", "storage"}, is_undone),
     (_THINGS | {"heating", "elevator", "metro_near"}, is_elsewhere),
-    ({"elevator", "storage"}, is_for_others),
     ({"construction", "furnishing", "condition", "storage"}, leads_elsewhere),
     ({"storage"}, is_only_spoken_of),
     ({"floor"}, is_not_our_floor),
