@@ -113,6 +113,7 @@ def routes() -> list[BaseRoute]:
         sent("/people/link", people.link),
         sent("/people/remove", people.remove),
         sent("/people/password", people.password),
+        sent("/people/language", people.speak),
         sent("/people/sign_out", people.leave),
         sent("/criteria", criteria.save),
         sent("/criteria/apply", criteria.apply),

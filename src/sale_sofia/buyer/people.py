@@ -131,6 +131,16 @@ def set_role(connection: Connection, person: Person, role: str) -> None:
     connection.execute(update(people).where(people.c.id == person.id).values(role=role))
 
 
+def set_language(connection: Connection, person: Person, language: str) -> None:
+    """Speak to them in this language from now on, in messages too.
+
+    Raises:
+        WrongEvaluation: no such language.
+    """
+    checked_word(language, LANGUAGES, f"no language {language!r}")
+    connection.execute(update(people).where(people.c.id == person.id).values(language=language))
+
+
 def _check_operated(connection: Connection, *, without: Person) -> None:
     others = [one for one in all_people(connection) if one.id != without.id]
     if others and not any(one.is_operator for one in others):

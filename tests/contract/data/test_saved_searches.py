@@ -8,7 +8,8 @@ import pytest
 
 from contract.data.helpers import database
 from contract.data.many_threads import in_threads
-from sale_sofia.buyer.evaluations import WrongEvaluation
+from sale_sofia.buyer.changes import changes_of, latest_changes
+from sale_sofia.buyer.evaluations import By, WrongEvaluation
 from sale_sofia.buyer.searches import (
     SavedSearch,
     SearchThere,
@@ -45,6 +46,31 @@ def test_a_search_is_saved_read_replaced_and_forgotten(db: Database) -> None:
         forget_search(connection, "а")
         with pytest.raises(UnknownSearch, match="none is saved yet"):
             read_search(connection, "а")
+
+
+def test_who_saved_it_as_it_is_and_who_forgot_it_is_kept(db: Database) -> None:
+    def saved() -> list[str | None]:
+        return [one.saved_by for one in db.run_read(list_searches)]
+
+    with db.write() as connection:
+        save_search(connection, "а", {}, now=1.0, by="Ана")
+        save_search(connection, "а", {}, now=2.0, by="Борис")  # it was so already
+        save_search(connection, "б", {}, now=3.0)
+    assert saved() == ["Ана", None]
+    with db.write() as connection:
+        save_search(connection, "а", {"rooms": [3]}, now=4.0, replace=True, by="Борис")
+        forget_search(connection, "б", By("Ана", 5.0))
+        save_search(connection, "б", {}, now=6.0)
+    assert saved() == ["Борис", None], "who forgot one has not saved the next of its name"
+    found = db.run_read(partial(latest_changes, limit=2))
+    assert [(one.name, one.what, one.changed_by, one.changed_at) for one in found] == [
+        ("б", "removed", "Ана", 5.0),
+        ("а", "changed", "Борис", 4.0),
+    ]
+    assert {name: one.what for name, one in db.run_read(partial(changes_of, about="search")).items()} == {
+        "а": "changed",
+        "б": "removed",
+    }
 
 
 @pytest.mark.parametrize(

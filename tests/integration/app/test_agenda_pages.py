@@ -4,11 +4,18 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from threading import Barrier
 
+import pytest
+
 from app_runs import put_adverts, store
+from sale_sofia.app import application
+from sale_sofia.app.visit import Visit
 from sale_sofia.buyer.tables import sign_ins
+from sale_sofia.listings.dates import SOFIA
 from web_pages import Browser, browser, plain
 
 SERDIKA, NEAR = {"lat": 42.6977, "lon": 23.3219}, {"lat": 42.7, "lon": 23.325}
@@ -176,6 +183,16 @@ def test_two_who_act_at_the_same_moment_lose_nothing(ana: Browser) -> None:
     assert sorted(one for one in said if one[1] in {"opinion", "stars"}) == [
         (name, field) for name in both for field in ("opinion", "stars")
     ]
+
+
+def test_a_viewing_of_this_morning_is_not_to_come(ana: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    evening = datetime(2031, 6, 15, 18, tzinfo=SOFIA).timestamp()
+    monkeypatch.setattr(application, "Visit", partial(Visit, now=evening))
+    for hour in ("12:00", "17:45", "20:00"):
+        ana.fill("/flat/1/viewing", day="15.06.2031", hour=hour)
+    for path in ("/", "/mine"):
+        found = set(re.findall(r"15\.06\.2031 (\d\d:\d\d)", ana.text(path)))
+        assert found - {"18:00"} == {"17:45", "20:00"}, "beside the moment of the page itself"
 
 
 def test_without_people_there_is_the_file_alone(tmp_path: Path) -> None:

@@ -114,6 +114,23 @@ def test_a_browser_that_heard_nothing_is_answered_again_for_a_while(first: Brows
     db.dispose()
 
 
+def test_what_is_seen_and_which_language_is_spoken_is_each_persons_own(first: Browser) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    first.fill("/people/add", name="Борис", language="en", role="buyer")
+    with another(first) as boris, another(first) as phone:
+        use(boris, link_for(first, "Борис"))
+        use(phone, link_for(first, "Ана"))
+        first_visit = "First visit"
+        assert [first_visit in one.text("/") for one in (first, boris)] == [True, True]
+        first.fill("/today/seen", back="/")
+        assert [first_visit in one.text("/") for one in (phone, boris)] == [False, True]
+        assert "no language &#39;xx&#39;" in boris.post("/people/language", data={"language": "xx"}).text
+        assert "Моят език" in boris.fill("/people/language", language="bg")
+        told = [(one["name"], one["language"]) for one in first.data("/people.json")["people"]]
+        assert told == [("Ана", "en"), ("Борис", "bg")]
+        assert "My language" in phone.text("/people")
+
+
 def test_each_writes_under_their_own_name(first: Browser, tmp_path: Path) -> None:
     first.fill("/people/add", name="Ана", language="en")
     first.fill("/people/add", name="Борис", language="en", role="buyer")

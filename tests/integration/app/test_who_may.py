@@ -63,12 +63,15 @@ def test_only_operators_do_what_is_theirs(path: str, ana: Browser, boris: Browse
     assert refused == [True, False], [plain(answer.text)[:300] for answer in told]
 
 
-def test_a_buyer_sees_no_button_that_is_not_theirs(ana: Browser, boris: Browser) -> None:
+def test_a_buyer_sees_no_button_that_is_not_theirs(ana: Browser, boris: Browser, tmp_path: Path) -> None:
+    (tmp_path / "alerts.yaml").write_text(RULES, "utf-8")
     for path, form in (
         ("/health", "/health/run"),
         ("/people", "/people/add"),
         ("/people", "/people/remove"),
         ("/channels", "/channels/other"),
+        ("/channels", "/channels/test"),
+        ("/alerts", "/alerts/test"),
     ):
         seen = [f'action="{form}"' in opened.html(path) for opened in (boris, ana)]
         assert seen == [False, True], form

@@ -10,6 +10,7 @@ from sale_sofia.advice.scoring.profile import profile_names
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.editing import RuleChanged, RuleFile, Written
 from sale_sofia.alerts.explaining import preview, sentence_of
+from sale_sofia.alerts.kept import kept_channels
 from sale_sofia.alerts.outbox import SENT, Entry, read_log
 from sale_sofia.alerts.rules import (
     BUYER_KINDS,
@@ -289,7 +290,7 @@ def _draw(visit: Visit, refused: Open | None = None) -> Page:
         values |= {
             "error": None if file.channels else values["error"],
             "there": True,
-            "channels": _channels(file),
+            "channels": _channels(visit, file),
             "quiet": _quiet(file),
             "rules": _rule_rows(visit, file, by_name),
             "form": _form(visit, file, opened) if opened and file.channels else None,
@@ -297,15 +298,17 @@ def _draw(visit: Visit, refused: Open | None = None) -> Page:
     return Page("alerts.html", title, values, lambda: _data(values, log, written), status)
 
 
-def _channels(file: AlertsFile) -> list[Values]:
+def _channels(visit: Visit, file: AlertsFile) -> list[Values]:
     """Each without its address."""
+    there = channels_of(file, kept_channels(visit.site.settings.data_dir))
     return [
         {
             "name": plain(name),
             "service": plain(channel.service),
             "rules": [plain(rule.name) for rule in file.rules if name in rule.channels],
+            "may_try": may_change(visit, channel),
         }
-        for name, channel in channels_of(file).items()
+        for name, channel in there.items()
     ]
 
 
@@ -391,5 +394,10 @@ def _data(values: Values, log: Sequence[Entry], written: Mapping[RuleKind, Seque
         }
         for one in log
     ]
-    known = {name: values[name] for name in ("error", "channels")}
-    return {**known, "rules": {kind: list(some) for kind, some in written.items()}, "log": sent}
+    channels = [{name: one[name] for name in ("name", "service", "rules")} for one in values["channels"]]
+    return {
+        "error": values["error"],
+        "channels": channels,
+        "rules": {kind: list(some) for kind, some in written.items()},
+        "log": sent,
+    }

@@ -1,6 +1,7 @@
 """The people of the household: who they are, how each comes in, and where they are signed in."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlencode
 
@@ -13,7 +14,7 @@ from sale_sofia.app.application import Done, Page
 from sale_sofia.app.changes import latest_lines
 from sale_sofia.app.entrance import FIRST, SESSION, admitted, door_of, session_at
 from sale_sofia.app.pages.flat import shared_line
-from sale_sofia.app.visit import Values, Visit
+from sale_sofia.app.visit import LANGUAGE, Values, Visit
 from sale_sofia.app.words import say, told
 from sale_sofia.buyer.evaluations import WrongEvaluation
 from sale_sofia.buyer.opinions import dismiss, welcome
@@ -26,6 +27,7 @@ from sale_sofia.buyer.people import (
     enter_by_link,
     new_link,
     person_named,
+    set_language,
     set_password,
     sign_ins_of,
     sign_out,
@@ -176,6 +178,19 @@ def password(visit: Visit) -> Done:
         set_password(connection, visit.person, given)
 
     return _write(visit, write, say("diary.kept"))
+
+
+def speak(visit: Visit) -> Done:
+    """One's own language, of pages and messages."""
+    spoken = visit.form.get("language", "")
+
+    def write(connection: Connection) -> None:
+        if visit.person is None:
+            raise NotAllowed(say("people.not_yours"))
+        set_language(connection, visit.person, spoken)
+
+    done = _write(visit, write, say("diary.kept"))
+    return done if done.wrong else replace(done, cookies={LANGUAGE: spoken})
 
 
 def leave(visit: Visit) -> Done:

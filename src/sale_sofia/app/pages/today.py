@@ -152,10 +152,10 @@ def _crawling(visit: Visit) -> Values:
 
 
 def _soon(connection: Connection, now: float) -> list[Viewing]:
-    """Viewings that are planned for today and tomorrow, on Sofia's calendar."""
+    """Viewings that are to come today and tomorrow, on Sofia's calendar."""
     today = datetime.fromtimestamp(now, SOFIA).date()
     days = {today, today + timedelta(days=1)}
-    planned = (one for one in all_viewings(connection) if one.state == "planned")
+    planned = (one for one in all_viewings(connection) if one.is_upcoming(now))
     return [one for one in planned if datetime.fromtimestamp(one.starts_at, SOFIA).date() in days]
 
 
