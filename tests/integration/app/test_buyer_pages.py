@@ -112,7 +112,7 @@ def test_everything_unknown_is_counted_and_never_guessed(tmp_path: Path) -> None
         found = buyer.text("/search")
         assert "Намерени: 0 имота · още 1 с неизвестно условие" in found
         assert "9 факта липсват" in found
-        assert "Оценка: ?" in found or "Оценка ? от 5" in found
+        assert "Без оценка по този профил" in found or "Оценка ? от 5" in found
         told = buyer.text("/flat/1")
         assert "Попитайте агента (34 неизвестни)" in told
         assert "Голям път ? мястото не е достатъчно точно или няма данни" in told
