@@ -101,20 +101,24 @@ def _priced(connection: Connection, since: float, among: Collection[int]) -> Ite
     table, current = with_current(price_points.c.listing_id)
     moved = select(price_points.c.listing_id, current).select_from(table)
     rows = connection.execute(moved.where(price_points.c.kind == "price", price_points.c.seen_at >= since))
-    wanted = {listing_id for listing_id, property_id in rows if property_id in among}
-    adverts = [advert for advert in _adverts(connection, wanted) if advert.offered]
-    all_steps = price_steps(connection, [advert.listing_id for advert in adverts])
+    wanted = {listing_id: property_id for listing_id, property_id in rows if property_id in among}
+    there = select(listings.c.id).where(_THERE)
+    adverts = [
+        number
+        for some in portions(sorted(wanted))
+        for number in connection.scalars(there.where(listings.c.id.in_(some)))
+    ]
     greatest: dict[int, tuple[float, News]] = {}
-    for advert in adverts:
-        steps = all_steps[advert.listing_id]
+    for advert, steps in price_steps(connection, adverts).items():
+        property_id = wanted[advert]
         first = next(
             number for number, step in enumerate(steps) if step.kind == "price" and step.seen_at >= since
         )
         old, new = steps[first - 1].price_eur if first else None, steps[-1].price_eur
         if old is None or new is None or old == new:
             continue
-        news = News("cut" if new < old else "rise", advert.property_id, steps[-1].seen_at, old, new)
+        news = News("cut" if new < old else "rise", property_id, steps[-1].seen_at, old, new)
         ratio = new / (old or 1.0)
-        if advert.property_id not in greatest or ratio < greatest[advert.property_id][0]:
-            greatest[advert.property_id] = ratio, news
+        if property_id not in greatest or ratio < greatest[property_id][0]:
+            greatest[property_id] = ratio, news
     return (news for _, news in greatest.values())

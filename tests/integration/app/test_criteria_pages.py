@@ -69,10 +69,10 @@ def counted(buyer: Browser) -> str:
 
 def test_an_empty_database_and_an_unknown_flat_are_counted(tmp_path: Path) -> None:
     with browser(tmp_path) as opened:
-        assert counted(opened) == "0 → 0 минават"
+        assert counted(opened) == "Подходящи: 0 от 0"
     put_adverts(tmp_path, {})
     with browser(tmp_path) as opened:
-        assert counted(opened) == "1 → 0 минават; за 1 не се знае"
+        assert counted(opened) == "Подходящи: 0 от 1; неизвестно за 1"
 
 
 def test_a_flat_that_is_gone_is_not_counted(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_flat_that_is_gone_is_not_counted(tmp_path: Path) -> None:
         connection.execute(update(listings).where(listings.c.id == 2).values(gone_at=time.time()))
     database.dispose()
     with browser(tmp_path) as opened:
-        assert counted(opened) == "1 → 1 минават"
+        assert counted(opened) == "Подходящи: 1 от 1"
 
 
 def test_every_field_shows_what_stands_in_the_profile(buyer: Browser, tmp_path: Path) -> None:
@@ -103,13 +103,16 @@ def test_every_field_shows_what_stands_in_the_profile(buyer: Browser, tmp_path: 
 
 
 def test_a_change_is_written_and_the_count_says_what_passes_then(buyer: Browser, tmp_path: Path) -> None:
-    assert counted(buyer) == "2 → 2 минават"
+    assert counted(buyer) == "Подходящи: 2 от 2"
     sent = fields(buyer, "must") | {"must.metro_most_minutes": "10"}
     answer = send(buyer, sent, script=True)
     assert answer.status_code == 200
     told = answer.json()
     assert told["said"] == "Профилът „default“ е запазен."
-    assert (told["count"], told["only"]) == ("2 → 1 минават", "1 отпадат само заради: метро")
+    assert (told["count"], told["only"]) == (
+        "Подходящи: 1 от 2",
+        "Отпадат само заради едно условие: метро (1)",
+    )
     assert told["stamp"] == fields(buyer, "must")["stamp"] != sent["stamp"]
     assert load_profile(tmp_path, "default").must.metro_most_minutes == 10
     data = buyer.data("/criteria.json?profile=default")
@@ -120,7 +123,7 @@ def test_a_change_is_written_and_the_count_says_what_passes_then(buyer: Browser,
     page = spaced(send(buyer, fields(buyer, "must") | {"must.metro_most_minutes": ""}).text)
     assert "Профилът „default“ е запазен." in plain(page)
     assert load_profile(tmp_path, "default").must.metro_most_minutes is None
-    assert counted(buyer) == "2 → 2 минават"
+    assert counted(buyer) == "Подходящи: 2 от 2"
 
 
 def test_only_what_was_changed_is_written(buyer: Browser, tmp_path: Path) -> None:
@@ -271,7 +274,7 @@ def test_a_profile_that_cannot_be_used_is_named_and_keeps_none_from_the_others(
     (tmp_path / "profiles").mkdir()
     (tmp_path / "profiles" / "broken.yaml").write_text("budget_eur: -5\n", "utf-8")
     assert "Бюджет с всичко (€): '-5' не може" in buyer.text(DEFAULT)
-    assert counted(buyer) == "2 → 2 минават"
+    assert counted(buyer) == "Подходящи: 2 от 2"
     assert buyer.data("/criteria.json")["unusable"] == ["broken"]
 
 

@@ -114,7 +114,7 @@ def _texts_of_card(record: Said, score: Said | None) -> Iterator[str]:
         yield spaced(shown.euro_per_sqm(record["eur_sqm"]))
     if score is not None:
         yield f"Оценка {shown.score(score['value'])} от 5"
-        yield f"→ {shown.score(score['points'])} т.)"  # the number that the order is by
+        yield f"→ брои се за {shown.score(score['points'])})"  # the number that the order is by
 
 
 def _same_as_shown(buyer: Browser, number: int, own: Said, said: dict[str, dict[int, Said]]) -> None:

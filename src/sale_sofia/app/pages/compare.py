@@ -6,6 +6,9 @@ from typing import Any, Final, NamedTuple
 from sale_sofia.advice.costs import all_costs, loan
 from sale_sofia.advice.scoring.profile import OwnPlace, Profile
 from sale_sofia.advice.scoring.scoring import Score, Scorer, ranking
+from sale_sofia.advice.valuation.flats import asked_eur_sqm
+from sale_sofia.advice.valuation.model import Band
+from sale_sofia.advice.valuation.valuation import Verdict
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
 from sale_sofia.app.deck import Deck, open_deck
@@ -43,7 +46,7 @@ def page(visit: Visit) -> Page:
     deck = open_deck(visit)
     asked = numbers(visit.asked("ids") or "") if "ids" in visit.request.query_params else visit.ticked
     flats = deck.flats(asked)[:COMPARED_MOST]
-    rows = [row for line in lines(deck, deck.scores(flats)) if (row := _row(line, flats))]
+    rows = [row for line in lines(deck, flats, deck.scores(flats)) if (row := _row(line, flats))]
     rows.sort(key=lambda row: not row["differs"])
     only = visit.asked("only") == "true"
     weights = _weights(visit, deck.profile)
@@ -111,8 +114,9 @@ _BETTER: Final[Mapping[str, Number]] = {
 }
 
 
-def lines(deck: Deck, scores: Mapping[int, Score]) -> tuple[Line, ...]:
+def lines(deck: Deck, flats: Sequence[Flat], scores: Mapping[int, Score]) -> tuple[Line, ...]:
     """All lines, in the order of the table."""
+    fair = deck.visit.site.verdicts(flats)
     price, per_sqm = _lower(lambda flat: flat.price_eur), _lower(lambda flat: flat.price_per_sqm_eur)
     measured = (
         Line("compare.price", lambda flat: shown.euro(flat.price_eur), price),
@@ -123,6 +127,7 @@ def lines(deck: Deck, scores: Mapping[int, Score]) -> tuple[Line, ...]:
             lambda flat: _total(flat, deck.profile)[1],
         ),
         Line("loan.monthly", lambda flat: _monthly(flat, deck.profile)),
+        Line("property.fair", lambda flat: _fair(fair, flat)[0], lambda flat: _fair(fair, flat)[1]),
         Line("property.score", lambda flat: _points(scores, flat)[0], lambda flat: _points(scores, flat)[1]),
         Line("compare.days", lambda flat: shown.days(flat.days_on_market(deck.now))),
         Line("compare.portals", lambda flat: ", ".join(flat.portals)),
@@ -157,9 +162,22 @@ def _monthly(flat: Flat, profile: Profile) -> str:
     )
 
 
+def _fair(found: Mapping[int, tuple[Verdict, Band]], flat: Flat) -> tuple[str, float | None]:
+    """From the least to the most that would be fair, and how far below its middle the flat is offered."""
+    asked, judged = asked_eur_sqm(flat), found.get(flat.property_id)
+    if judged is None or asked is None or flat.area_sqm is None:
+        return shown.UNKNOWN, None
+    fair = judged[1]
+    sums = [shown.euro(one * flat.area_sqm) for one in (fair.low, fair.high)]
+    return " – ".join(sums), -asked / fair.middle
+
+
 def _points(scores: Mapping[int, Score], flat: Flat) -> tuple[str, float | None]:
     score = scores.get(flat.property_id)
-    return (shown.UNKNOWN, None) if score is None else (shown.score(score.value), score.points)
+    if score is None:
+        return shown.UNKNOWN, None
+    counts = say("card.points", points=shown.score(score.points))
+    return f"{shown.score(score.value)} ({counts})", score.points
 
 
 def _row(line: Line, flats: Sequence[Flat]) -> Values | None:

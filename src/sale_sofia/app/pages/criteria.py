@@ -363,7 +363,7 @@ def _told(visit: Visit, name: str, profile: Profile) -> dict[str, str]:
 
 
 def count_text(passing: Passing) -> str:
-    """`37 → 12 минават; за 9 не се знае`."""
+    """`Подходящи: 12 от 37; неизвестно за 9`."""
     line = say(
         "criteria.preview", all=shown.number(passing.candidates), passing=shown.number(passing.passing)
     )
@@ -371,11 +371,9 @@ def count_text(passing: Passing) -> str:
 
 
 def _only(passing: Passing) -> str:
-    """`9 отпадат само заради: метро`: the conditions that alone keep flats out."""
-    return "; ".join(
-        say("criteria.only", n=shown.number(count), breaker=say(f"breaker.{name}"))
-        for name, count in passing.only.items()
-    )
+    """`Отпадат само заради едно условие: метро (9)`; nothing where none does."""
+    names = [f"{say(f'breaker.{name}')} ({shown.number(count)})" for name, count in passing.only.items()]
+    return say("criteria.only", names=", ".join(names)) if names else ""
 
 
 def _remark(profile: Profile) -> str:

@@ -97,17 +97,17 @@ def _waiting(connection: Connection) -> tuple[list[ReviewLine], int]:
 def _offer(one: Elsewhere) -> Values:
     """Where it is cheaper, and by how much."""
     flat = one.flat
-    facts = (
-        plain(flat.neighbourhood) if flat.neighbourhood else shown.UNKNOWN,
-        named("rooms", min(flat.rooms, 5)) if flat.rooms is not None else shown.UNKNOWN,
-        shown.area(flat.area_sqm),
-    )
+    facts = [
+        plain(flat.neighbourhood) if flat.neighbourhood else say("card.no_place"),
+        named("rooms", min(flat.rooms, 5)) if flat.rooms is not None else "",
+        shown.area(flat.area_sqm) if flat.area_sqm is not None else "",
+    ]
     without = "excluded" in {one.cheapest.vat, one.dearest.vat}
     saving = f"{shown.MINUS}{shown.euro(one.saving_eur)}"
     vat = f" {say('vat.included')}" if without else ""  # else it would not be the difference of the two
     return {
         "id": flat.property_id,
-        "facts": " · ".join(facts),
+        "facts": " · ".join(filter(None, facts)),
         "cheapest": _price(one.cheapest),
         "dearest": _price(one.dearest),
         "saved": f"{saving}{vat} ({shown.MINUS}{shown.percent(one.share, 1)})",

@@ -621,7 +621,7 @@ def _fair(found: Valuation | None) -> Values:
         say("fair.picture"), "€/m²", others, asked_eur_sqm(found.flat), (fair.low, fair.middle, fair.high)
     )
     told_band = say("fair.band", **sums, n=shown.number(found.rests_on)).replace("**", "")
-    badge = f"{verdict} ({sums['low']} – {sums['high']})"
+    badge = say("fair.badge", low=sums["low"], high=sums["high"], verdict=verdict)
     rows = [{"cells": _comparable(one.flat, one.weight)} for one in found.comparables]
     return {
         "fair": {

@@ -276,7 +276,10 @@ def _find_page(deck: Deck, asked: Asked) -> Found:
     """How many there are, and those on the pages that are asked for; where only that is asked, none."""
     visit = deck.visit
     if visit.asked("count"):
-        return find(deck, asked, lambda _: slice(0), lambda _: slice(0))
+        return visit.site.kept(
+            ("count", *question(deck, asked)),
+            lambda: find(deck, asked, lambda _: slice(0), lambda _: slice(0)),
+        )
     pages = (visit.page_number(), visit.page_number(APART))
     return visit.site.kept(
         ("search", *question(deck, asked), pages),

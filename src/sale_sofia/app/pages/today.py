@@ -1,6 +1,5 @@
 """Today: what is new or cheaper since the last visit and passes the conditions, best first, and why."""
 
-from collections import ChainMap
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
@@ -44,7 +43,7 @@ def page(visit: Visit) -> Page:
     wanted = [one for one in news if deck.status(one.property_id) not in UNWANTED]
     again = _again(deck, later, look)
     gone = [one.property_id for one in wanted if one.kind == "gone"]
-    ranks = ChainMap(deck.ranks([*gone, *again]), dict(fitting))
+    ranks = {**fitting, **deck.ranks([*gone, *again])}
     good = [one for one in wanted if one.property_id in ranks and not ranks[one.property_id].fails]
     good.sort(key=lambda one: ranks[one.property_id])
     ask = [one.property_id for one in good if one.kind != "gone" and one.property_id not in later]

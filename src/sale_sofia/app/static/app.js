@@ -109,9 +109,9 @@ if (live) {
       asked = new AbortController();
       const params = new URLSearchParams([...new FormData(live)].filter(([, value]) => value !== "")), signal = asked.signal;
       try {
+        if (wide.matches) { button.textContent = await follow(params, signal); return; }
         const answer = await (await fetch(`/search.json?${params}&count=1`, { signal })).json();
         button.textContent = answer.text ?? answer.error;
-        if (wide.matches && !answer.error) await follow(params, signal);
       } catch { /* a newer question was asked */ }
     }, 250);
   });
