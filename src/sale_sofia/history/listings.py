@@ -7,6 +7,7 @@ put in its place in time (`save_late`), and one that is saved twice changes noth
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from typing import Final, Literal, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, insert, or_, select, update
@@ -266,8 +267,10 @@ def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -
     _INSERT_CHANGES.run(connection, [row for one in whole for row in change_rows(*one)])
     _INSERT_PRICES.run(connection, [row for one in whole for row in price_rows(*one)])
     pages = [(pair, one) for pair, one in taken if not pair[0].card]
-    _UPDATE.run(connection, [updated(*pair, one, rules) for pair, one in pages])
-    _UPDATE.run(connection, [updated_by_card(*pair, one) for pair, one in taken if pair[0].card])
+    moved = [updated(*pair, one, rules) for pair, one in pages]
+    moved += [updated_by_card(*pair, one) for pair, one in taken if pair[0].card]
+    for _, alike in groupby(sorted(moved, key=len), key=tuple):
+        _UPDATE.run(connection, list(alike))
     revisions.touch(connection, [old["id"] for _, old in pairs])
     report_odd(connection, [pair for pair, one in pages if one.odd.visits])
     settled = {sighting for (sighting, old), one in taken if old["odd_visits"] and not one.odd.visits}

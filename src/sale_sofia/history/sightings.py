@@ -49,6 +49,7 @@ Row = dict[str, Any]
 Stored = Mapping[Any, Any]
 STILL = Step("unchanged", {}, [], None)
 """Nothing but time has moved."""
+INDEXED: Final = frozenset({"site", "external_id", "family_id", "neighbourhood"})
 CARD: Final = "card"
 """The verdict of a visit that saw the advert on a page of results."""
 
@@ -168,11 +169,19 @@ def doubts_of(row: Stored) -> Doubts:
     return Doubts(odd, row["unseen"] or {}, row["opened_at"] is not None, row["price_by_card"])
 
 
+def _believed(old: Stored, step: Step) -> Row:
+    """What is believed, without what an advert's indexes are made of where it is as it was.
+
+    A database writes an index anew for a column that it is given, whatever is in it.
+    """
+    return {name: value for name, value in step.fields.items() if name not in INDEXED or old[name] != value}
+
+
 def updated_by_card(sighting: Sighting, old: Stored, step: Step) -> Row:
     """Every value that is believed after a card; when to look at the page again is not for it to say."""
     opened = old["opened_at"] is not None
     return {
-        **step.fields,
+        **_believed(old, step),
         "of_id": old["id"],
         "content_hash": old["content_hash"] if opened else sighting.content_hash,
         "page_digest": old["page_digest"] if opened else sighting.page_digest,
@@ -190,7 +199,7 @@ def updated(sighting: Sighting, old: Stored, step: Step, rules: HistoryRules) ->
         fields = {name: sighting.fields[name] for name in VOLATILE_FIELDS}
     else:
         new = old["opened_at"] is None
-        fields = step.fields | {
+        fields = _believed(old, step) | {
             "content_hash": sighting.content_hash,
             "held_by": sighting.job_id if new and sighting.held_news else old["held_by"],
             "price_by_card": is_by_card(doubts_of(old), sighting.under(0), step),

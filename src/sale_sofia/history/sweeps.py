@@ -14,6 +14,7 @@ from sqlalchemy import (
     Connection,
     Select,
     and_,
+    bindparam,
     delete,
     func,
     insert,
@@ -28,6 +29,7 @@ from sale_sofia.history.settings import LEARNT_SECONDS, LOOKS_AT_ONCE, USUAL_SWE
 from sale_sofia.history.sightings import listing_key
 from sale_sofia.history.tables import cards, learnt, listings, scopes, searches, shown_adverts, sweeps
 from sale_sofia.settings.words import Said
+from sale_sofia.storage.quick import Quick
 from sale_sofia.storage.upserts import insert_into
 from sale_sofia.websites.site_file import DelistingTable
 
@@ -105,11 +107,16 @@ def begin_sweep(  # noqa: PLR0913 - each is a choice of its own
     connection.execute(insert(sweeps).values(**row, everything=everything, started_at=now))
 
 
+_SCOPE_OF = Quick(
+    select(sweeps.c.scope_id, sweeps.c.site, sweeps.c.started_at, sweeps.c.everything).where(
+        sweeps.c.job_id == bindparam("of_job")
+    )
+)
+
+
 def scope_of(connection: Connection, job_id: str) -> Scope | None:
     """The searches a job goes through; None for a job of single adverts."""
-    columns = (sweeps.c.scope_id, sweeps.c.site, sweeps.c.started_at, sweeps.c.everything)
-    row = connection.execute(select(*columns).where(sweeps.c.job_id == job_id)).first()
-    return None if row is None else Scope(*row)
+    return next((Scope(*row) for row in _SCOPE_OF.rows(connection, {"of_job": job_id})), None)
 
 
 def end_sweep(

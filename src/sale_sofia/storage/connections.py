@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 from sqlalchemy import Engine, Pool
@@ -115,6 +115,14 @@ class Outage:
         self._given_up.wait(random.uniform(longest / 2, longest))  # noqa: S311 - a pause
 
 
+# As columns keep it. An advert has seven lists, most of them empty, which need no spelling.
+
+
 def to_json(value: object) -> str:
-    """As columns keep it. An advert has seven lists, most of them empty, which need no spelling."""
+    """What a column keeps."""
     return "[]" if value == [] else json.dumps(value)
+
+
+def from_json(text: str) -> Any:  # noqa: ANN401 - whatever was kept
+    """What `to_json` kept."""
+    return [] if text == "[]" else json.loads(text)

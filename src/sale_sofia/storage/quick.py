@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final, cast
 
-from sqlalchemy import Connection, Dialect, Executable
+from sqlalchemy import ClauseElement, Connection, Dialect, Executable
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 
@@ -67,7 +67,8 @@ class _Prepared:
     """A statement compiled for SQLite and for values of certain names."""
 
     def __init__(self, statement: Executable, dialect: Dialect, names: Sequence[str]) -> None:
-        compiled = cast("SQLCompiler", statement.compile(dialect=dialect, column_keys=list(names)))
+        whole = cast("ClauseElement", statement)
+        compiled = cast("SQLCompiler", whole.compile(dialect=dialect, column_keys=list(names)))
         self.sql = str(compiled)
         self._names = places = compiled.positiontup or []
         binds = [compiled.binds[name] for name in places]

@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, QueuePool
 from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.settings.files import keep_name
-from sale_sofia.storage.connections import guard_forks, to_json
+from sale_sofia.storage.connections import from_json, guard_forks, to_json
 from sale_sofia.storage.errors import (
     CheckStopped,
     DatabaseBusy,
@@ -147,6 +147,7 @@ class SqliteStore:
             poolclass=QueuePool,
             max_overflow=-1,  # without limit
             json_serializer=to_json,
+            json_deserializer=from_json,
         )
         # A write's lock is taken before anything is read: what it has read cannot change under it. No event
         # of the engine's: with a single one, each statement looks whether anybody listens to it.

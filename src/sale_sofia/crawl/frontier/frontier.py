@@ -19,7 +19,6 @@ from typing import Any
 from sqlalchemy import (
     Boolean,
     ColumnElement,
-    CompoundSelect,
     Connection,
     Integer,
     Select,
@@ -367,13 +366,14 @@ def count_rows(connection: Connection, job_id: str, kind: str | None = None) -> 
     asked = {"of_job": job_id, "of_kind": kind} if kind else {"of_job": job_id}
     by_state, next_due = _counting(of_one_kind=bool(kind))
     states: Counter[str] = Counter()
-    for state, pages in connection.execute(by_state, asked):
+    for state, pages in by_state.rows(connection, asked):
         states[state] += pages
-    return Counts(**states, next_due=connection.execute(next_due, asked).scalar())
+    [(due,)] = next_due.rows(connection, asked)
+    return Counts(**states, next_due=due)
 
 
 @cache
-def _counting(*, of_one_kind: bool) -> tuple[CompoundSelect[Any], Select[Any]]:
+def _counting(*, of_one_kind: bool) -> tuple[Quick, Quick]:
     there, pruned = [_OF_JOB], [frontier_pruned.c.job_id == bindparam("of_job")]
     if of_one_kind:
         there.append(frontier.c.kind == bindparam("of_kind"))
@@ -385,7 +385,7 @@ def _counting(*, of_one_kind: bool) -> tuple[CompoundSelect[Any], Select[Any]]:
     due = func.min(frontier.c.not_before)
     shut_until = select(jobs.c.shut_until).where(jobs.c.id == bindparam("of_job")).scalar_subquery()
     later = case((shut_until > due, shut_until), else_=due)
-    return by_state, select(later).where(*there, frontier.c.state == "pending")
+    return Quick(by_state), Quick(select(later).where(*there, frontier.c.state == "pending"))
 
 
 # Whose rows of the frontier are whose: who holds some, who had some, and the rows of the dead given back.

@@ -34,6 +34,7 @@ from sale_sofia.history.sightings import listing_key
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.places import SOFIA
 from sale_sofia.settings.model import get_settings
+from sale_sofia.storage.quick import Quick
 from sale_sofia.storage.upserts import insert_for
 
 MAY_FIT: Final = 1_000_000
@@ -48,12 +49,12 @@ _DATED: Final = ("first_seen_at", "posted_at", "generation", "family_id")
 _LONGEST_PLACE: Final = 120
 Told = Mapping[Any, Any]
 # Put together once, as all that is run for every page: that took longer than the database does to run it.
-_SELECT_KNOWN = select(
-    *(listings.c[name] for name in ("id", "external_id", "opened_at", *TOLD, *_DATED))
-).where(
-    listings.c.site == bindparam("of_site"),
-    listings.c.external_id.in_(bindparam("ids", expanding=True)),
-    listings.c.closed_at.is_(None),
+_SELECT_KNOWN = Quick(
+    select(*(listings.c[name] for name in ("id", "external_id", "opened_at", *TOLD, *_DATED))).where(
+        listings.c.site == bindparam("of_site"),
+        listings.c.external_id.in_(bindparam("ids", expanding=True)),
+        listings.c.closed_at.is_(None),
+    )
 )
 
 
@@ -163,7 +164,7 @@ def rank_adverts(  # noqa: PLR0913 - each is a matter of its own
     have one already keep it (`placed`). Adverts that are `waiting` for a relative come last of their kind.
     """
     asked = {"of_site": site, "ids": external_ids}
-    found = {row["external_id"]: row for row in connection.execute(_SELECT_KNOWN, asked).mappings()}
+    found = {row["external_id"]: row for row in _SELECT_KNOWN.mappings(connection, asked)}
     rows = [found[name] for name in external_ids if name in found]
     opened = any(row["opened_at"] is not None for row in rows)
     liked = _shortlisted(connection) if opened else frozenset()

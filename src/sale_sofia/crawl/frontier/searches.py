@@ -18,7 +18,7 @@ from typing import Any, Final
 from urllib.parse import urljoin
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, Integer, Select, bindparam, func, or_, select
+from sqlalchemy import Connection, Integer, bindparam, func, or_, select
 
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.frontier import REST
@@ -43,6 +43,7 @@ from sale_sofia.history.sightings import Sighting, listing_key
 from sale_sofia.history.sweeps import Ended, Learnt, Search, scope_of, searches_of
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import get_settings
+from sale_sofia.storage.quick import Quick
 from sale_sofia.telemetry.settings import DRIFT_SAMPLE_SHARE
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.engine import IDS, TableSite
@@ -491,17 +492,17 @@ def _add_wanted(
 
 def _count_adverts(connection: Connection, job_id: str, most: int, *, opened: bool = False) -> int:
     """How many adverts the job has, or is to open, counted up to `most`."""
-    counted = connection.execute(_counting(opened=opened), {"of_job": job_id, "most": most})
-    return int(counted.scalar_one())
+    [(counted,)] = _counting(opened=opened).rows(connection, {"of_job": job_id, "most": most})
+    return int(counted)
 
 
 @cache
-def _counting(*, opened: bool) -> Select[Any]:
+def _counting(*, opened: bool) -> Quick:
     own = [rows.c.job_id == bindparam("of_job"), rows.c.kind == "listing"]
     if opened:
         own.append(or_(rows.c.code.is_(None), rows.c.code.not_in(LEFT_ALONE)))
     some = select(rows.c.id).where(*own).limit(bindparam("most", type_=Integer))
-    return select(func.count()).select_from(some.subquery())
+    return Quick(select(func.count()).select_from(some.subquery()))
 
 
 # Facts that a portal prints on its cards alone, given to the adverts whose own pages lack them.

@@ -39,7 +39,7 @@ from sale_sofia.history.drift.counts import (
     counters_of,
     sections_of,
 )
-from sale_sofia.history.drift.judging import are_missed, floors_of, prices_are_doubtful
+from sale_sofia.history.drift.judging import Floor, are_missed, prices_are_doubtful
 from sale_sofia.history.drift.store import is_drifting, lock_counters, store_counters
 from sale_sofia.history.jobs import add_job_counts
 from sale_sofia.history.listings import (
@@ -260,7 +260,8 @@ def write_batch(  # noqa: PLR0913 - each is a matter of its own
     held = prices_are_doubtful(counted, get_settings())
     if held:
         sightings = {claim: replace(sighting, held=True) for claim, sighting in sightings.items()}
-    held_news = are_missed(counted, floors_of(get_scraper(ledger.site).config))
+    floors = {name: Floor(share, ()) for name, share in get_scraper(ledger.site).config.at_least}
+    held_news = are_missed(counted, floors)
     if held_news:
         sightings = {claim: replace(sighting, held_news=True) for claim, sighting in sightings.items()}
     if is_drifting(connection, ledger.site):
@@ -393,6 +394,13 @@ class WorkTime:
         self._noted_until = until
 
 
+Alongside = Callable[[Connection, int], Callable[[], None]]
+"""What is done in the transaction of a batch of so many pages; what it gives is called once that is kept."""
+
+
+def _nothing() -> None: ...
+
+
 class GroupWriter:
     """Commits what has come in since the last commit, together. `write` returns when its outcome is safe.
 
@@ -418,6 +426,7 @@ class GroupWriter:
         self._enough = asyncio.Event()
         self._busy = asyncio.Lock()
         self.written = Written()
+        self.alongside: Alongside = lambda _connection, _pages: _nothing
         self._in_chunk = 0
 
     @property
@@ -447,18 +456,20 @@ class GroupWriter:
         try:
             sightings = prepare(self.ledger, outcomes, now)
             seconds, until = self.work.since_noted()
-            more = await self._database.run_write_async(
-                partial(
-                    write_batch,
-                    ledger=self.ledger,
-                    outcomes=outcomes,
-                    now=now,
-                    prepared=sightings,
-                    seconds=seconds,
-                    in_chunk=self._in_chunk,
-                )
+            write = partial(
+                write_batch,
+                ledger=self.ledger,
+                outcomes=outcomes,
+                now=now,
+                prepared=sightings,
+                seconds=seconds,
+                in_chunk=self._in_chunk,
+            )
+            more, committed = await self._database.run_write_async(
+                lambda connection: (write(connection), self.alongside(connection, len(outcomes)))
             )
             self.work.note(until)
+            committed()
             if self.ledger.chunk_size:
                 self._in_chunk = (self._in_chunk + more.ended) % self.ledger.chunk_size
         except Exception as error:  # noqa: BLE001 - whoever waits must hear of it, whatever it is
