@@ -188,7 +188,7 @@ DASHBOARD_TRIES_KNOWN: Final = 10_000
 # Settings of the dashboard: who may open it.
 
 
-class DashboardSettings(BaseModel):
+class DashboardSettings(BaseModel, defer_build=True):
     """Settings of the dashboard: who may open it."""
 
     dashboard_password_file: Path | None = password_file("DASHBOARD_PASSWORD")

@@ -5,7 +5,7 @@ from pydantic import BaseModel, Field
 from sale_sofia.settings.types import FOLDER_ALLOWED, Folder, notes, whole
 
 
-class BackupSettings(BaseModel):
+class BackupSettings(BaseModel, defer_build=True):
     """Settings of backups: where they go, and how many stay."""
 
     backup_dir: Folder | None = Field(
