@@ -7,6 +7,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 import sale_sofia
 
 ROOT = Path(sale_sofia.__file__).parent
@@ -124,20 +126,31 @@ def test_yaml_is_loaded_in_one_place() -> None:
     assert places == {"settings/files.py"}
 
 
-def test_a_crawl_loads_nothing_that_only_other_features_need() -> None:
-    """Redis's client, numpy and structlog alone were a third of a crawl's memory."""
-    large = {
-        "redis",
-        "numpy",
-        "structlog",
-        "stamina",
-        "httpx",
-        "psycopg",
-        "celery",
-        "PIL",
-        "alembic",
-        "jinja2",
-    }
-    program = f"import sys, sale_sofia.cli.crawl; print(*sorted({large} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+@pytest.mark.parametrize(
+    ("program", "large"),
+    [
+        # Redis's client, numpy and structlog alone were a third of a crawl's memory.
+        pytest.param(
+            "import sale_sofia.cli.crawl",
+            "redis numpy structlog stamina httpx psycopg celery PIL alembic jinja2 "
+            "sale_sofia.advice.search.query sale_sofia.advice.scoring.profile sale_sofia.flats.flat",
+            id="crawl",
+        ),
+        pytest.param(
+            "from sale_sofia.cli.main import main; sys.argv[1:] = ['--help']; main()",
+            "pydantic sqlite3 sqlalchemy sale_sofia.listings.dates sale_sofia.settings.model",
+            id="help",
+        ),
+        pytest.param(
+            "from sale_sofia.cli.main import main; sys.argv[1:] = ['settings']; main()",
+            "rich.markdown sqlite3 sqlalchemy structlog sale_sofia.listings.dates",
+            id="settings",
+        ),
+    ],
+)
+def test_a_command_loads_nothing_that_only_other_features_need(program: str, large: str) -> None:
+    """Most of a command's start is what it imports."""
+    report = f"print(*sorted(set({large.split()}) & set(sys.modules)), file=sys.stderr)"
+    whole = f"import atexit, sys; atexit.register(lambda: {report}); {program}"
+    done = subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, check=True)
+    assert done.stderr.split() == []

@@ -28,7 +28,7 @@ LEAST_SAVING_EUR: Final = 1.0
 """Euros by which an offer is cheaper than another; cents are the rounding of a portal."""
 
 
-class InsightSettings(BaseModel):
+class InsightSettings(BaseModel, defer_build=True):
     """Settings of scores, market figures and fair prices."""
 
     score_after_crawl: bool = switch(

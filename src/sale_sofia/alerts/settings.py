@@ -108,7 +108,7 @@ MAIL_READ_BYTES: Final = 4096
 """Bytes of it that are read in one go."""
 
 
-class AlertSettings(BaseModel):
+class AlertSettings(BaseModel, defer_build=True):
     """Settings of alerts: what is told, when, and how hard it is tried."""
 
     alert_language: Literal["bg", "en"] = Field(

@@ -74,7 +74,7 @@ MOST_SHARED: Final = 300
 """Links to flats that last at once: some for each flat of a long search."""
 
 
-class SharingSettings(BaseModel):
+class SharingSettings(BaseModel, defer_build=True):
     """Settings of what is shown to people who are not of the household."""
 
     share_link_days: int = whole(

@@ -18,7 +18,6 @@ from rich.segment import Segment
 from rich.table import Column, Table
 from rich.text import Text
 
-from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.terminal import NOT_SHOWN, WIDEST_TABLE, WRITTEN_OUT
 
 _BORDERS = 2
@@ -186,6 +185,9 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 def moment_of(text: str, now: datetime) -> float:
     """The moment a text names, in seconds since 1970, or ValueError; days begin and end on Sofia's clock."""
+    # Every command prints here, and few know moments: the dates of portals need their words, and YAML.
+    from sale_sofia.listings.dates import SOFIA  # noqa: PLC0415
+
     here = now.astimezone(SOFIA)
     today = here.replace(hour=0, minute=0, second=0, microsecond=0)
     if text in {"today", "yesterday"}:

@@ -1,7 +1,6 @@
 """The command line: all commands in one place. What each does is in its module."""
 
 import os
-import sqlite3
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -13,7 +12,7 @@ from typer.main import get_command, get_group
 
 from sale_sofia.cli.console import BAD_INPUT, NOT_ALL_RIGHT, AsJson, complain, out, speak_in_lines
 from sale_sofia.settings.files import keep_others_out
-from sale_sofia.settings.programs import end_at_once
+from sale_sofia.settings.programs import end_at_once, start_quickly
 
 Contents = Mapping[str, Mapping[str, tuple[str, str]]]
 """Heading → name of a command → its place, `module:attribute`, and what it does in a few words."""
@@ -157,21 +156,15 @@ def settings(as_json: AsJson = False) -> None:
     """
     # Beside the others it would wait for all that they need: a database, a crawl, places.
     from sale_sofia.settings.model import load_settings  # noqa: PLC0415 - as slow as all the rest
-    from sale_sofia.settings.report import (  # noqa: PLC0415
-        effective_settings,
-        settings_as_json,
-        settings_table,
-    )
+    from sale_sofia.settings.report import effective_settings, settings_as_json, settings_text  # noqa: PLC0415
 
     rows = effective_settings(load_settings(), os.environ)
-    if as_json:
-        sys.stdout.write(settings_as_json(rows) + "\n")
-    else:
-        out.print(settings_table(rows))
+    sys.stdout.write(settings_as_json(rows) + "\n" if as_json else settings_text(rows))
 
 
 def main() -> None:
     """Run the command; what is wrong is one sentence, not a traceback. Others cannot read what it writes."""
+    start_quickly()
     keep_others_out()
     end_at_once()
     try:
@@ -187,6 +180,8 @@ def main() -> None:
 def _exit_code(error: Exception) -> int | None:
     """The code after an error that is one sentence about the input or the machine; None for any other."""
     # Known when there is one: all of these are slow to import, and help and version need none.
+    import sqlite3  # noqa: PLC0415
+
     from sale_sofia.crawl.errors import SiteBusy  # noqa: PLC0415
     from sale_sofia.crawl.resilience.errors import ServiceRedis  # noqa: PLC0415
     from sale_sofia.history.jobs import UnknownJob  # noqa: PLC0415

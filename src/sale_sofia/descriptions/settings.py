@@ -130,7 +130,7 @@ def _check_model(name: str) -> str:
     return name
 
 
-class DescriptionSettings(BaseModel):
+class DescriptionSettings(BaseModel, defer_build=True):
     """Settings of reading descriptions."""
 
     read_after_crawl: bool = switch(

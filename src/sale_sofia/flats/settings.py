@@ -148,7 +148,7 @@ MARKET_TOLERANCE: Final = 0.03
 """Share by which what can be may move before it is stored anew."""
 
 
-class PropertySettings(BaseModel):
+class PropertySettings(BaseModel, defer_build=True):
     """Settings of matching adverts to properties and of agencies."""
 
     match_after_crawl: bool = switch(

@@ -93,7 +93,7 @@ class HistoryRules:
     """After so many visits in a row that do not show it, a value is gone."""
 
 
-class HistorySettings(BaseModel):
+class HistorySettings(BaseModel, defer_build=True):
     """Settings of the history: revisits, sweeps, delisting."""
 
     odd_price_visits: int = whole(
@@ -157,7 +157,7 @@ class HistorySettings(BaseModel):
     )
 
 
-class DriftSettings(BaseModel):
+class DriftSettings(BaseModel, defer_build=True):
     """Settings of the alarm for pages that changed: what is usual, and how far from it is too far."""
 
     drift_runs: int = whole(

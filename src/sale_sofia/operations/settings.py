@@ -191,7 +191,7 @@ DASHBOARD_TRIES_KNOWN: Final = 10_000
 # Settings of the dashboard: who may open it.
 
 
-class DashboardSettings(BaseModel):
+class DashboardSettings(BaseModel, defer_build=True):
     """Settings of the dashboard: who may open it."""
 
     dashboard_password_file: Path | None = password_file("DASHBOARD_PASSWORD")
@@ -225,7 +225,7 @@ class DashboardSettings(BaseModel):
 # Settings of backups: where they go, and how many stay.
 
 
-class BackupSettings(BaseModel):
+class BackupSettings(BaseModel, defer_build=True):
     """Settings of backups: where they go, and how many stay."""
 
     backup_dir: Folder | None = Field(

@@ -144,7 +144,7 @@ Choice = Literal["sampled", "scored"]
 success and 0.5 for a failure."""
 
 
-class ProxySettings(BaseModel):
+class ProxySettings(BaseModel, defer_build=True):
     """How many proxies are wanted, how patient we are with them, and who judges them.
 
     Where no portal's file asks for one, none is used.
@@ -283,7 +283,7 @@ MOST_GIVEN: Final = 1000
 """Sessions of which is known that they have their cookies; beyond it they are given them again."""
 
 
-class BrowserSettings(BaseModel):
+class BrowserSettings(BaseModel, defer_build=True):
     """Whether a browser may be used, where a portal's file allows it too, which, and how often."""
 
     browser_enabled: bool = switch(

@@ -80,7 +80,8 @@ class Settings(
 ):
     """All settings, valid and unchangeable. A field's environment variable is its name in capitals.
 
-    An empty variable counts as unset; no file is read.
+    An empty variable counts as unset; no file is read. The parts of the slices are never made on their own:
+    pydantic builds what checks them once, for this one object, when it is first made (`defer_build`).
     """
 
     model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True, hide_input_in_errors=True)

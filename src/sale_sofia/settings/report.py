@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
-from rich.table import Table
-from rich.text import Text
 
 from sale_sofia.settings.model import DOCUMENTED_NAMES, MODE_SWITCHES, Settings
+from sale_sofia.settings.terminal import NOT_SHOWN
 from sale_sofia.settings.types import MASK, masked_url, note
 
 
@@ -57,18 +56,14 @@ def settings_as_json(rows: Iterable[SettingRow]) -> str:
     return json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2)
 
 
-def settings_table(rows: Iterable[SettingRow]) -> Table:
-    """The rows as a table of two columns; even 80 characters wide it shows every name and value whole."""
-    table = Table(show_lines=True)
-    table.add_column("Setting", no_wrap=True)
-    table.add_column("Value and meaning", overflow="fold")
-    for row in rows:
-        allowed = f"Allowed: {row.allowed} ({row.unit})."
-        table.add_row(  # of Text, so that a value in square brackets is never taken for markup
-            Text.assemble((row.name, "bold"), "\n", (row.source, "dim")),
-            Text.assemble((row.value, "bold"), "\n", row.sentence, "\n", (allowed, "dim")),
-        )
-    return table
+def settings_text(rows: Iterable[SettingRow]) -> str:
+    """The rows for a person, a few lines each: a table of so many words is as slow as all the rest."""
+    return "\n".join(
+        f"{row.name} = {row.value}\n"
+        f"    {row.sentence}\n"
+        f"    Allowed: {row.allowed} ({row.unit}). Source: {row.source}.\n"
+        for row in rows
+    ).translate(NOT_SHOWN)
 
 
 def _as_text(value: object, field: FieldInfo) -> str:

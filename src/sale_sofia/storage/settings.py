@@ -63,7 +63,7 @@ class ServerLimits:
 # Settings of PostgreSQL as the store, and passwords that stand in files.
 
 
-class PostgresSettings(BaseModel):
+class PostgresSettings(BaseModel, defer_build=True):
     """Settings of PostgreSQL as the store; libpq's own variables and password files count too."""
 
     database_password_file: Path | None = password_file("DATABASE_URL")

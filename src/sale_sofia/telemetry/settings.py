@@ -103,7 +103,7 @@ GROWTH_SIZES: Final = (62_500, 125_000, 250_000, 500_000, 1_000_000, 2_000_000)
 # Settings of health and incidents: from when on a run is not as it should be.
 
 
-class MonitoringSettings(BaseModel):
+class MonitoringSettings(BaseModel, defer_build=True):
     """Settings of health and incidents; what is critical is never less than what is degraded."""
 
     health_failure_degraded: float = decimal(
@@ -180,7 +180,7 @@ QUIET_LIBRARIES: Final = ("alembic", "httpx", "httpcore", "urllib3", "watchdog",
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
-class LogSettings(BaseModel):
+class LogSettings(BaseModel, defer_build=True):
     """Settings of what is logged, and how."""
 
     log_level: LogLevel = Field(

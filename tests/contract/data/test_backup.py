@@ -24,7 +24,7 @@ from backup_worlds import (
     quiet,
     write_backup,
 )
-from sale_sofia.advice.scoring.profile import FOLDER as PROFILES
+from sale_sofia.advice.scoring.settings import PROFILES_FOLDER as PROFILES
 from sale_sofia.operations.backup import format as limits
 from sale_sofia.operations.backup import snapshot
 from sale_sofia.operations.backup.format import BackupDamaged, BackupError, BackupRefused

@@ -1,15 +1,14 @@
-import io
 import json
+from dataclasses import replace
 from functools import cache
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 
 from sale_sofia.settings.model import Settings, SettingsError, load_settings
-from sale_sofia.settings.report import SettingRow, effective_settings, settings_as_json, settings_table
+from sale_sofia.settings.report import SettingRow, effective_settings, settings_as_json, settings_text
 from sale_sofia.settings.types import masked_url
 
 CHUNK_ROW = SettingRow(
@@ -61,13 +60,6 @@ def everything_shown(environ: dict[str, str]) -> str:
 def shown_once(name: str, value: str) -> str:
     """As `everything_shown`; nothing else is set in any test that asks."""
     return everything_shown({name: value})
-
-
-def rendered(rows: list[SettingRow], width: int = 80) -> str:
-    console = Console(file=io.StringIO(), width=width, color_system=None)
-    with console.capture() as capture:
-        console.print(settings_table(rows))
-    return capture.get()
 
 
 def test_every_setting_has_one_full_row() -> None:
@@ -187,32 +179,16 @@ def test_json_keeps_cyrillic_readable() -> None:
     assert '"/srv/имоти"' in settings_as_json(rows)
 
 
-def test_table_shows_the_whole_row() -> None:
-    text = rendered([CHUNK_ROW])
-    for part in ("SCRAPING_CHUNK_SIZE", " 30 ", "environment", "Adverts in one batch of work."):
-        assert part in text
-    assert "Allowed: a whole number from 1 to 1000" in text
-    assert "(adverts)." in text
-
-
-def test_table_of_80_columns_cuts_no_name_and_no_value() -> None:
-    rows = list(report({"DATA_DIR": "/srv/" + "long/" * 30 + "END"}).values())
-    text = rendered(rows)
-    assert all(row.name in text for row in rows)
-    assert "…" not in text
-    assert "END" in text
-
-
-def test_cells_of_the_table() -> None:
-    lines = [line.strip("│┃ \n").split() for line in rendered([CHUNK_ROW], width=120).splitlines()]
-    assert lines[1] == ["Setting", "┃", "Value", "and", "meaning"]
-    assert lines[3] == ["SCRAPING_CHUNK_SIZE", "│", "30"]
-    assert lines[4] == ["environment", "│", *CHUNK_ROW.sentence.split()]
-    assert lines[5] == ["Allowed:", *CHUNK_ROW.allowed.split(), "(adverts)."]
-
-
-def test_table_takes_square_brackets_for_text() -> None:
-    assert "/srv/[red]x" in rendered(list(report({"DATA_DIR": "/srv/[red]x"}).values()))
+def test_text_for_a_person() -> None:
+    assert settings_text([CHUNK_ROW, replace(CHUNK_ROW, value="[red]\x1b[5m", source="default")]) == (
+        "SCRAPING_CHUNK_SIZE = 30\n"
+        "    Adverts in one batch of work.\n"
+        "    Allowed: a whole number from 1 to 1000 (adverts). Source: environment.\n"
+        "\n"
+        "SCRAPING_CHUNK_SIZE = [red]?[5m\n"
+        "    Adverts in one batch of work.\n"
+        "    Allowed: a whole number from 1 to 1000 (adverts). Source: default.\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,13 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from sale_sofia.advice.scoring.settings import PLACE_NAME_MOST, PLACES_MOST, PROFILE_FILE_SECONDS, WEIGHTS
+from sale_sofia.advice.scoring.settings import (
+    PLACE_NAME_MOST,
+    PLACES_MOST,
+    PROFILE_FILE_SECONDS,
+    PROFILES_FOLDER,
+    WEIGHTS,
+)
 from sale_sofia.advice.settings import COMMISSION_PERCENT, RENOVATION_EUR_SQM
 from sale_sofia.flats.walks import find_place
 from sale_sofia.geography.imported import until_changed, used_folder
@@ -253,7 +259,6 @@ class Profile(_Section):
 # Profiles as files: the shipped default, and the buyer's own in DATA_DIR/profiles.
 
 DEFAULT: Final = "default"
-FOLDER: Final = "profiles"
 _NAME: Final = re.compile(r"[\w-]{1,40}")
 _LOCK: Final = "profiles.lock"
 """Beside their folder: who changes a profile holds it."""
@@ -273,14 +278,14 @@ class Loaded:
 
 def profile_names(data_dir: Path) -> list[str]:
     """The names of all profiles, in alphabetical order; the default is always among them."""
-    return sorted({DEFAULT, *(path.stem for path in (data_dir / FOLDER).glob("*.yaml"))})
+    return sorted({DEFAULT, *(path.stem for path in (data_dir / PROFILES_FOLDER).glob("*.yaml"))})
 
 
 def profile_path(data_dir: Path, name: str) -> Path:
     """Where a profile is, or would be written. Raises ProfileError if a profile cannot have this name."""
     if not _NAME.fullmatch(name):
         raise ProfileError(Said("wrong_profile.name", name=name, most=40))
-    return data_dir / FOLDER / f"{name}.yaml"
+    return data_dir / PROFILES_FOLDER / f"{name}.yaml"
 
 
 def load_profile(data_dir: Path, name: str) -> Profile:
@@ -312,7 +317,7 @@ def places_stamp() -> Stamp:
     """Another one when a profile of the process's DATA_DIR is another."""
     folder = used_folder()
     found = []
-    for path in sorted((folder / FOLDER).glob("*.yaml")) if folder else ():
+    for path in sorted((folder / PROFILES_FOLDER).glob("*.yaml")) if folder else ():
         with suppress(FileNotFoundError):  # removed meanwhile
             told = path.stat()
             found.append((path.name, told.st_mtime_ns, told.st_size))
@@ -349,7 +354,7 @@ def read_profile(data_dir: Path, name: str) -> tuple[Path, dict[str, Any]]:
     if not path.exists():
         if name != DEFAULT:
             raise ProfileError(Said("wrong_profile.unknown", name=name, names=profile_names(data_dir)))
-        path = Path(str(files("sale_sofia.advice.scoring").joinpath(FOLDER, f"{DEFAULT}.yaml")))
+        path = Path(str(files("sale_sofia.advice.scoring").joinpath(PROFILES_FOLDER, f"{DEFAULT}.yaml")))
     try:
         return path, load_yaml(path)
     except (ValueError, UnicodeDecodeError) as error:

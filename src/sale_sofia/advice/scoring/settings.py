@@ -5,6 +5,8 @@ from typing import Final
 
 SCORING_VERSION: Final = 5
 """Raised when a score changes its meaning: what was stored is then scored anew."""
+PROFILES_FOLDER: Final = "profiles"
+"""Of the buyer's own, in DATA_DIR, and of the shipped one, beside this module."""
 BEST: Final = 5.0
 """The most that a fact is worth."""
 WEIGHTS: Final[Mapping[str, float]] = {

@@ -14,13 +14,12 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.sql.dml import ReturningInsert
 
-from sale_sofia.advice.scoring.profile import FOLDER, Profile, ProfileError, load_profile
-from sale_sofia.advice.search.query import SearchQuery, WrongSearch
+from sale_sofia.advice.scoring.settings import PROFILES_FOLDER
 from sale_sofia.buyer.evaluations import statuses
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.crawl.frontier.frontier import REST, lock_job
@@ -36,6 +35,10 @@ from sale_sofia.listings.places import SOFIA
 from sale_sofia.settings.model import get_settings
 from sale_sofia.storage.quick import Quick
 from sale_sofia.storage.upserts import insert_for
+
+if TYPE_CHECKING:  # large, and a crawl that nobody has told a wish needs neither
+    from sale_sofia.advice.scoring.profile import Profile
+    from sale_sofia.advice.search.query import SearchQuery
 
 MAY_FIT: Final = 1_000_000
 SHORTLISTED: Final = 2_000_000
@@ -82,7 +85,7 @@ class Wish:
         return not any(told[name] is not None and told[name] > bound for name, bound in self.most.items())
 
 
-def wish_of_profile(profile: Profile) -> Wish:
+def wish_of_profile(profile: "Profile") -> Wish:
     """What a profile can ask of a card: kind, budget, rooms, area, and no place of those it calls poor."""
     tiers = profile.neighbourhoods
     named = (*tiers.best, *tiers.good, *tiers.fair)
@@ -97,7 +100,7 @@ def wish_of_profile(profile: Profile) -> Wish:
     return Wish(allowed, tiers.poor, {name: one for name, one in least.items() if one}, most)
 
 
-def wish_of_search(query: SearchQuery) -> Wish:
+def wish_of_search(query: "SearchQuery") -> Wish:
     """What a saved search can ask of a card."""
     allowed: dict[str, Sequence[object]] = {
         "deal": (query.deal,) if query.deal else (),
@@ -121,13 +124,16 @@ def wish_of_search(query: SearchQuery) -> Wish:
 
 def current_wishes(connection: Connection) -> tuple[Wish, ...]:
     """What is looked for now: the buyer's own profiles and saved searches; a wrong one asks for nothing."""
-    folder = get_settings().data_dir / FOLDER
+    folder = get_settings().data_dir / PROFILES_FOLDER
     found = []
     for path in sorted(folder.glob("*.yaml")):
         with suppress(OSError):  # it may be gone by now, or not be ours to read
             found.append((path, path.stat().st_mtime_ns, path.stat().st_size))
-    wishes = list(_profiles(tuple(found)))
-    for saved in list_searches(connection):
+    wishes = list(_profiles(tuple(found))) if found else []
+    searches = list_searches(connection)
+    if searches:
+        from sale_sofia.advice.search.query import SearchQuery, WrongSearch  # noqa: PLC0415 - large
+    for saved in searches:
         try:
             wishes.append(wish_of_search(SearchQuery.of(saved.query)))
         except WrongSearch:
@@ -138,6 +144,8 @@ def current_wishes(connection: Connection) -> tuple[Wish, ...]:
 @lru_cache(REMEMBERED_PROFILES)
 def _profiles(found: tuple[tuple[Path, int, int], ...]) -> tuple[Wish, ...]:
     """Read again only when a file is another one than it was."""
+    from sale_sofia.advice.scoring.profile import ProfileError, load_profile  # noqa: PLC0415 - large
+
     wishes = []
     for path, _, _ in found:
         try:

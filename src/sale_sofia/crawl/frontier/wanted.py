@@ -8,8 +8,6 @@ from typing import Any, Final, Self
 
 from sqlalchemy import Connection, select
 
-from sale_sofia.advice.scoring.profile import load_profile, profile_names
-from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.crawl.frontier.ranking import TOLD, Told, Wish, wish_of_profile, wish_of_search
 from sale_sofia.crawl.tables import jobs
@@ -83,6 +81,9 @@ def find_wanted(connection: Connection, data_dir: Path, names: Sequence[str]) ->
 
 
 def _wishes(connection: Connection, data_dir: Path, name: str) -> Iterator[Wish]:
+    from sale_sofia.advice.scoring.profile import load_profile, profile_names  # noqa: PLC0415 - large, as the next
+    from sale_sofia.advice.search.query import SearchQuery  # noqa: PLC0415
+
     profiles, saved = profile_names(data_dir), {one.name: one for one in list_searches(connection)}
     if name not in profiles and name not in saved:
         raise UnknownWish(

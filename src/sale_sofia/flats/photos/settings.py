@@ -47,7 +47,7 @@ DECODE_MEMORY_BYTES: Final = 400_000_000
 """Beyond what the process begins with; 25 megapixels of a WebP take a hundred million."""
 
 
-class PhotoSettings(BaseModel):
+class PhotoSettings(BaseModel, defer_build=True):
     """Settings of photos as evidence."""
 
     photo_enabled: bool = switch(
