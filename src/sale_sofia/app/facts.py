@@ -7,6 +7,7 @@ from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.words import named, say
 from sale_sofia.flats.flat import Contradiction, Flat
+from sale_sofia.flats.merging import MERGED
 from sale_sofia.flats.views import YOU, metro_stations
 from sale_sofia.geography.nearby import ranked_schools, schools_file
 from sale_sofia.geography.settings import ROAD_CLASS_METRES
@@ -18,13 +19,14 @@ _NAMED: Final = (
     "deal", "property_type", "construction", "act_status", "furnishing", "condition", "parking_status",
 )  # fmt: skip
 _LISTED: Final = ("heating", "orientation", "parking", "storage")
-FACTS: Final = (
+_ORDERED: Final = (
     "deal", "property_type", "rooms", "bedrooms", "bathrooms", "wc_separate", "area_sqm", "area_net_sqm",
     "yard_sqm", "floor", "floors_total", "elevator", "construction", "year_built", "under_construction",
     "act_status", "condition", "furnishing", "heating", "orientation", "has_balcony", "balconies", "storage",
     "parking", "parking_status", "city", "district", "neighbourhood", "street", "metro_walk",
     "metro_station", "metro_distance_m", "metro_minutes", "centre_travel", *Nearby._fields,
 )  # fmt: skip
+FACTS: Final = (*_ORDERED, *(name for name in MERGED if name not in _ORDERED))
 """Every fact that is shown, in the order of the page."""
 
 

@@ -72,7 +72,7 @@ def _option(field: str) -> Parameter:
         f"--{field.replace('_', '-')}",
         help=f"{words} It is {ALLOWED}." if field == "new_since" else words,
         metavar=None if switch else "NUMBER" if numeric else "WORD",
-        rich_help_panel=_PANEL_OF[field],
+        rich_help_panel=_PANEL_OF.get(field, "What"),
     )
     default = False if switch else None
     return Parameter(field, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])

@@ -14,17 +14,15 @@ from sale_sofia.descriptions.fields import TRAP_FIELDS
 from sale_sofia.flats.flat import Advert, EarlierOffer, Flat, Trap
 from sale_sofia.flats.settings import OFF_MARKET_DAYS, VAGUE_COORDINATES
 from sale_sofia.history.market_events import SECONDS_PER_DAY, WITHDRAWN, Since, listed_since
-from sale_sofia.listings.model import compared
+from sale_sofia.listings.model import Listing, compared
 
 Row = Mapping[Any, Any]
 View = dict[str, Any]
 
-MERGED: Final = (
-    "deal", "property_type", "rooms", "area_sqm", "area_net_sqm", "yard_sqm", "floor", "floors_total",
-    "construction", "year_built", "under_construction", "act_status", "heating", "elevator", "furnishing",
-    "condition", "orientation", "parking", "city", "district", "neighbourhood", "street", "metro_station",
-    "metro_distance_m",
-)  # fmt: skip
+_OF_AN_ADVERT: Final = {"title", "price_eur", "vat", "photo_urls", "features", "flags", "lat", "lon"}
+MERGED: Final = tuple(
+    name for name in Listing.model_fields if name in Flat.__dataclass_fields__ and name not in _OF_AN_ADVERT
+)
 """The facts of a flat. What belongs to an advert (its price, words, photos and seller) stays with it."""
 
 

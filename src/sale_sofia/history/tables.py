@@ -1,6 +1,8 @@
 """The tables of adverts, what changed in them, what they cost, and their archived pages."""
 
-from typing import Final
+from collections.abc import Iterator
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from sqlalchemy import (
     JSON,
@@ -17,19 +19,27 @@ from sqlalchemy import (
     text,
 )
 
+from sale_sofia.listings.model import FACTS, Listing
 from sale_sofia.storage.tables import Id, Sentence, metadata
 
-_LISTING_TEXTS = (
-    "family_id", "deal", "property_type", "title", "description", "vat", "construction", "act_status",
-    "furnishing", "condition", "city", "district", "neighbourhood", "street", "metro_station", "seller_kind",
-    "seller_name", "posted_at", "updated_at",
-)  # fmt: skip
-_LISTING_NUMBERS = (
-    "price_eur", "price_bgn", "previous_price_eur", "area_sqm", "area_net_sqm", "yard_sqm", "lat", "lon",
-)  # fmt: skip
-_LISTING_COUNTS = ("rooms", "floor", "floors_total", "year_built", "metro_distance_m", "views")
-_LISTING_SWITCHES = ("under_construction", "elevator")
-_LISTING_LISTS = ("heating", "orientation", "parking", "phones", "photo_urls", "features", "flags")
+
+def _column(name: str, kind: Any) -> Column[Any]:  # noqa: ANN401 - a type
+    """The column of a fact of an advert: what it may be is said by the model alone."""
+    plain = {get_origin(one) or one for one in _plain_types(kind)}
+    if tuple in plain:
+        return Column(name, JSON, nullable=False)
+    stored = {bool: Boolean, int: Integer, float: Float}
+    return Column(name, next((stored[one] for one in stored if one in plain), Text))
+
+
+def _plain_types(kind: Any) -> Iterator[Any]:  # noqa: ANN401 - a type
+    """A type without its bounds and without None."""
+    if get_origin(kind) in (Union, UnionType):
+        for one in get_args(kind):
+            yield from _plain_types(one)
+    else:
+        yield get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
 
 listings = Table(
     "listings",
@@ -38,11 +48,7 @@ listings = Table(
     Column("site", String(80), nullable=False),
     Column("external_id", String(80), nullable=False),
     Column("url", Text, nullable=False),
-    *(Column(name, Text) for name in _LISTING_TEXTS),
-    *(Column(name, Float) for name in _LISTING_NUMBERS),
-    *(Column(name, Integer) for name in _LISTING_COUNTS),
-    *(Column(name, Boolean) for name in _LISTING_SWITCHES),
-    *(Column(name, JSON, nullable=False) for name in _LISTING_LISTS),
+    *(_column(name, Listing.model_fields[name].annotation) for name in (*FACTS, "flags")),
     Column("content_hash", String(64), nullable=False),
     Column("first_seen_at", Float, nullable=False),
     Column("last_seen_at", Float, nullable=False),

@@ -40,6 +40,10 @@ def _among(name: str) -> Ask:
     return ask
 
 
+def _is(name: str) -> Ask:
+    return lambda _query, _around: _F[name]
+
+
 def _between(name: str, value: ColumnElement[Any]) -> Ask:
     def ask(query: SearchQuery, _: Around) -> Condition:
         return _within(value, query, name)
@@ -186,9 +190,11 @@ _ASKED: Final[Mapping[str, Ask]] = {
     "portal": lambda query, _: _has_any(_F.sites, query.portal),
     "not_ground": lambda _query, _around: _F.floor > 0,
     "not_last": lambda _query, _around: _F.floor < _F.floors_total,
-    "balcony": lambda _query, _around: _F.balcony,
-    "parking": lambda _query, _around: _F.parking,
-    "elevator": lambda _query, _around: _F.elevator,
+    **{
+        name: _is(name)
+        for name, field in SearchQuery.model_fields.items()
+        if field.annotation is bool and name in _F
+    },
     "act": lambda query, _: _F.act.in_(ACTS[ACTS.index(query.act) :] if query.act else ACTS),
     "metro_m": _walk(_F.metro_metres_least, _F.metro_metres_most, "metro_m"),
     "metro_minutes": _walk(_F.metro_least, _F.metro_most, "metro_minutes"),
