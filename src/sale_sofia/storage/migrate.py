@@ -1,5 +1,6 @@
 """Bring the tables to the form this program knows; the steps are in `migrations/`."""
 
+from pathlib import Path
 from typing import Final
 
 from sqlalchemy import Connection, text
@@ -8,8 +9,10 @@ from sqlalchemy.exc import DBAPIError
 from sale_sofia.storage.database import Database, retry_on_busy
 from sale_sofia.storage.errors import DatabaseError, DatabaseMissing, DatabaseTooNew
 
-HEAD: Final = "0043_lines_near"
-"""The last step in `migrations/`, named here so that a current database needs no Alembic to be recognised."""
+HEAD: Final = max(
+    path.stem for path in (Path(__file__).parent / "migrations" / "versions").glob("v*.py")
+).removeprefix("v")
+"""The last step in `migrations/`: a current database needs no Alembic to be recognised."""
 
 OLDEST: Final = "0013_pruned"
 """The step of release 1.0.0; the names of steps follow each other as text does."""
