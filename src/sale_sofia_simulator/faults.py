@@ -3,10 +3,12 @@
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 from random import Random
 from typing import Final, NamedTuple
 
+from sale_sofia.settings.files import read_yaml
 from sale_sofia_simulator.pieces import fill
 from sale_sofia_simulator.text import BGN_PER_EUR, spaced
 
@@ -123,13 +125,12 @@ _ALO_AREA = re.compile(
     r'|<span class="ads-params-multi"  title="Квадратура" >[^<]*</span>',
     re.DOTALL,
 )
-_BAZAR_LABELS = {"Квадратура": "Area", "Етаж": "Floor", "Вид строителство": "Construction", "Година": "Year"}
 _FEW = 16
 """One advert of so many is one of a few."""
 _IMOT_CARD = re.compile(r'<div class="item ([^"]*)" id="ida(\w+)"')
 
 
-def _replaced(*pairs: tuple[str, str]) -> Callable[[Served], str]:
+def _replaced(*pairs: Sequence[str]) -> Callable[[Served], str]:
     """Other words in the same places, on every page."""
 
     def change(page: Served) -> str:
@@ -209,47 +210,23 @@ def _dearer(page: Served) -> str:
     return _HOMES_PRICE.sub(more, page.text)
 
 
-_SPAN = '<div class="span4">{}</div>'
-LAYOUTS: Final = {
-    "renamed-class": Layout(
-        "imot.bg", "the class of the price is another", _replaced(('class="cena"', 'class="suma"'))
-    ),
-    "half-template": Layout("imot.bg", "half of the adverts come in a new template", _half_of_adverts),
-    "few-adverts": Layout(
-        "imot.bg", "a few adverts no longer say how they are built", _few_adverts, drifts=False
-    ),
-    "half-cards": Layout("imot.bg", "half of the cards come in a new template", _half_of_cards),
-    "charset": Layout(
-        "imot.bg",
-        "pages call themselves UTF-8 and are not",
-        _replaced(("charset=windows-1251", "charset=utf-8")),
-    ),
-    "renamed-rows": Layout(
-        "bazar.bg", "the rows of facts have another class", _replaced((" productInfo", " factRow"))
-    ),
-    "translated": Layout(
-        "bazar.bg",
-        "labels are in English",
-        _replaced(*((_SPAN.format(label), _SPAN.format(word)) for label, word in _BAZAR_LABELS.items())),
-    ),
-    "moved-block": Layout("imoti.net", "the price stands outside its sidebar", _moved_price),
-    "per-sqm": Layout("imoti.net", "the price of a square metre stands where the price was", _per_sqm),
-    "moved-currency": Layout(
-        "imoti.net", "the sign of the currency stands after the price's element", _moved_currency
-    ),
-    "dropped-field": Layout(
-        "alo.bg", "areas are not shown any more", lambda page: _ALO_AREA.sub("", page.text)
-    ),
-    "renamed-cards": Layout("alo.bg", "cards have other ids", _replaced(('id="adrows_', 'id="offer_'))),
-    "json-key": Layout("homes.bg", "a key of the price is another", _replaced(('"value": "', '"amount": "'))),
-    "dearer": Layout("homes.bg", "all prices are three tenths higher", _dearer),
-    "json-params": Layout(
-        "olx.bg",
-        "the parameters have another key",
-        _replaced(('\\"params\\":', '\\"parameters\\":'), ('"params":', '"parameters":')),
-    ),
-    "json-adverts": Layout(
-        "imoti.com", "the list of cards has another key", _replaced(('"adverts":', '"offers":'))
-    ),
+_CHANGES: Final[Mapping[str, Callable[[Served], str]]] = {
+    "half-template": _half_of_adverts,
+    "few-adverts": _few_adverts,
+    "half-cards": _half_of_cards,
+    "moved-block": _moved_price,
+    "per-sqm": _per_sqm,
+    "moved-currency": _moved_currency,
+    "dropped-field": lambda page: _ALO_AREA.sub("", page.text),
+    "dearer": _dearer,
 }
-"""Every layout by its name."""
+LAYOUTS: Final = {
+    name: Layout(
+        told["site"],
+        told["says"],
+        _CHANGES.get(name) or _replaced(*told["replaced"]),
+        drifts=told.get("drifts", True),
+    )
+    for name, told in read_yaml(files(__package__).joinpath("layouts.yaml").read_text("utf-8")).items()
+}
+"""Every layout by its name; those that are more than other words in the same places are in `_CHANGES`."""

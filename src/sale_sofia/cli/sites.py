@@ -60,9 +60,6 @@ from sale_sofia.websites.site_file import (
     own_sites_folder,
     sources,
 )
-from sale_sofia_simulator.render import TWIN_PORTALS, render_twin, render_world
-from sale_sofia_simulator.simulation import SITES
-from sale_sofia_simulator.world import make_world
 
 app = typer.Typer(no_args_is_help=True, help="The portals sale-sofia can read.")
 SiteName = Annotated[str, typer.Argument(help="The portal, as `sale-sofia sites list` names it.")]
@@ -509,6 +506,11 @@ def _pages(site: TableSite, file: Path | None, url: str | None) -> list[Page]:
 
 def _simulated_pages(site: str) -> list[Page]:
     """The first advert and the first page of results of the simulated portal."""
+    # The whole simulator, which no other command about portals needs.
+    from sale_sofia_simulator.render import TWIN_PORTALS, render_twin, render_world  # noqa: PLC0415
+    from sale_sofia_simulator.simulation import SITES  # noqa: PLC0415
+    from sale_sofia_simulator.world import make_world  # noqa: PLC0415
+
     if site not in SITES:
         raise typer.BadParameter(
             f"there is no simulated {site}; give a saved page (--file PAGE --url URL), or --url to fetch one"
