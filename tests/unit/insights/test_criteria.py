@@ -149,8 +149,9 @@ def test_shares_and_weights_are_whole() -> None:
 
 
 def test_what_is_near_all_of_a_neighbourhood_counts_where_it_is_worth_nearly_the_same() -> None:
-    """From Христо Ботев no big road is near; from ж.гр.Южен парк one may be 150 m away, or none."""
-    assert part(flat(neighbourhood="Христо Ботев"), "nearby", "road", SURROUNDED).value == 5.0
+    """From ж.гр.Южен парк a big road may be 150 m away, or none; Христо Ботев is outside their mesh."""
+    assert part(flat(lat=42.665, lon=23.379), "nearby", "road", SURROUNDED).value == 5.0
+    assert part(flat(neighbourhood="Христо Ботев"), "nearby", "road", SURROUNDED).value is None
     found = part(flat(neighbourhood="ж.гр.Южен парк"), "nearby", "road", SURROUNDED)
     assert (found.value, found.told) == (4.0, {"told": ("road_close", "road_far")})
     assert part(flat(neighbourhood="Христо Ботев"), "nearby", "stop", SURROUNDED).value is None  # 0 to 15
