@@ -262,8 +262,8 @@ _NEVER: Final = re.compile(r"(?!)")
 _COUNTED_OTHERWISE: Final = {
     # Its own words: floors above shops, or how many there are. Anywhere: a flat with several floors.
     "floor": re.compile(r"(?i)\A[^\n]*(?:жилищ|етажа|реал)|мезонет|на две нива|двуетажен"),
-    # Several flats, wanted in exchange or to be had; what a flat was made into; a study beside it.
-    "rooms": re.compile(r"(?i)\A[^\n]*стайни|преустроен|в момента е|\+ ?кабинет"),
+    # Several flats, wanted in exchange or to be had; what a flat was made into or serves as; a study.
+    "rooms": re.compile(r"(?i)\A[^\n]*стайни|преустроен|в момента е|ползване като|кабинет|\d ?[хx] ?\d-ст"),
 }
 """Where a text says so, it does not speak of what the portal does."""
 _FLOORS: Final = (
