@@ -1,6 +1,7 @@
 """A buyer's way: search, shortlist, note, view, decide; and one sentence for what makes no sense."""
 
 import json
+from getpass import getuser
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,8 @@ def test_a_search_is_saved_run_and_forgotten(say: Command) -> None:
     assert (kept["name"], kept["query"]["neighbourhood"]) == ("за нас", ["Лозенец", "Изток"])
     listed = " ".join(say("search", "saved").out.split())
     assert listed.startswith("за нас: neighbourhood Лозенец, Изток; not_ground true; unknown no (saved 20")
+    assert listed.endswith(f" by {getuser()})")
+    assert kept["saved_by"] == getuser()
     other = say("search", "--save", "за нас")
     assert (other.code, other.out) == (2, "")
     assert other.err == "sale-sofia: there is another search 'за нас'; replace it with --replace"

@@ -106,7 +106,7 @@ def _reason(code: object, description: object) -> Said:
         case 429:
             return Said("telegram.slower")
         case _:
-            return Said(_NOT_SO, code=code, why=one_line(description))
+            return Said("telegram.refused", code=code, why=one_line(description))
 
 
 def _name_of(chat: Any) -> str:  # noqa: ANN401 - whatever Telegram says
