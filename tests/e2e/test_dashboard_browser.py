@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 from sqlalchemy import func, select
 
 from app_runs import store
 from browser_pages import DESK, PAGES, PATIENCE_MS, TELEPHONE, Window
+from dashboards import Served
 from hostile_adverts import hostile_ids
 from parallel_crawls import until
 from sale_sofia.buyer.evaluations import evaluation_of
@@ -274,6 +275,22 @@ def test_on_a_desk_the_list_stands_beside_the_map_and_both_follow(buyer: Window)
     expect(buyer.main.locator("#map-chips")).to_contain_text(name)
     buyer.page.set_viewport_size(TELEPHONE)
     expect(chart).to_be_hidden()
+
+
+def test_without_scripts_the_list_works_alone(browser: Browser, dashboard: Served) -> None:
+    context = browser.new_context(viewport=DESK, locale="bg-BG", java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{dashboard.url}/search")
+    list_, filters = page.locator(".results").bounding_box(), page.locator("#filters").bounding_box()
+    assert list_ is not None
+    assert filters is not None
+    assert list_["width"] + filters["width"] > DESK["width"] * 0.85, "no room is left for a map"
+    page.locator("#filters summary").first.click()
+    page.locator("#f-new_since").fill("1.1.2020")
+    page.get_by_role("button", name="Покажи").click()
+    expect(page.locator(".results .chips")).to_contain_text("01.01.2020")
+    expect(page.locator("article.card").first).to_be_visible()
+    context.close()
 
 
 def test_a_match_is_split(buyer: Window, data: Path, twins: tuple[int, ...]) -> None:

@@ -151,7 +151,7 @@ def written(one: Filter, query: SearchQuery) -> str:
     if one.kind == "words":
         return ", ".join(value)
     if one.kind == "date":
-        return str(value.astimezone(SOFIA_TIME).date())
+        return f"{value.astimezone(SOFIA_TIME):%d.%m.%Y}"
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 

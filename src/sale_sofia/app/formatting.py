@@ -22,6 +22,7 @@ _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 _MONTH: Final = 365.25 / 12 * _DAY
+_PARTS_OF_A_DAY: Final = 3
 _FEW: Final = 2
 """Of a unit this many are counted in the next smaller one: 90 minutes, and then 2 hours."""
 
@@ -157,7 +158,15 @@ def count_adverts(count: int) -> str:
     return counted("adverts", count, number(count))
 
 
-# Numbers in the fields of forms.
+# Days and numbers in the fields of forms.
+
+
+def typed_day(text: str) -> str:
+    """A day as people write it here, `25.11.2026`, as `2026-11-25`; other words as they are."""
+    parts = text.strip().split(".")
+    return (
+        "-".join(part.zfill(2) for part in reversed(parts)) if len(parts) == _PARTS_OF_A_DAY else text.strip()
+    )
 
 
 def written(value: object) -> str:

@@ -93,10 +93,7 @@ def change_asked(connection: Connection, viewing: int, form: Mapping[str, str], 
 
 def _moment(form: Mapping[str, str]) -> float:
     """The day as people write it here, like 25.11.2026, and the hour."""
-    day, hour = form.get("day", "").strip(), form.get("hour", "").strip().zfill(5)
-    parts = day.split(".")
-    written = "-".join(part.zfill(2) for part in reversed(parts)) if len(parts) == 3 else day  # noqa: PLR2004 - day, month, year
-    return viewing_moment(f"{written} {hour}")
+    return viewing_moment(f"{shown.typed_day(form.get('day', ''))} {form.get('hour', '').strip().zfill(5)}")
 
 
 def add(visit: Visit) -> Done:

@@ -249,7 +249,7 @@ def _typed(name: str, values: list[str]) -> list[str]:
 
 def _midnight(text: str) -> str:
     try:
-        day = date.fromisoformat(text)
+        day = date.fromisoformat(shown.typed_day(text))
     except ValueError:
         return text
     return datetime(day.year, day.month, day.day, tzinfo=SOFIA_TIME).isoformat()
