@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from app_runs import put_adverts, store
 from commands_here import Command, commands
-from sale_sofia.geography import imported
+from sale_sofia.geography import imported, nearby
 from sale_sofia.history.revisions import changes_since
 from sale_sofia.history.tables import revision_counter
 
@@ -21,6 +21,8 @@ FLAT = {"deal": "sale", "property_type": "apartment", "city": "София", "nei
 def command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Command]:
+    # What is near each neighbourhood is the matter of geography/test_nearby.py: here it is worked out roughly.
+    monkeypatch.setattr(nearby, "SAMPLE_METRES", 1000.0)
     yield commands(tmp_path, monkeypatch, capsys)
     imported.use(tmp_path / "nothing")
 
