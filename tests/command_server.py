@@ -27,7 +27,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from celery_server import obey_variables
-from forked_portals import learn_own_portals
+from forked_programs import learn_own_portals, warm_up, warm_up_pages
 
 PATIENCE_SECONDS = 300.0
 _PR_SET_PDEATHSIG = 1
@@ -357,22 +357,6 @@ def _modules(name: str) -> Iterator[str]:
         yield from (f"{name}.{one}" for one in found if one != "main")
 
 
-def warm_up() -> None:
-    """What a crawl reads before its first page and after its last, and keeps: it is the same for all.
-
-    Site files are known by their text, so that one of a test's own is still read.
-    """
-    files = importlib.import_module("sale_sofia.websites.site_file")
-    for site in files.available_sites():
-        files.load_site_config(site)
-    importlib.import_module("sale_sofia.listings.places").find_neighbourhood("Лозенец")
-    importlib.import_module("sale_sofia.descriptions.dictionary").read_description(
-        "Светъл апартамент с гараж."
-    )
-    for name in ("advice.scoring.runs", "descriptions.enrichment", "flats.runs"):
-        importlib.import_module(f"sale_sofia.{name}")
-
-
 def _import_all(names: Sequence[str]) -> None:
     """The libraries and all of ours: but for two things none looks at its environment then."""
     for module in (one for name in names for one in _modules(name)):
@@ -380,6 +364,8 @@ def _import_all(names: Sequence[str]) -> None:
             importlib.import_module(module)
     if _COMMANDS in names:
         warm_up()
+    if DASHBOARD in names:
+        warm_up_pages()
     assert threading.active_count() == 1, "a thread would be lost by a fork"
     gc.freeze()  # children look at nothing that was there before them, so that no page of memory is copied
 

@@ -17,7 +17,7 @@ from forked_simulators import start_forked
 from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SITES, SimulatorConfig
 
-ADVERTS = 5
+ADVERTS = 12
 LOOPBACK_ONLY = str(Path(__file__).with_name("loopback_only"))
 """On the path of the commands and of all that they start: nothing leaves this machine."""
 STOPPED = {0, 130, -signal.SIGINT}
