@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -223,3 +224,28 @@ def test_a_row_that_is_due_again_at_once_may_be_anothers_before_its_visitor_goes
     assert len(set(visits)) == 2
     with database.read() as connection:
         assert connection.scalars(select(tables.frontier.c.state)).all() == ["done"]
+
+
+def test_a_batch_leases_what_its_visitors_ask_for_next(database: Database, profiles: Path) -> None:
+    """In its own transaction, in a file; nothing where it is not kept, nor while there is enough in hand."""
+    assert profiles.exists()
+    with database.write() as connection:
+        frontier.add_targets(connection, "job", [target(number) for number in range(3)])
+
+    def leased() -> int:
+        with database.read() as connection:
+            return frontier.count_rows(connection, "job").leased
+
+    over, crawl = crawl_of(database), crawl_of(database)
+    over.end_shift()
+    with database.write() as connection:
+        over.lease_alongside(connection, pages=1)
+    assert leased() == 0
+    with suppress(ZeroDivisionError), database.write() as connection:
+        crawl.lease_alongside(connection, pages=1)
+        raise ZeroDivisionError
+    for _ in range(2):  # the second time it has what it took the first time
+        with database.write() as connection:
+            committed = crawl.lease_alongside(connection, pages=1)
+        committed()
+        assert leased() == (database.url.get_backend_name() == "sqlite")

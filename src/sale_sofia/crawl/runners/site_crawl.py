@@ -77,7 +77,7 @@ class SiteCrawl:
         """
         self._had_work = self.clock()
         self._until = self._had_work + self.shift.seconds
-        self.writer.alongside = self._lease_alongside
+        self.writer.alongside = self.lease_alongside
         renewing = asyncio.create_task(self._renew())
         stopped: asyncio.Future[Any] = asyncio.create_task(self.stop.wait())
         working: asyncio.Future[Any] = asyncio.gather(*(self._work() for _ in range(self.concurrency)))
@@ -147,7 +147,7 @@ class SiteCrawl:
     async def _claim(self) -> None:
         self._take(await self.database.run_write_async(self.lease))
 
-    def _lease_alongside(self, connection: Connection, pages: int) -> Callable[[], None]:
+    def lease_alongside(self, connection: Connection, pages: int) -> Callable[[], None]:
         """Lease in the transaction of a batch what its visitors will ask for next: a commit less for each.
 
         In a file, that is: where rows are locked one by one, a batch holds others than a lease may wait for.
