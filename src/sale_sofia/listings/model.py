@@ -87,6 +87,24 @@ class Listing(BaseModel):
     flags: tuple[str, ...] = ()
     """What a careful reader would distrust here, by name: `price_conflict`, `place_conflict` …"""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its values alone: with every page one goes from process to process."""
+        return _unpacked, (tuple(vars(self).values()),)
+
+
+def _unpacked(values: tuple[Any, ...]) -> Listing:
+    listing = Listing.__new__(Listing)
+    fields = dict(zip(Listing.model_fields, values, strict=True))
+    listing.__setstate__(
+        {
+            "__dict__": fields,
+            "__pydantic_fields_set__": set(fields),
+            "__pydantic_extra__": None,
+            "__pydantic_private__": None,
+        }
+    )
+    return listing
+
 
 FACTS = tuple(sorted(Listing.model_fields.keys() - {"site", "kind", "url", "external_id", "flags"}))
 """What a page may state of an advert, by name."""

@@ -348,7 +348,7 @@ class Document:
         self._elements: dict[str, Elements] = {}
         self._streams: dict[str, str] = {}
         self._firsts: dict[str, LexborNode | None] = {}
-        self._jsonld: tuple[Mapping[str, Any], ...] | None = None
+        self._jsonld: dict[str, Mapping[str, Any] | None] = {}
 
     @cached_property
     def tree(self) -> LexborHTMLParser:
@@ -465,18 +465,25 @@ class Document:
         return card.rows[name]
 
     def _jsonld_texts(self, link: Link) -> list[str]:
-        for thing in self.jsonld():
-            types = thing.get("@type")
-            if link.jsonld in (types if isinstance(types, list) else (types,)):
-                return json_texts(thing, link)
-        return []
+        thing = self.jsonld(link.jsonld or "")
+        return [] if thing is None else json_texts(thing, link)
 
-    def jsonld(self) -> tuple[Mapping[str, Any], ...]:
-        """The page's JSON-LD objects, also those in lists and in a `@graph`; a broken one is left out."""
-        if self._jsonld is None:
-            scripts = self.tree.css('script[type="application/ld+json"]')
-            self._jsonld = tuple(thing for script in scripts for thing in _things(_json(script.text())))
-        return self._jsonld
+    def jsonld(self, kind: str) -> Mapping[str, Any] | None:
+        """The page's first JSON-LD object of this type, also in lists and in a `@graph`; none that is broken.
+
+        A script without the type's name is not read, unless it spells letters as escapes.
+        """
+        if kind not in self._jsonld:
+            texts = (script.text() for script in self.tree.css('script[type="application/ld+json"]'))
+            named = (text for text in texts if kind in text or "\\u" in text)
+            things = (thing for text in named for thing in _things(_json(text)))
+            self._jsonld[kind] = next((thing for thing in things if kind in _types(thing)), None)
+        return self._jsonld[kind]
+
+
+def _types(thing: Mapping[str, Any]) -> list[Any]:
+    types = thing.get("@type")
+    return types if isinstance(types, list) else [types]
 
 
 def _things(value: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - whatever the page holds

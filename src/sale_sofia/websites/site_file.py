@@ -314,7 +314,8 @@ class ListingTable(Table):
     """How an advert's page is read."""
 
     skip: tuple[tuple[str, str], ...] = ()
-    """Marks between which nothing of the advert stands: that is cut out before parsing, to save its cost."""
+    """Marks between which nothing of the advert stands, in the page's order: cut out before parsing, to save
+    its cost."""
     ids: Annotated[tuple[Link, ...], Field(min_length=1)]
     gone: tuple[Link, ...] = ()
     """A text here says that the advert is not offered any more."""

@@ -1,3 +1,4 @@
+import pickle
 from collections.abc import Mapping
 from typing import Any
 
@@ -164,3 +165,37 @@ def test_another_writing_of_the_same_town_is_no_other_town() -> None:
     assert read["flags"] == ()
     other = listing({"city": field("text", "София"), "title": field("text", "Студио в Св. Влас")})
     assert other["flags"] == ("place_conflict",)
+
+
+def test_what_was_read_before_is_read_the_same_and_not_mixed_up() -> None:
+    """Short words are remembered: by their field, their parser and what must agree with them."""
+    for _ in range(2):
+        assert read_facts({"area_sqm": field("area", "80 кв.м")}) == {"area_sqm": 80}
+        assert read_facts({"yard_sqm": field("area", "80 кв.м")}) == {"yard_sqm": 80}
+        assert read_facts({"floor": field("floor", "3")}) == {"storeys": 3}
+        assert read_facts({"floor": field("floor", "3", bare="floor")}) == {"floor": 3}
+        price = read_facts({"price": field("price", "90 000 €", agree=("90 000 EUR",))})
+        assert price == {"price_eur": 90000}
+        price["price_eur"] = 1
+        assert read_facts({"price": field("price", "90 000 €", agree=("80 000 EUR",))}) == {
+            "flags": ("price_conflict",)
+        }
+
+
+def test_a_listing_goes_whole_from_process_to_process() -> None:
+    read = normalise(
+        RawListing(
+            "imot.bg",
+            "https://www.imot.bg/obiava-x",
+            "x",
+            {
+                "family_id": field("family_id", "1c177322990495362"),
+                "price": field("price", "149 900 €"),
+                "photo_urls": field("urls", "//x.bg/1.jpg", "//x.bg/2.jpg"),
+            },
+        )
+    )
+    again = pickle.loads(pickle.dumps(read))  # noqa: S301 - our own
+    assert again == read
+    assert again.model_dump() == read.model_dump()
+    assert again.model_copy(update={"views": 3}).views == 3

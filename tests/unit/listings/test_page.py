@@ -11,6 +11,7 @@ from sale_sofia.listings.page import (
     PageError,
     PageLimits,
     PageTooLarge,
+    Spans,
     TruncatedPage,
     UndecodablePage,
     decode,
@@ -88,6 +89,23 @@ def test_a_byte_order_mark_is_no_text() -> None:
 def test_a_page_that_cannot_be_trusted_says_why(body: bytes | str, error: type[PageError]) -> None:
     with pytest.raises(error):
         read(body.encode() if isinstance(body, str) else body)
+
+
+@pytest.mark.parametrize(
+    ("skipped", "left"),
+    [
+        ((), "<i>а</i>1<b>б</b>2<i>в</i>3"),
+        (((b"<i>", b"</i>"),), "</i>1<b>б</b>2<i>в</i>3"),
+        (((b"<i>", b"</i>"), (b"<i>", b"</i>")), "</i>1<b>б</b>2</i>3"),
+        (((b"<b>", b"2"), (b"<i>", b"</i>")), "<i>а</i>12</i>3"),
+        (((b"<u>", b"</i>"), (b"<b>", b"<u>"), (b"1", b"3")), "<i>а</i>3"),
+    ],
+    ids=["nothing", "the first", "one behind the other", "what stands before is kept", "no mark, no cut"],
+)
+def test_what_is_skipped(skipped: Spans, left: str) -> None:
+    """Each pair is looked for behind the one before it."""
+    page = Page("https://x.bg", "<i>а</i>1<b>б</b>2<i>в</i>3</html>".encode())
+    assert page.text(LIMITS, skipped) == f"{left}</html>"
 
 
 def test_an_error_has_a_name_for_the_json() -> None:

@@ -174,6 +174,14 @@ def test_of_two_things_the_first_counts_in_the_pages_order() -> None:
     assert found(body, jsonld="Product", path="name") == ("1",)
 
 
+def test_a_thing_of_json_ld_is_found_behind_others_and_however_it_is_spelled() -> None:
+    others = ('{"@type": "Person", "name": "1"}', '{"@type": "Product', '{"name": "Product"}')
+    thing = '{"@type": "\\u0050roduct", "name": "2"}'
+    body = "".join(f'<script type="application/ld+json">{one}</script>' for one in (*others, thing))
+    assert found(body, jsonld="Product", path="name") == ("2",)
+    assert found(body, jsonld="Person", path="name") == ("1",)
+
+
 def test_a_list_of_json_ld_is_as_many_texts() -> None:
     body = '<script type="application/ld+json">{"@type": "Product", "image": ["/a", "/b"]}</script>'
     assert found(body, jsonld="Product", path="image.*", all=True) == ("/a", "/b")
