@@ -38,7 +38,7 @@ def kept(page: Page) -> set[str]:
 def pages(page: Page) -> list[str]:
     """The pages among them, the one seen last at the end."""
     found: list[str] = page.evaluate(KEPT)
-    return [one for one in found if not one.startswith("/static/")]
+    return [one for one in found if not one.startswith(("/static/", "/leaflet/"))]
 
 
 def test_pages_seen_last_are_readable_without_the_network(walker: BrowserContext, dashboard: Served) -> None:

@@ -150,12 +150,14 @@ def test_what_is_counted_once_is_counted_again_when_somebody_said_something(tmp_
 
 
 def test_who_sells_is_told_in_words_where_an_advert_does_not_name_them(tmp_path: Path) -> None:
-    sellers = [{"seller_kind": None, "seller_name": None}, {"seller_kind": "private", "seller_name": None}]
-    put_adverts(tmp_path, *(KNOWN | {"phones": []} | one for one in sellers))
+    nobody = {**KNOWN, "phones": [], "seller_kind": None, "seller_name": None}
+    put_adverts(tmp_path, nobody, {**nobody, "seller_kind": "private"})
     with browser(tmp_path) as buyer:
         told = [LexborHTMLParser(buyer.html(f"/flat/{number}")) for number in (1, 2)]
-    offers = [one.css_first(".offers li > span:nth-of-type(2)").text() for one in told]
+        asked = [buyer.text(f"/search?new_since={day}") for day in ("1.2.2020", "2020-02-01")]
+    offers = [one.text() for page in told for one in page.css(".offers li > span:nth-of-type(2)")]
     assert offers == ["продавачът не е посочен", "частно лице (без име)"]
+    assert ["01.02.2020 ✕" in one for one in asked] == [True, True], "a day is written as people do here"
 
 
 def test_today_tells_what_is_new_cheaper_back_and_gone(tmp_path: Path) -> None:

@@ -133,14 +133,15 @@ def test_today_tells_what_the_crawl_does_how_the_last_ended_and_when_the_next_be
     now = time.time()
     put_adverts(tmp_path, KNOWN)
     common = {"created_at": now - 7200, "started_at": now - 7200, "start_urls": []}
+    crawls: dict[str, dict[str, object]] = {
+        "imot.bg": {"state": "PROCESSING", "runner": "local", "new_listings": 2},
+        "bazar.bg": {"state": "EMPTY", "finished_at": now - 3 * 3600},
+        "homes.bg": {"state": "PROCESSING"},
+        "olx.bg": {"state": "COMPLETE", "finished_at": now - 5 * 3600},
+    }
     with store(tmp_path).write() as connection:
-        for site, own in {
-            "imot.bg": {"state": "PROCESSING", "runner": "local", "new_listings": 2},
-            "bazar.bg": {"state": "EMPTY", "finished_at": now - 3 * 3600},
-            "homes.bg": {"state": "PROCESSING"},
-            "olx.bg": {"state": "COMPLETE", "finished_at": now - 5 * 3600},
-        }.items():
-            connection.execute(insert(jobs).values(id=site, site=site, **common | own))
+        for site, own in crawls.items():
+            connection.execute(insert(jobs).values(id=site, site=site, **common, **own))
         for number, state in enumerate(("done", "done", "leased")):
             row = {"job_id": "imot.bg", "kind": "listing", "state": state, "lease_until": now + 60}
             connection.execute(insert(frontier).values(url=f"u{number}", url_key=f"u{number}", **row))

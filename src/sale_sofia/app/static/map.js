@@ -231,4 +231,4 @@ map.on("moveend", () => {
     drawFlats();
   }, 150);
 });
-drawCity().then(drawFlats);
+drawCity().then(drawFlats).catch(() => { place.hidden = true; });  // without the network there is no map
