@@ -179,6 +179,7 @@ def test_today_tells_what_is_new_cheaper_back_and_gone(tmp_path: Path) -> None:
         for kind in ("Нови (1)", "Поевтинели (1)", "Поскъпнали (0)", "Отново на пазара (1)", "Свалени (1)"):
             assert f">{kind}<" in html
         cheaper = buyer.text("/?kind=cut")
+        assert '<span class="good">▼ −5,0 %</span>' in re.sub("[\u00a0\u202f]", " ", buyer.html("/?kind=cut"))
     assert "▼ € 200 000 → € 190 000 (−5,0 %)" in cheaper
     assert "беше € 200 000" in cheaper
     assert "Старият" not in told

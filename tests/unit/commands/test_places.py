@@ -23,7 +23,7 @@ FLAT = {"deal": "sale", "property_type": "apartment", "city": "София", "nei
 def command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Command]:
-    # What is near each neighbourhood is the matter of geography/test_nearby.py: here it is worked out roughly.
+    # What is near each neighbourhood is tested in geography/test_nearby.py: here it is worked out roughly.
     monkeypatch.setattr(nearby, "SAMPLE_METRES", 1000.0)
     yield commands(tmp_path, monkeypatch, capsys)
     imported.use(tmp_path / "nothing")
