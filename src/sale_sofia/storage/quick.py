@@ -2,7 +2,7 @@
 
 SQLAlchemy looks at a statement and at each of its values anew whenever it is run, which takes several times
 as long as SQLite does. A `Quick` statement is compiled once and goes to SQLite's driver as it is; to a
-server, which it takes longer to reach, it goes as any other.
+server, which it takes longer to reach, it goes as any other (decision 048).
 """
 
 import sqlite3

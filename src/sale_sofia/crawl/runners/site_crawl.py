@@ -153,7 +153,7 @@ class SiteCrawl:
         In a file, that is: where rows are locked one by one, a batch holds others than a lease may wait for.
         """
         ended = self._over or self.stop.is_set() or self.clock() >= self._until
-        if ended or len(self._claims) >= pages or connection.dialect.name != "sqlite":
+        if ended or len(self._claims) >= min(pages, self.concurrency) or connection.dialect.name != "sqlite":
             return partial(self._take, [])
         return partial(self._take, self.lease(connection))
 
