@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 import measure
 from sale_sofia.listings.normalise import normalise
-from sale_sofia.listings.page import Page
+from sale_sofia.listings.page import Page, decode_json
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia_simulator.render import TWIN_PORTALS, RenderedPage, render_twin
 from sale_sofia_simulator.world import make_world
@@ -75,7 +75,7 @@ def reading(site: str, kind: str, pages: list[RenderedPage]) -> Callable[[], Non
 
 def parsing(site: str, pages: list[RenderedPage]) -> Callable[[], None]:
     """The parser alone."""
-    texts = [page.body.decode() for page in pages]
+    texts = [decode_json(page.body) for page in pages]
     data = [piece for text in texts for piece in json_of(site, text)] if site in STATES else []
 
     def work() -> None:
