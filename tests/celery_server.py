@@ -27,7 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from forked_programs import learn_own_portals, warm_up
+from forked_programs import learn_own_portals
 from sale_sofia.operations.services import processes
 from sale_sofia.operations.services.processes import Process, born, spawn
 from sale_sofia.settings.programs import own_program
@@ -306,7 +306,6 @@ def _import_all() -> None:
         if name not in _OF_THE_APP:
             with suppress(ImportError):
                 importlib.import_module(name)
-    warm_up()
     assert not [name for name in _OF_THE_APP if name in sys.modules], "a task was imported too early"
     assert threading.active_count() == 1, "a thread would be lost by a fork"
     gc.freeze()  # children look at nothing that was there before them, so that no page of memory is copied
