@@ -164,8 +164,8 @@ def test_the_dashboard_shows_the_same_price_score_and_portals(
 
 
 def judged(score: Row) -> str:
-    known = f"известно {100 * score['known']:.0f} % → {score['points']:.1f}"
-    return f"Оценка {score['value']:.1f} от 5 ({known}".replace(".", ",") + " т.)"
+    known = f"известно {100 * score['known']:.0f} % → брои се за {score['points']:.1f}"
+    return f"Оценка {score['value']:.1f} от 5 ({known})".replace(".", ",")
 
 
 def shown_card(way: Way, number: int) -> str:
