@@ -132,3 +132,9 @@ def test_the_rotator_without_a_redis_says_so(tmp_path: Path) -> None:
     told = run(tmp_path / "data", "rotator")
     assert told.returncode == 2
     assert "start one with `sale-sofia up`, or set REDIS_URL" in told.stderr
+
+
+def test_no_proxies_are_said_in_words_and_not_as_an_empty_table(tmp_path: Path) -> None:
+    told = run(tmp_path / "data", "proxies", "stats")
+    assert (told.returncode, told.stdout) == (0, "")
+    assert "no proxies are known; `sale-sofia proxies sources` lists" in " ".join(told.stderr.split())

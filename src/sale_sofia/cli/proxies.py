@@ -13,7 +13,7 @@ import typer
 from rich.table import Column, Table
 from rich.text import Text
 
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, show_table
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, show_table, tell
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies.checker import Finding
 from sale_sofia.proxies.control import RotatorService, run_job
@@ -318,6 +318,9 @@ def stats(
     if as_json:
         rows = {one.domain: [asdict(row) for row in one.rows] for one in tables}
         print_json({"stats": rows, "recovery": {one.domain: one.recovery for one in tables}})
+        return
+    if not any(one.rows for one in tables):
+        tell("no proxies are known; `sale-sofia proxies sources` lists where some may be had")
         return
     for one in tables:
         headings = ("tier", "expected", "score", "successes", "latency", "ready in", "last reason")
