@@ -134,8 +134,8 @@ def without_end() -> Instead:
         text = text[:missing] + text[missing:].replace("data-id", "data-was", 1)
         text = re.sub(r"Над \d[\d ]* обяви", "Над 1000 обяви", text)
         text = re.sub(r'("offerCount":\s*"?)\d+', r"\g<1>1000", text)
-        more = f'<div id="pagination"><a class="show-more" href="?token={number}">още</a></div></body>'
-        return replace(sent, body=text.replace("</body>", more).encode())
+        more = f'<div id="pagination"><a class="show-more" href="?token={number}">още</a></div>'
+        return replace(sent, body=text.replace("<div class='footer'", f"{more}<div class='footer'").encode())
 
     return change
 
