@@ -116,29 +116,17 @@ def obey_variables() -> None:
     """In a command that was just forked: see `server_variables`."""
     if door := os.environ.pop(SERVER, ""):
         numbers = json.loads(os.environ[NUMBERS])
-        vars(processes)["spawn"] = partial(_spawn_at, door, numbers)
+        vars(processes)["spawn"] = partial(spawn_forked, numbers, door=door)
 
 
-def _spawn_at(
-    door: str,
-    numbers: Numbers,
-    command: Sequence[str],
-    log: Path,
-    held: int | None = None,
-    environ: Mapping[str, str] | None = None,
-) -> Process:
-    """In place of `spawn` in a process that has not started the server."""
-    if _PROGRAM not in command or environ is None:
-        return spawn(command, log, held, environ)
-    log.write_bytes(b"")
+def _ask_at(door: str, request: Request) -> int:
+    """What the server answers through its door, in a process that has not started it."""
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(door)
         with server.makefile("rw", encoding="utf-8") as stream:
-            request = _request(command[command.index(_PROGRAM) + 1 :], environ, log.absolute(), numbers)
             stream.write(json.dumps(request) + "\n")
             stream.flush()
-            pid = int(stream.readline())
-    return Process(pid, born(pid) or "")
+            return int(stream.readline())
 
 
 def _request(arguments: Sequence[str], environ: Mapping[str, str], log: Path, numbers: Numbers) -> Request:
@@ -156,12 +144,19 @@ def spawn_forked(
     log: Path,
     held: int | None = None,
     environ: Mapping[str, str] | None = None,
+    *,
+    door: str = "",
 ) -> Process:
-    """In place of `spawn`, which starts what is no program of Celery."""
+    """In place of `spawn`, which starts what is no program of Celery; by `door` in another process."""
     if _PROGRAM not in command or environ is None:
         return spawn(command, log, held, environ)
-    started = Forked(command[command.index(_PROGRAM) + 1 :], environ, log, numbers)
-    return Process(started.pid, born(started.pid) or "")
+    arguments = command[command.index(_PROGRAM) + 1 :]
+    if door:
+        log.write_bytes(b"")
+        pid = _ask_at(door, _request(arguments, environ, log.absolute(), numbers))
+    else:
+        pid = Forked(arguments, environ, log, numbers).pid
+    return Process(pid, born(pid) or "")
 
 
 class Forked(subprocess.Popen[bytes]):

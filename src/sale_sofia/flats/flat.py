@@ -137,7 +137,7 @@ class Flat:
     first_seen_at: float
     last_seen_at: float
     new_at: float | None = None
-    """Since when it is new (`data.news`); None while that is held back."""
+    """Since when it is new (`history.news`); None while that is held back."""
     title: str | None = None
     photo_urls: tuple[str, ...] = ()
     flags: frozenset[str] = frozenset()
@@ -187,7 +187,7 @@ class Flat:
     described: bool = False
     """Whether a description was read; only then does it mean something that no trap is known."""
     traps: Mapping[str, Trap] = field(default_factory=dict)
-    """By the names of `llm.attributes.TRAP_FIELDS`; only what a description really says."""
+    """By the names of `descriptions.fields.TRAP_FIELDS`; only what a description really says."""
     listed: Since | None = None
     """Since when it is on the market; None: since it was first seen."""
     offered_before: tuple[EarlierOffer, ...] = ()
