@@ -103,7 +103,7 @@ def test_a_file_that_would_fill_the_disk_is_refused_before_it_does(tmp_path: Pat
     ("members", "said", "complaint"),
     [
         ([], about(format=2), "in a form that this program does not know; update"),
-        ([], about(revision="0012_doubts"), "before release 1.0.0; restore it with that release"),
+        ([], about(revision="0012_doubts"), "which is no release since 1.0.0; restore it with that program"),
         ([], about(revision="0999_later"), f"revision 0999_later.*no newer one than {HEAD}; update"),
         ([], about(room=10**18), "free some space"),
         ([], about(), "there is no database in it"),

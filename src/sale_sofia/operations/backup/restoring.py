@@ -39,7 +39,7 @@ from sale_sofia.operations.services.ownership import (
 from sale_sofia.operations.settings import RUN_FOLDER
 from sale_sofia.settings.files import keep_name
 from sale_sofia.settings.model import DATABASE_FILE
-from sale_sofia.storage.migrate import HEAD, OLDEST, initialize_database
+from sale_sofia.storage.migrate import HEAD, initialize_database
 from sale_sofia.storage.sqlite import is_in_use
 
 _AT_FDCWD: Final = -100
@@ -191,12 +191,12 @@ def _remove(folder: Path) -> None:
 def _check(said: About, backup: Path, parent: Path) -> None:
     from sale_sofia.storage.migrations import runner  # noqa: PLC0415 - Alembic is slow to import
 
-    if said.revision < OLDEST:
-        raise BackupRefused(
-            f"{backup} was made by sale-sofia {said.program}, before release 1.0.0; "
-            "restore it with that release, and make another."
-        )
     if not runner.is_known(said.revision):
+        if said.revision < HEAD:
+            raise BackupRefused(
+                f"{backup} was made by sale-sofia {said.program}, which is no release since 1.0.0; "
+                "restore it with that program, bring it up to a release, and make another."
+            )
         raise BackupRefused(
             f"{backup} has revision {said.revision} of the database, by sale-sofia {said.program}, and this "
             f"program knows no newer one than {HEAD}; update the program."
