@@ -140,15 +140,19 @@ def _count_results(
 
 def _count_fields(counts: SectionCounts, names: Iterable[str], seen: _Seen, example: Example) -> None:
     counts.seen += 1
+    fields = counts.fields
     for name in names:
-        field, found = counts.field(name), seen.get(name)
-        if found is None or not found.read:
+        field = fields.get(name) or counts.field(name)
+        if (found := seen.get(name)) is None:
             field.missing = field.missing or example
-        if found is None:
             continue
-        field.read += found.read
-        field.links[found.link] = field.links.get(found.link, 0) + 1
-        if found.link:
+        link, read = found
+        if read:
+            field.read += 1
+        else:
+            field.missing = field.missing or example
+        field.links[link] = field.links.get(link, 0) + 1
+        if link:
             field.other = field.other or example
 
 
