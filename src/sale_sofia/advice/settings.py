@@ -118,8 +118,8 @@ STILL_THERE_DAYS: Final = (30, 60, 90)
 """Days after which it is told how many flats are still offered."""
 ROUNDING: Final = 1e-9
 """A share that is a half but for rounding is a half."""
-EVENTS_AT_ONCE: Final = 5_000
-"""Rows of the history that are fetched from the database in one go."""
+FLATS_AT_ONCE: Final = 2_000
+"""Flats whose histories the market reads in one go."""
 MARKET_LISTED: Final = 40
 """Lines of `market` for people; JSON has all of them."""
 

@@ -37,7 +37,7 @@ def news_since(connection: Connection, since: float, among: Collection[int]) -> 
     told: dict[int, News] = {}
     for news in (
         *_gone_and_back(connection, since),
-        *(News("new", *row) for row in connection.execute(new) if row[0] in among),
+        *(News("new", *row) for row in connection.execute(new).all() if row[0] in among),
         *_priced(connection, since, among),
     ):
         told.setdefault(news.property_id, news)
@@ -100,13 +100,14 @@ def _priced(connection: Connection, since: float, among: Collection[int]) -> Ite
     """The greatest change of an advert still there, from its price before the first change since then."""
     table, current = with_current(price_points.c.listing_id)
     moved = select(price_points.c.listing_id, current).select_from(table)
-    rows = connection.execute(moved.where(price_points.c.kind == "price", price_points.c.seen_at >= since))
+    lately = (price_points.c.kind == "price", price_points.c.seen_at >= since)
+    rows = connection.execute(moved.where(*lately)).all()
     wanted = {listing_id: property_id for listing_id, property_id in rows if property_id in among}
     there = select(listings.c.id).where(_THERE)
     adverts = [
         number
         for some in portions(sorted(wanted))
-        for number in connection.scalars(there.where(listings.c.id.in_(some)))
+        for number in connection.scalars(there.where(listings.c.id.in_(some))).all()
     ]
     greatest: dict[int, tuple[float, News]] = {}
     for advert, steps in price_steps(connection, adverts).items():

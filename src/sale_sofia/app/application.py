@@ -1,5 +1,6 @@
 """The dashboard: pages as HTML at their addresses, the same as JSON with `.json`, behind its guards."""
 
+import gzip
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -25,7 +26,7 @@ from xstatic.pkg import leaflet
 from sale_sofia.app import formatting, words
 from sale_sofia.app.entrance import Entrance, at_the_door
 from sale_sofia.app.guard import HEALTH, OwnHosts, OwnPages, PasswordGate
-from sale_sofia.app.settings import FORM_MOST_BYTES, PAGES_KEPT_OFFLINE, SAID_SECONDS, YEAR_SECONDS
+from sale_sofia.app.settings import FORM_MOST_BYTES, GZIP_LEVEL, PAGES_KEPT_OFFLINE, SAID_SECONDS, YEAR_SECONDS
 from sale_sofia.app.visit import LANGUAGE, PROFILE, SAID, VISITOR, NoProfile, Site, Values, Visit
 from sale_sofia.buyer.opinions import REASONS
 from sale_sofia.buyer.settings import MOST_STARS
@@ -122,7 +123,7 @@ def application(settings: Settings, routes: list[BaseRoute]) -> Starlette:
             Route("/worker.js", _worker),
             *routes,
         ],
-        middleware=[Middleware(OwnPages), entrance, Middleware(SameHeaders), Middleware(GZipMiddleware)],
+        middleware=[Middleware(OwnPages), entrance, Middleware(SameHeaders), Middleware(GZipMiddleware, compresslevel=GZIP_LEVEL)],
         exception_handlers={404: _not_found},
         lifespan=_until_the_end,
     )
@@ -387,8 +388,20 @@ async def _file(folder: Path, request: Request) -> Response:
     path = folder / Path(request.path_params["name"]).name
     if path.suffix not in _TYPES or not path.is_file():
         return Response(status_code=404)
-    keep = {"cache-control": f"public, max-age={YEAR_SECONDS}, immutable"}
-    return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers=keep)
+    return lasting(request, _packed(path), _TYPES[path.suffix])
+
+
+@cache
+def _packed(path: Path) -> bytes:
+    return gzip.compress(path.read_bytes())
+
+
+def lasting(request: Request, packed: bytes, media_type: str) -> Response:
+    """What a browser keeps for a year; packed once by gzip, and unpacked for who cannot read that."""
+    headers = {"cache-control": f"public, max-age={YEAR_SECONDS}, immutable", "vary": "Accept-Encoding"}
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(gzip.decompress(packed), media_type=media_type, headers=headers)
+    return Response(packed, media_type=media_type, headers={**headers, "content-encoding": "gzip"})
 
 
 async def _worker(_request: Request) -> Response:

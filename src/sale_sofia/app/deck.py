@@ -269,20 +269,20 @@ class Deck:
         """What the buyer said of the flat."""
         return self.statuses.get(property_id, "new")
 
-    def fitting(self) -> Mapping[int, Rank]:
-        """All flats on offer that the profile's conditions do not rule out, by their stored scores.
+    def fitting(self) -> Mapping[int, tuple[str, float]]:
+        """All flats on offer that the profile's conditions do not rule out: their stored verdicts and points.
 
         They are read again when an advert or a score is another: who only looks changes neither.
         """
         database, profile = self.visit.database, self.visit.profile_name
-        own, places = stored_scores.c, {verdict.value: place for place, verdict in enumerate(VERDICTS)}
+        own = stored_scores.c
         chosen = select(own.property_id, own.verdict, own.points).where(
             own.profile == profile, own.verdict.in_([State.PASS, State.UNKNOWN])
         )
 
-        def read(connection: Connection) -> Mapping[int, Rank]:
-            rows = connection.execute(chosen)
-            return {number: Rank(places[verdict], -points, number) for number, verdict, points in rows}
+        def read(connection: Connection) -> Mapping[int, tuple[str, float]]:
+            rows = connection.execute(chosen).all()
+            return {number: (verdict, points) for number, verdict, points in rows}
 
         return self.visit.site.kept(
             ("fitting", profile), lambda: database.run_read(read), version=database.run_read(latest)

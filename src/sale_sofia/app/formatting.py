@@ -3,6 +3,7 @@
 import math
 import re
 from datetime import datetime
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -221,4 +222,7 @@ def photos(flat: Flat) -> list[str]:
 
 def _is_simulated(url: str) -> bool:
     good = address(url)
-    return good is not None and is_own(urlsplit(good).netloc)
+    return good is not None and _is_own(urlsplit(good).netloc)
+
+
+_is_own: Final = lru_cache(is_own)  # portals have few hosts, and a page many adverts

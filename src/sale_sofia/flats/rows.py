@@ -263,7 +263,7 @@ def price_steps(
     named = [listing_ids] if isinstance(listing_ids, Select) else portions(sorted(set(listing_ids)))
     for some in named:
         chosen = columns.where(table.c.listing_id.in_(some))
-        for row in connection.execute(chosen.order_by(table.c.listing_id, table.c.seen_at, table.c.id)):
+        for row in connection.execute(chosen.order_by(table.c.listing_id, table.c.seen_at, table.c.id)).all():
             found[row[0]].append(PriceStep(row[1], row[2], row[3]))
     return found
 

@@ -187,7 +187,7 @@ def test_an_earlier_price_in_print_is_a_point_of_its_own_once_for_each_sum(db: D
         assert [step.price_eur for step in asked] == [120_000.0, 115_000.0]
         assert previous_price(asked) == 120_000.0
         assert as_of(connection, {one: 9.0})[one].price_eur == 115_000.0
-        assert read_histories(connection)[one].prices[0].price_eur == 120_000.0
+        assert read_histories(connection, [one])[one].prices[0].price_eur == 120_000.0
         cuts = read_around(connection, SearchQuery(cut_days=1), now=7.0).cuts
         assert cuts is not None
         assert cuts == {one: pytest.approx(100 / 24)}

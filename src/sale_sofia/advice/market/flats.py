@@ -2,23 +2,24 @@
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Table, or_, select
 
 from sale_sofia.advice.scoring.settings import COMPARED_TYPES
-from sale_sofia.advice.settings import EVENTS_AT_ONCE, LARGEST_ROOMS, ROUNDING
+from sale_sofia.advice.settings import FLATS_AT_ONCE, LARGEST_ROOMS, ROUNDING
 from sale_sofia.flats.prices import vat_on_top, with_vat
 from sale_sofia.flats.rows import sparing
+from sale_sofia.flats.store import portions
 from sale_sofia.flats.tables import flats, listing_sources
 from sale_sofia.history.market_events import WITHDRAWN, days_on_market
 from sale_sofia.history.tables import WAS_ASKED, listings, market_events, price_points
 from sale_sofia.listings.places import SOFIA
 
-# When each advert was on the market, and at what price: read once for all of them.
+# When each advert was on the market, and at what price.
 
 
 class Spell(NamedTuple):
@@ -57,29 +58,29 @@ class AdvertHistory:
         return None if which is None else self.prices[which]
 
 
-def read_histories(connection: Connection) -> dict[int, AdvertHistory]:
-    """The history of every advert that was one; what turned out to be no flat of its own is left out."""
-
-    def stream(chosen: Select[Any]) -> Iterator[Row[Any]]:
-        return iter(connection.execute(chosen, execution_options={"yield_per": EVENTS_AT_ONCE}))
+def read_histories(connection: Connection, listing_ids: Collection[int]) -> dict[int, AdvertHistory]:
+    """The histories of these adverts; of what turned out to be no flat of its own none."""
 
     def by_listing(
-        table: Table, names: Sequence[str], moment: str, *which: ColumnElement[bool]
+        table: Table, names: Sequence[str], moment: str, some: Sequence[int], *which: ColumnElement[bool]
     ) -> defaultdict[int, list[Row[Any]]]:
         found: defaultdict[int, list[Row[Any]]] = defaultdict(list)
         columns = [table.c[name] for name in ("listing_id", moment, *names)]
-        for row in stream(select(*columns).where(*which).order_by(table.c[moment], table.c.id)):
+        chosen = select(*columns).where(table.c.listing_id.in_(some), *which)
+        for row in connection.execute(chosen.order_by(table.c[moment], table.c.id)).all():
             found[row.listing_id].append(row)
         return found
 
-    events = by_listing(market_events, ["kind"], "at")
-    points = by_listing(price_points, ["price_eur", "vat", "kind"], "seen_at", WAS_ASKED)
     columns = [listings.c[name] for name in ("id", "first_seen_at", "gone_at", "closed_at")]
     real = or_(listings.c.closed_reason.is_(None), listings.c.closed_reason != WITHDRAWN)
-    return {
-        row.id: _history(row, events.pop(row.id, ()), points.pop(row.id, ()))
-        for row in sparing(stream(select(*columns).where(real).order_by(listings.c.id)))
-    }
+    histories = {}
+    for some in portions(sorted(listing_ids)):
+        events = by_listing(market_events, ["kind"], "at", some)
+        points = by_listing(price_points, ["price_eur", "vat", "kind"], "seen_at", some, WAS_ASKED)
+        adverts = select(*columns).where(real, listings.c.id.in_(some)).order_by(listings.c.id)
+        for row in connection.execute(adverts).all():
+            histories[row.id] = _history(row, events.get(row.id, ()), points.get(row.id, ()))
+    return histories
 
 
 def _history(row: Row[Any], events: Sequence[Row[Any]], points: Sequence[Row[Any]]) -> AdvertHistory:
@@ -218,33 +219,44 @@ class MarketFlat:
 
 
 def market_flats(connection: Connection, deal: str) -> Iterator[MarketFlat]:
-    """The flats in Sofia for sale (or to let) whose place is known, each once, as the table has them."""
-    members = _members(connection)
+    """The flats in Sofia for sale (or to let) whose place is known, each once, as the table has them.
+
+    Their histories are read for some at a time: those of all flats would be larger than all the rest.
+    """
     of = flats.c
-    chosen = select(
-        of.property_id, of.neighbourhood, of.property_type, of.rooms, of.area_sqm, of.without_vat
-    ).where(
-        of.neighbourhood.is_not(None),
-        of.deal == deal,
-        of.property_type.in_(COMPARED_TYPES),
-        of.city == SOFIA,
-        of.flags.not_like("%|place_conflict|%"),
+    chosen = (
+        select(of.property_id, of.neighbourhood, of.property_type, of.rooms, of.area_sqm, of.without_vat)
+        .where(
+            of.neighbourhood.is_not(None),
+            of.deal == deal,
+            of.property_type.in_(COMPARED_TYPES),
+            of.city == SOFIA,
+            of.flags.not_like("%|place_conflict|%"),
+        )
+        .order_by(of.property_id)
+        .limit(FLATS_AT_ONCE)
     )
-    for number, place, kind, rooms, area, without_vat in connection.execute(chosen.order_by(of.property_id)):
-        if adverts := members.pop(number, None):
-            yield MarketFlat(number, place, room_type(kind, rooms), area, without_vat, tuple(adverts))
+    last = 0
+    while some := connection.execute(chosen.where(of.property_id > last)).all():
+        members = _members(connection, [row.property_id for row in some])
+        for number, place, kind, rooms, area, without_vat in sparing(some):
+            if adverts := members.get(number):
+                yield MarketFlat(number, place, room_type(kind, rooms), area, without_vat, tuple(adverts))
+        last = some[-1].property_id
 
 
-def _members(connection: Connection) -> dict[int, list[AdvertHistory]]:
-    """The histories of the adverts of each property."""
+def _members(connection: Connection, property_ids: Sequence[int]) -> dict[int, list[AdvertHistory]]:
+    """The histories of the adverts of each of these properties, which rise; one may have its own alone."""
+    own = listing_sources.c
+    whose = select(own.listing_id, own.property_id).where(
+        own.property_id.between(property_ids[0], property_ids[-1])
+    )
+    owners = {number: number for number in property_ids}
+    owners |= {listing_id: property_id for listing_id, property_id in connection.execute(whose).all()}
     members: dict[int, list[AdvertHistory]] = defaultdict(list)
-    whose = {row[0]: row[1] for row in connection.execute(select(_OWNERS.listing_id, _OWNERS.property_id))}
-    for listing_id, history in read_histories(connection).items():
-        members[whose.get(listing_id, listing_id)].append(history)
+    for listing_id, history in read_histories(connection, owners).items():
+        members[owners[listing_id]].append(history)
     return members
-
-
-_OWNERS: Final = listing_sources.c
 
 
 def room_type(property_type: str | None, rooms: int | None) -> str:

@@ -1,5 +1,6 @@
 """Map: Sofia drawn without the internet, flats as pins and clusters, neighbourhoods with their prices."""
 
+import gzip
 import math
 import statistics
 from collections import defaultdict
@@ -17,11 +18,11 @@ from sale_sofia.advice.search.query import WrongSearch
 from sale_sofia.advice.search.run import summarise
 from sale_sofia.advice.tables import scores
 from sale_sofia.app import formatting as shown
-from sale_sofia.app.application import Page
+from sale_sofia.app.application import Page, lasting
 from sale_sofia.app.deck import Deck, open_deck
 from sale_sofia.app.filters import chips
 from sale_sofia.app.pages.search import Asked, question, read
-from sale_sofia.app.settings import CLUSTER_PIXELS, LEAST_MEDIAN_FLATS, PINS_FROM_ZOOM, YEAR_SECONDS
+from sale_sofia.app.settings import CLUSTER_PIXELS, LEAST_MEDIAN_FLATS, PINS_FROM_ZOOM
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import say, told
 from sale_sofia.flats.tables import flats as flat_rows
@@ -63,9 +64,9 @@ def _unsure(city: "Survey", asked: Asked) -> str:
     return "".join(f" · {one}" for one in told)
 
 
-def base(_visit: Visit) -> Response:
+def base(visit: Visit) -> Response:
     """Streets, metro and the borders of neighbourhoods; the same for everybody until the next release."""
-    return JSONResponse(_base(), headers={"cache-control": f"public, max-age={YEAR_SECONDS}, immutable"})
+    return lasting(visit.request, _base(), "application/json")
 
 
 def card(visit: Visit) -> Page:
@@ -77,14 +78,15 @@ def card(visit: Visit) -> Page:
 
 @until_changed
 @cache
-def _base() -> Values:
+def _base() -> bytes:
     found = base_map()
     lines = [
         {"line": line, "colour": COLOURS.get(line, "#555555"), "stations": stations}
         for line, stations in found["metro"].items()
     ]
     own = {kind: [_rings(area) for area in drawn(kind)] for kind in ("districts", "parks")}
-    return {"roads": found["roads"], "names": found["names"], "metro": lines, "places": [*_borders()], **own}
+    city = {"roads": found["roads"], "names": found["names"], "metro": lines, "places": [*_borders()], **own}
+    return gzip.compress(JSONResponse(city).body)
 
 
 def _rings(area: Area) -> list[list[list[float]]]:

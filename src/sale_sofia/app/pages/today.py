@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, func, select
 
+from sale_sofia.advice.scoring.judging import VERDICTS, State
 from sale_sofia.advice.since import NEWS_KINDS, News, news_since
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
 from sale_sofia.app.crawls import crawls_now, next_crawl, summary
-from sale_sofia.app.deck import Deck, Note, open_deck, page_of
+from sale_sofia.app.deck import Deck, Note, Rank, open_deck, page_of
 from sale_sofia.app.pages.mine import names_of
 from sale_sofia.app.pages.telling import tell as tell_of
 from sale_sofia.app.settings import VISIT_OVERLAP_SECONDS
@@ -43,7 +44,10 @@ def page(visit: Visit) -> Page:
     wanted = [one for one in news if deck.status(one.property_id) not in UNWANTED]
     again = _again(deck, later, look)
     gone = [one.property_id for one in wanted if one.kind == "gone"]
-    ranks = {**fitting, **deck.ranks([*gone, *again])}
+    ranks = {
+        number: Rank(VERDICTS.index(State(fitting[number][0])), -fitting[number][1], number)
+        for number in {one.property_id for one in wanted} & fitting.keys()
+    } | deck.ranks([*gone, *again])
     good = [one for one in wanted if one.property_id in ranks and not ranks[one.property_id].fails]
     good.sort(key=lambda one: ranks[one.property_id])
     ask = [one.property_id for one in good if one.kind != "gone" and one.property_id not in later]

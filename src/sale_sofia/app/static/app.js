@@ -2,9 +2,9 @@
 // Every page works without it: forms are sent and answered by a page.
 "use strict";
 
-// Over TLS, or on this machine, the pages seen last stay readable without the network.
+// Over TLS, or on this machine, the pages seen last stay readable without the network; the page that is opened comes first.
 if (window.isSecureContext && "serviceWorker" in navigator)
-  navigator.serviceWorker.register(document.body.dataset.worker).catch(() => {});  // the pages work without it
+  addEventListener("load", () => navigator.serviceWorker.register(document.body.dataset.worker).catch(() => {}));  // the pages work without it
 
 const snack = document.getElementById("snack");
 let told = null;

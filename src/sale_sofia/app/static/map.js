@@ -84,6 +84,7 @@ async function drawFlats() {
   question.set("zoom", zoom);
   question.set("box", [box.getSouth(), box.getWest(), box.getNorth(), box.getEast()].map((one) => one.toFixed(5)).join(","));
   const found = await (await fetch(`/map.json?${question}`)).json();
+  await city;  // asked for meanwhile
   if (turn !== latest) return;  // a newer question was asked
   complain(found.errors?.[0]);
   if (found.errors) return;
@@ -157,14 +158,16 @@ function drawPins(found) {
 }
 
 // Names that would cover each other: what is picked and the one with more flats stay, the others come when one looks closer.
+// All are measured before one is hidden: else the browser lays the page out again for each.
 function thin() {
   const taken = [], labels = [];
-  places.eachLayer((layer) => { const element = layer.getElement?.(); if (element?.classList.contains("map-place")) labels.push(element); });
-  const pressed = (element) => element.firstChild.getAttribute("aria-pressed") === "true";
-  for (const element of [...labels.filter(pressed), ...labels.filter((one) => !pressed(one))]) {
-    const box = element.firstChild.getBoundingClientRect();
+  places.eachLayer((layer) => {
+    const label = layer.getElement?.()?.firstChild;
+    if (label) labels.push({ label, box: label.getBoundingClientRect(), pressed: label.getAttribute("aria-pressed") === "true" });
+  });
+  for (const { label, box } of labels.sort((one, other) => other.pressed - one.pressed)) {
     const covers = taken.some((one) => box.left < one.right && box.right > one.left && box.top < one.bottom && box.bottom > one.top);
-    if (covers) element.hidden = true; else taken.push(box);
+    if (covers) label.parentElement.hidden = true; else taken.push(box);
   }
 }
 
@@ -231,4 +234,5 @@ map.on("moveend", () => {
     drawFlats();
   }, 150);
 });
-drawCity().then(drawFlats).catch(() => { place.hidden = true; });  // without the network there is no map
+const city = drawCity();
+Promise.all([city, drawFlats()]).catch(() => { place.hidden = true; });  // without the network there is no map
