@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from sale_sofia.descriptions.grammar import find_heads, find_strangers, is_doubtful
+from sale_sofia.descriptions.grammar import find_heads, find_strangers, is_doubtful, restore_nouns
 from sale_sofia.descriptions.patterns import PatternIndex, tagged
 from sale_sofia.descriptions.settings import (
     ARTICLE_LETTERS,
@@ -22,6 +22,7 @@ from sale_sofia.descriptions.settings import (
     LED_IN_TOKENS,
     LIST_TOKENS,
     OFFER_WINDOW,
+    OFFER_WORDS,
     QUESTION_TOKENS,
 )
 from sale_sofia.descriptions.words import Prepared, Token, load_rules_file, tokenize
@@ -32,7 +33,7 @@ Mood = Literal["stated", "planned", "possible", "former", "denied"]
 
 def read_clauses(prepared: Prepared) -> list[Token]:
     """The tokens of a text; each has the number of its clause, its owner and its mood."""
-    tokens = tokenize(prepared)
+    tokens = restore_nouns(tokenize(prepared))
     carried: Carried = _NOTHING
     previous = 0
     for number, (first, end) in enumerate(_cut(tokens)):
@@ -211,7 +212,7 @@ def _find_cues(tokens: Sequence[Token], first: int, end: int) -> Iterator[Found]
             following = tokens[behind : behind + 2]
             if cue.unless and (tagged(following, cue.unless) or _is_urging(following)):
                 continue
-            if cue.subject and tagged(tokens[max(0, place - 1) : place], {"preposition"}):
+            if cue.subject and tagged(tokens[max(0, place - 1) : place], {"preposition", "verb"}):
                 continue
             if cue.says == "possible" and _is_the_offer(tokens[behind : behind + OFFER_WINDOW]):
                 continue
@@ -344,6 +345,8 @@ _POINTING: Final = frozenset(
     {"floor", "metro_near", "deal", "heating", "storage", "construction", "elevator"}
 )
 """Fields whose words also say which of several things is meant."""
+_ASIDE: Final = frozenset({"с", "със", "без", "като"})
+_WHOLES: Final = frozenset({"roomed", "storeys", "sells", "lets"})
 _ADDING: Final = frozenset({"-", "(", ":"})
 _INTRODUCING: Final = frozenset({"contrast", "и", "е", "са"})
 _MEASURED: Final = frozenset({"area", "area_built", "floor"})
@@ -451,12 +454,27 @@ def _mark_owners(
         if cue.says in _STRENGTH:
             continue
         start = {"ahead": place, "rest": behind}.get(cue.reach, first)
+        if cue.says in _NOT_OURS and (lead := _leads_aside(tokens, first, place)):
+            start = max(start, lead)
         reached = (token for token in tokens[start:end] if not cue.only or token.tags & cue.only)
         # What a neighbour offers is no extra of this offer.
         _give((one for one in reached if cue.says != "extra" or one.owner != "other"), cue.says)
         if cue.reach in {"sentence", "rest"}:
             owner, reach = cue.says, cue.reach
     return (owner, reach) if reach else _NOTHING
+
+
+def _leads_aside(tokens: Sequence[Token], first: int, place: int) -> int:
+    """Where a preposition leads from this flat or its building to others; 0: nowhere.
+
+    "Двустаен апартамент с обща тераса с другите апартаменти" still is one of two rooms.
+    """
+    leads = (one for one in range(place - 1, first, -1) if "preposition" in tokens[one].tags)
+    lead = next(leads, 0)
+    is_aside = lead and tokens[lead].text in _ASIDE and place - lead <= OFFER_WORDS
+    if not is_aside or tagged(tokens[lead:place], {"verb"}):
+        return 0
+    return lead if tokens[first].tags & _WHOLES or _is_told_of_this(tokens, first, lead) else 0
 
 
 def _is_this_one(tokens: Sequence[Token], first: int) -> bool:
