@@ -38,10 +38,8 @@ def is_not_the_flats(one: Candidate, tokens: Sequence[Token]) -> bool:
 
 def _is_of_many(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether there are more of a thing than one flat has: "28 гаража и 10 склада"."""
-    back = before(tokens, one.first, 1)
-    return one.field in _SINGLE and any(
-        isinstance(token.value, int) and token.value > OF_ONE_FLAT and "year" not in token.tags for token in back
-    )
+    counts = [token.value for token in before(tokens, one.first, 1) if "year" not in token.tags]
+    return one.field in _SINGLE and any(isinstance(count, int) and count > OF_ONE_FLAT for count in counts)
 
 
 def _is_far(one: Candidate, tokens: Sequence[Token]) -> bool:

@@ -97,6 +97,8 @@ def is_anothers(field: str, tokens: Sequence[Token], place: int) -> bool:
         return False
     opening = [token for token in clause[:2] if "contrast" not in token.tags]
     is_place = field == "floor" and tagged(opening[:1], {"preposition"})  # "на втория етаж има офис"
+    if field == "elevator" and place > first and tokens[place - 1].text == "и":
+        return False  # "паркомясто и асансьор"
     heads = find_heads(tokens, first, end if is_place else place)
     return any(
         tokens[head].tags & nouns and tokens[head].tags.isdisjoint(_our_subjects()) for head, _ in heads
@@ -321,6 +323,8 @@ def _inherit_mood(tokens: Sequence[Token], first: int, end: int) -> None:
     mood = tokens[first - 1].mood
     # "без преходи и две тераси": these are there.
     goes_on = mood != "denied" and (_goes_on(tokens, first) or _is_led_in(tokens, first))
+    if "now" in tokens[first].tags:  # "имот с потенциал: сега двустаен"
+        return
     if goes_on or _is_listed(tokens, first):
         _raise_mood(tokens[first:end], mood)
 
@@ -522,7 +526,8 @@ def _abstain_in_doubt(tokens: Sequence[Token], first: int, end: int, cues: Seque
     explained = frozenset(place for _, start, behind in cues for place in range(start, behind))
     if tagged(tokens[first:end], _OFFERING) or not is_doubtful(tokens, first, end, explained):
         return
-    told = tokens[first + 1 if _is_presupposed(tokens[first]) else first : end]
+    is_there = _is_presupposed(tokens[first]) and not tagged(tokens[first + 1 : first + 2], _PRONOUNS)
+    told = tokens[first + 1 if is_there else first : end]
     _give((one for one in told if one.owner in _OURS and one.mood != "denied"), "unknown")
 
 
@@ -559,7 +564,9 @@ def _look_back(tokens: Sequence[Token], first: int, end: int) -> None:
     elif tagged(opening[:1], {"not"}) and tagged(opening[1:2], _PRONOUNS):
         _give((one for one in tokens[before:first] if one.owner in _OURS), "unknown")
     elif (
-        tokens[first - 1].text in _ADDING and not tagged(opening, _facts()) and not _is_whole(tokens, before)
+        (tokens[first - 1].text in _ADDING or _is_short_offer(tokens[first:end]))
+        and not tagged(opening, _facts())
+        and not _is_whole(tokens, before)
     ):
         mood = max((token.mood for token in opening), key=_STRENGTH.__getitem__, default="stated")
         if mood in _LIMITING:  # "газ - възможност", "климатик (по желание)"
@@ -572,6 +579,11 @@ def _look_back(tokens: Sequence[Token], first: int, end: int) -> None:
         mood = max((token.mood for token in opening), key=_STRENGTH.__getitem__, default="stated")
         if mood in _LIMITING:  # "ремонтиран е, но преди 20 години"
             _raise_mood(tokens[before:first], mood)
+
+
+def _is_short_offer(told: Sequence[Token]) -> bool:
+    """Whether it only says that one may have it: "гараж, по желание"."""
+    return len(told) <= OFFER_WORDS and tagged(told, {"possible"})
 
 
 def _is_whole(tokens: Sequence[Token], place: int) -> bool:

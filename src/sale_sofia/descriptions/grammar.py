@@ -62,6 +62,7 @@ _OBJECTS: Final = frozenset({"го", "ги", "я"})
 _NO_DOUBTS: Final = frozenset({"made", "harmless", "verb", "lacking", "not"})
 _OUTSIDE: Final = frozenset({'"', "към", "между", "не", "..", "..."})
 """Beside a word of these it is a name, or stands for what was just named: "две бани и тоалетни към тях"."""
+_AGENCY_DOES: Final = frozenset({"sells", "lets", "offering"})
 _OTHERS_DO: Final = frozenset({"occupies", "seeks", "lives"})
 """Verbs that are known, and that say nothing of this flat unless it is their subject."""
 
@@ -189,7 +190,8 @@ def _is_name(tokens: Sequence[Token], place: int) -> bool:
     last, following = tokens[max(0, place - 1) : place], tokens[place + 1 : place + 3]
     if not tokens[place].is_capital:
         return bool(last) and last[0].is_capital and not _begins(tokens, place - 1)
-    return not _begins(tokens, place) or any(one.is_capital for one in following)
+    is_agency = tagged(following[:1], _AGENCY_DOES)  # "Явлена продава …"
+    return not _begins(tokens, place) or is_agency or any(one.is_capital for one in following)
 
 
 def _begins(tokens: Sequence[Token], place: int) -> bool:
@@ -216,6 +218,7 @@ _COUNTED: Final = frozenset({"sqm", "metre", "minute", *_SINGULAR, *_SINGULAR.va
 """What a number may count without naming it again."""
 _NUMBERS: Final = frozenset({"num", "count", "twin"})
 _FLOORS: Final = frozenset({"floor", "floors", "storeys"})
+_COUNTABLE: Final = _COUNTED | {"floor", "floors"}
 _HAD: Final = frozenset({"lift", "terrace", "cellar", "garage", "parking", "furnished"})
 """What this flat may have or lack without its name."""
 _NAMED: Final = frozenset({"act_word", "permit", "the_bath", "the_bedroom", "the_terrace", "the_toilet"})
@@ -279,6 +282,11 @@ def _left_out(token: Token, own: Sequence[Token], told: Sequence[Token]) -> Sequ
         return [one for one in told if one.tags & _HAD][-1:]
     if "ordinal" in token.tags or tagged(own, {"building"}):
         floor = "етаж" if "ordinal" in token.tags else "етажа"
-        floors = [one for one in told if one.tags & _FLOORS]
-        return [replace(one, text=floor, tags=meaning(floor)[0], value=None) for one in floors[-1:]]
-    return [one for last, one in pairwise(told) if one.tags & _COUNTED and last.tags & _NUMBERS][-1:]
+        return _as_floors([one for one in told if one.tags & _FLOORS][-1:], floor)
+    kinds = _COUNTED if tagged(own, {"flat", "ours", "us"}) else _COUNTABLE  # a flat has no storeys
+    counted = [one for last, one in pairwise(told) if one.tags & kinds and last.tags & _NUMBERS][-1:]
+    return _as_floors(counted, "етажа") if tagged(counted, _FLOORS) else counted
+
+
+def _as_floors(found: Sequence[Token], floor: str) -> list[Token]:
+    return [replace(one, text=floor, tags=meaning(floor)[0], value=None) for one in found]

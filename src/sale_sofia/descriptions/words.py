@@ -217,9 +217,9 @@ def tokenize(prepared: Prepared) -> list[Token]:
         elif kind in {"ordinal", "decade"}:
             number = int(_DIGITS.findall(text)[0])
             tokens.append(Token(text, frozenset({kind}), number, start, end, sentence))
-        elif kind == "end" and text == "?" and _is_asked_by_name(tokens, sentence):
-            tokens.append(Token(":", frozenset({"sign", ":"}), None, start, end, sentence))
         elif kind != "end" or not _is_abbreviated(tokens, text, start, prepared):
+            if text == "?" and _is_asked_by_name(tokens, sentence):
+                kind = text = ":"
             tokens.append(Token(text, frozenset({kind, text}), None, start, end, sentence))
             if kind == "end" and any(sign in text for sign in _PARAGRAPH):
                 sentence += 1
