@@ -21,6 +21,8 @@ WORDS_REMEMBERED: Final = 50_000
 """Words whose meaning is kept in memory: more than all adverts of a city use."""
 RULE_WINDOW: Final = 3
 """Tokens before and after its words in which a rule looks for what makes it say nothing."""
+OWN_TOKENS: Final = 6
+"""Tokens before a bare number among which "ние" or "този" says that it is this flat's."""
 CLAUSE_MOST_TOKENS: Final = 60
 """Tokens of the longest clause: a text without signs is cut after so many, so that time grows with it."""
 LED_IN_TOKENS: Final = 5
@@ -47,6 +49,8 @@ AREA_LEAST: Final = 12
 """Square metres of the smallest flat."""
 AREA_MOST: Final = 2000
 """Square metres of the largest flat."""
+OF_ONE_FLAT: Final = 3
+"""Most garages, or cellars, that are offered with one flat; more of them are the building's."""
 OWNER_WINDOW: Final = 9
 """Tokens before a number of square metres in which its owner stands."""
 EXPOSURE_WINDOW: Final = 8

@@ -218,6 +218,8 @@ def tokenize(prepared: Prepared) -> list[Token]:
             number = int(_DIGITS.findall(text)[0])
             tokens.append(Token(text, frozenset({kind}), number, start, end, sentence))
         elif kind != "end" or not _is_abbreviated(tokens, text, start, prepared):
+            if text == "?" and _is_asked_by_name(tokens, sentence):
+                kind = text = ":"
             tokens.append(Token(text, frozenset({kind, text}), None, start, end, sentence))
             if kind == "end" and any(sign in text for sign in _PARAGRAPH):
                 sentence += 1
@@ -225,6 +227,12 @@ def tokenize(prepared: Prepared) -> list[Token]:
         end = len(prepared.plain)
         tokens.append(Token(".", frozenset({"end", "."}), None, end, end, sentence))
     return tokens
+
+
+def _is_asked_by_name(tokens: Sequence[Token], sentence: int) -> bool:
+    """Whether a question only names a thing, so that the next words tell of it: "Метрото? На 3 минути."."""
+    asked = [token for token in tokens[-3:] if token.sentence == sentence and token.text != "а"]
+    return len(asked) == 1 and not asked[0].tags.isdisjoint(group("asked_by_name"))
 
 
 def _meaning(word: str, *, is_cut: bool) -> Meaning:
@@ -255,12 +263,15 @@ def _is_abbreviated(tokens: list[Token], stop: str, start: int, prepared: Prepar
     last = tokens[-1]
     if "cut" in last.tags:
         return True
-    # After a unit, and after "и др.", it may end the sentence too: a capital follows.
+    # After a unit, a floor and "и др." it may end the sentence too: a capital follows, and not only capitals.
+    written = prepared.quote(start + 1, min(start + 5, len(prepared.plain))).strip()
+    is_begun = written[:1].isupper() and not written[:3].isupper()
     if not last.tags.isdisjoint(_UNITS) or last.text == "др":
-        written = prepared.quote(start + 1, min(start + 3, len(prepared.plain))).strip()
         return not written[:1].isupper()
+    if last.text == "ет" and tokens[-2:-1] and "word" not in tokens[-2].tags:  # "на 2 ет. Над нас …"
+        return not is_begun
     if "ordinal" in last.tags:  # "на 3. етаж", and not "жилището е на третия."
-        return last.text[0].isdecimal() and bool(prepared.plain[start + 1 :][:2].strip())
+        return last.text[0].isdecimal() and bool(written) and not is_begun
     return last.text in _abbreviations()
 
 
