@@ -80,7 +80,7 @@ def configuration() -> dict[str, Any]:
         "worker_enable_soft_shutdown_on_idle": True,
         "worker_hijack_root_logger": False,
         "beat_schedule": _beat_schedule(settings),
-        "beat_scheduler": "sale_sofia.operations.services.beat_clock:BeatClock",
+        "beat_scheduler": "sale_sofia.celery_program:BeatClock",
     }
 
 

@@ -182,10 +182,10 @@ def _exit_code(error: Exception) -> int | None:
     # Known when there is one: all of these are slow to import, and help and version need none.
     import sqlite3  # noqa: PLC0415
 
-    from sale_sofia.crawl.errors import SiteBusy  # noqa: PLC0415
     from sale_sofia.crawl.resilience.errors import ServiceRedis  # noqa: PLC0415
+    from sale_sofia.crawl.runners.runners import SiteBusy  # noqa: PLC0415
     from sale_sofia.history.jobs import UnknownJob  # noqa: PLC0415
-    from sale_sofia.operations.services.disk_room import is_full  # noqa: PLC0415
+    from sale_sofia.operations.services.ownership import is_full  # noqa: PLC0415
     from sale_sofia.settings.errors import ServiceError, ServiceFailed  # noqa: PLC0415
     from sale_sofia.storage.errors import DatabaseError, DiskFull  # noqa: PLC0415
 

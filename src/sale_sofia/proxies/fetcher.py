@@ -24,8 +24,7 @@ from sale_sofia.crawl.resilience.errors import (
 )
 from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.proxies import settings as fixed
-from sale_sofia.proxies.lanes import BrowserLane
-from sale_sofia.proxies.memory_pool import new_token
+from sale_sofia.proxies.browser import BrowserLane
 from sale_sofia.proxies.model import (
     Lease,
     NoProxy,
@@ -37,7 +36,7 @@ from sale_sofia.proxies.model import (
     UseKind,
     Wish,
 )
-from sale_sofia.proxies.pool import ScoredProxyPool
+from sale_sofia.proxies.pool import ScoredProxyPool, new_token
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import ProxyTable
 

@@ -24,7 +24,7 @@ from sale_sofia.history.jobs import Job, JobState, add_job_counts, get_job, set_
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseBusy, DatabaseUnreachable
 from sale_sofia.telemetry.logs import bound
-from sale_sofia.telemetry.meter import MetricsFlusher
+from sale_sofia.telemetry.metrics import MetricsFlusher
 
 _RENEWALS_PER_LEASE = 3
 

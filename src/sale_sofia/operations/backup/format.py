@@ -1,7 +1,7 @@
 """What a backup says of itself: `backup.json`, its first member, and `SHA256SUMS`, its last."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -16,6 +16,9 @@ from sale_sofia.geography.settings import IMPORTED_FOLDER
 from sale_sofia.proxies.settings import FOLDER as PROXIES_FOLDER
 from sale_sofia.settings.model import DATABASE_FILE
 from sale_sofia.telemetry.settings import REPORTS_FOLDER
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much it is in all."""
 
 
 class BackupError(ValueError):

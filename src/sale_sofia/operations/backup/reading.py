@@ -21,10 +21,10 @@ from sale_sofia.operations.backup.format import (
     BackupDamaged,
     BackupError,
     BackupRefused,
+    Progress,
     backups_in,
     parts_in,
 )
-from sale_sofia.operations.backup.snapshot import Progress
 from sale_sofia.settings.model import DATABASE_FILE
 
 _OWNERS_ALONE = 0o600

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from sale_sofia.crawl.errors import SiteBusy
+from sale_sofia.crawl.runners.runners import SiteBusy
 from sale_sofia.operations.backup.format import (
     BACKUPS_FOLDER,
     KEPT_FILES,
@@ -24,10 +24,11 @@ from sale_sofia.operations.backup.format import (
     About,
     BackupDamaged,
     BackupRefused,
+    Progress,
     backups_in,
 )
+from sale_sofia.operations.backup.making import examined, open_file
 from sale_sofia.operations.backup.reading import Contents, about, folder_held, unpack
-from sale_sofia.operations.backup.snapshot import Progress, examined, open_file
 from sale_sofia.operations.services.ownership import (
     ALONE,
     Ownership,

@@ -27,13 +27,7 @@ from sale_sofia.operations.services.processes import (
     find_server_binary,
     spawn,
 )
-from sale_sofia.settings.errors import (
-    PortTaken,
-    RedisDied,
-    RedisNotStarted,
-    RedisUnreachable,
-    ServiceError,
-)
+from sale_sofia.settings.errors import PortTaken, RedisDied, RedisNotStarted, RedisUnreachable, ServiceError
 from sale_sofia.settings.files import write_own
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.logs import last_line
