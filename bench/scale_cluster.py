@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from sale_sofia.crawl.resilience.gate import Admission, Outcome
 from sale_sofia.crawl.resilience.policy import ResilienceConfig
 from sale_sofia.crawl.resilience.redis_gate import RedisGate
-from sale_sofia.crawl.runners.messages import result_url
+from sale_sofia.crawl.runners.dispatching import result_url
 from sale_sofia.crawl.runners.progress import Progress, publish
 from sale_sofia.crawl.settings import APP_NAME, EVENTS_CHANNEL, ROOM_KEY
 from sale_sofia.operations.services.redis import RedisServer

@@ -12,8 +12,8 @@ from kombu import Queue
 
 from sale_sofia.alerts.settings import BEAT_SECONDS
 from sale_sofia.crawl import settings as parallel
+from sale_sofia.crawl.runners.dispatching import result_url
 from sale_sofia.crawl.runners.lane import shut_down
-from sale_sofia.crawl.runners.messages import result_url
 from sale_sofia.crawl.runners.schedule import SCHEDULE_LOOK_SECONDS, load_schedule
 from sale_sofia.descriptions.settings import ENRICH_BEAT_SECONDS, ENRICH_GRACE_SECONDS, LLM_QUEUE
 from sale_sofia.operations.services.processes import tell_alive, tell_ready

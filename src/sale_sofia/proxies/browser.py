@@ -79,12 +79,7 @@ class BrowserPage:
     _deadline: asyncio.Timeout | None = None
 
     async def read(self, context: "BrowserContext", ends: float) -> "tuple[Response, Sent]":
-        """The first page that is no challenge, or the last one there was in time, and what was sent for it.
-
-        Raises:
-            BodyTooLarge: it sent more than any page has.
-            NetworkTimeout: there was none in time.
-        """
+        """The first page that is no challenge, else the last one in time; or a `CrawlError`."""
         self._known.set()
         page = await self._watched(context)
         going = asyncio.create_task(page.goto(self.request.url, wait_until="commit", timeout=0))
@@ -373,10 +368,7 @@ class BrowserDoor:
 
 
 def _read(head: str) -> tuple[str, bytes] | None:
-    """Where a connection is to lead, and what is sent there first: nothing for a tunnel.
-
-    A plain request is passed on alone on its connection.
-    """
+    """Where a connection is to lead, and what is sent first: nothing for a tunnel, else one request."""
     first, *lines = head.removesuffix("\r\n\r\n").split("\r\n")
     if found := _CONNECT.fullmatch(first):
         return f"https://{found['place']}", b""
@@ -422,12 +414,7 @@ class BrowserProgram:
     proof: tuple[bytes, ...] = ()
 
     async def visit(self, request: Request, cookies: Iterable[bytes]) -> Visit:
-        """Open a page.
-
-        Raises:
-            ServiceBrowser: the browser did not start, and nothing was sent.
-            CrawlError: no whole page came.
-        """
+        """Open a page; `ServiceBrowser` where nothing was sent, another `CrawlError` without a page."""
         from playwright.async_api import Error  # noqa: PLC0415 - an extra
 
         escort, loop = request.escort, asyncio.get_running_loop()
@@ -460,11 +447,7 @@ class BrowserProgram:
 
     @asynccontextmanager
     async def started(self, way_out: "ProxySettings") -> "AsyncIterator[Browser]":
-        """The browser, until the block ends; it has no other way out.
-
-        Raises:
-            ServiceBrowser: it did not start.
-        """
+        """The browser until the block ends, with no other way out; or `ServiceBrowser`."""
         from playwright.async_api import Error, async_playwright  # noqa: PLC0415 - an extra
 
         async with async_playwright() as driver:
@@ -511,10 +494,7 @@ _LET_IN: Final[frozenset[VerdictKind]] = frozenset({"ok", "redirected", "removed
 
 @dataclass(slots=True)
 class RedisNotes:
-    """Notes of one portal that end by themselves, shared by all workers.
-
-    Without Redis nothing is known, and every count is too much.
-    """
+    """Notes of one portal that end by themselves, for all workers; without Redis every count is too much."""
 
     redis: Redis
     domain: str
@@ -553,10 +533,7 @@ class RedisNotes:
 
 @dataclass(slots=True)
 class FileNotes:
-    """See `RedisNotes`: of the one process that crawls the portal, and of the next one after it.
-
-    The file is for its owner alone: cookies are in it.
-    """
+    """See `RedisNotes`: for the process that crawls the portal, and the next one; its owner alone."""
 
     path: Path
     clock: Callable[[], float] = time.time
@@ -608,10 +585,7 @@ class Clearance:
 
 @dataclass(frozen=True, slots=True)
 class LaneMemory:
-    """The cheapest lane that works for a portal, who is let through, and how often the browser was used.
-
-    Everything is forgotten after a day, so that the cheaper lane is tried again.
-    """
+    """The cheapest lane that works for a portal, who is let through, the budget; for a day."""
 
     notes: RedisNotes | FileNotes
     pages_per_hour: int
@@ -765,9 +739,6 @@ def browser_lane(
 
 
 def check_browser(settings: Settings, sites: Iterable[str]) -> None:
-    """Refuse a crawl that is to use the browser where there is none.
-
-    Raises `BrowserMissing`: what is missing, and how it is had.
-    """
+    """Refuse, by `BrowserMissing`, a crawl that is to use the browser where there is none."""
     if settings.browser_enabled and any(load_site_config(site).browser_allowed for site in sites):
         find_browser(settings.browser_path)

@@ -128,10 +128,7 @@ async def wait_for_ready(
     seconds: float,
     between: Callable[[], None] = _nothing,
 ) -> dict[str, int]:
-    """How many are ready for each portal, when there are as many as are wanted.
-
-    Raises `ProxiesStillMissing`: the time was up; it says how many there are.
-    """
+    """How many are ready for each portal, once as many as are wanted; or `ProxiesStillMissing`."""
 
     async def enough() -> dict[str, int] | None:
         found, are_enough = await _count_ready(pool, wanted)
@@ -151,10 +148,7 @@ async def wait_until(
     seconds: float,
     between: Callable[[], None] = _nothing,
 ) -> Found | None:
-    """What `look` finds, asked after every announcement and each second; None when the time is up.
-
-    An announcement that was lost is seen a moment later.
-    """
+    """What `look` finds, asked after every announcement and each second; None when the time is up."""
     end = time.monotonic() + seconds
     async with redis.pubsub(ignore_subscribe_messages=True) as heard:
         with suppress(RedisError, OSError):
@@ -212,10 +206,7 @@ async def run_job(settings: Settings, redis_url: str, job_id: str) -> RefreshPro
 
 @dataclass(frozen=True, slots=True)
 class RotatorService:
-    """One rotator of a data folder, our own program or a mubeng of the user's.
-
-    Starting it again changes nothing while it runs.
-    """
+    """One rotator of a data folder, our own program or a mubeng of the user's; started once."""
 
     settings: Settings
     forced: Callable[[], bool] = lambda: False
@@ -229,10 +220,7 @@ class RotatorService:
     def start(
         self, redis_url: str, proxies: Sequence[Proxy] = (), check: Callable[[], None] = lambda: None
     ) -> str:
-        """The address of a rotator at work; `proxies` are for mubeng, which cannot ask the pool.
-
-        Raises `ServiceError`: it does not come up.
-        """
+        """The address of a rotator at work, or `ServiceError`; mubeng is given the `proxies`."""
         child = self.child
         child.start(self._command(proxies), program_environment(self.settings, redis_url))
         end = time.monotonic() + SERVICE_START_SECONDS
@@ -303,10 +291,7 @@ class ProxyControl:
         return asyncio.run(wait(self.start_redis()))
 
     def wait_for_proxies(self, seconds: float, wanted: Mapping[str, int] | None = None) -> dict[str, int]:
-        """How many are ready for each portal that uses proxies, when each has MIN_PROXIES_TO_START.
-
-        Raises `ProxiesStillMissing`: the time was up.
-        """
+        """As many as are ready, once each has MIN_PROXIES_TO_START; or `ProxiesStillMissing`."""
         least = self.settings.min_proxies_to_start
         counts = wanted or {config.site: least for config in sites_with_proxies()}
 
@@ -317,10 +302,7 @@ class ProxyControl:
         return asyncio.run(wait(self.start_redis()))
 
     def supply(self, sites: Collection[str], seconds: float, between: Callable[[], None]) -> dict[str, int]:
-        """How many are ready for each portal; with too few a refresh is begun, and waited for.
-
-        Until they are enough, the refresh has ended, or the time is up.
-        """
+        """How many are ready for each portal; with too few, after a refresh, or when the time is up."""
         wanted = dict.fromkeys(sites, self.settings.min_proxies_to_start)
 
         async def supply(url: str) -> dict[str, int]:

@@ -112,10 +112,7 @@ class Ladder:
     _down_at: float = 0.0
 
     def failed(self, now: float, *, challenged: bool = False) -> Rung:
-        """The next step: the budget of a rung is used up before the next one is tried.
-
-        The browser is one only for a page that was `challenged`: against a bare refusal it does not help.
-        """
+        """The next step, once a rung is used up; the browser is one only for a `challenged` page."""
         rungs = tuple(Rung)
         while (step := rungs[self._rung]) is not Rung.OPEN_CIRCUIT:
             exists = step is not Rung.BROWSER or challenged

@@ -371,10 +371,7 @@ class MemoryProxyPool:
         return new
 
     async def missed(self, proxy_id: str, why: str) -> bool:
-        """A check found it dead: it rests everywhere, and is forgotten after a few such checks in a row.
-
-        True where it was forgotten.
-        """
+        """A check found it dead: it rests everywhere; True if forgotten, after a few in a row."""
         if proxy_id not in self._known:
             return False
         belief, rules = self._everywhere[proxy_id], self.rules
@@ -471,10 +468,7 @@ PREFIX: Final = "proxies:{pool}"
 
 @dataclass(slots=True, kw_only=True)
 class RedisProxyPool:
-    """See `MemoryProxyPool`.
-
-    A pick whose reply was lost holds its proxy until the lease is over; a report told twice counts once.
-    """
+    """See `MemoryProxyPool`. A pick whose reply was lost holds its proxy until the lease is over."""
 
     redis: Redis
     rules: PoolRules
@@ -639,10 +633,7 @@ class DomainTable:
 async def domain_tables(
     settings: Settings, redis_url: str | None, site: str | None = None
 ) -> list[DomainTable]:
-    """Every portal that proxies were asked for and all together, or one portal; no password is in it.
-
-    Without Redis as the crawl that is under way noted it, or the last one.
-    """
+    """One portal, or all that proxies were asked for and all together; without Redis as a crawl noted it."""
     noted = noted_stats(settings) if redis_url is None else {}
     async with open_pool(settings, redis_url) as pool:
         domains = sorted({*await pool.domains(), *noted} - {EVERYWHERE})

@@ -189,10 +189,7 @@ Stretch = tuple[str, float, float]
 
 @dataclass(slots=True)
 class OpenCircuits:
-    """The circuits that one process believes to be open, and since when nobody counted that.
-
-    Foretold time counts when it has passed and nobody got through.
-    """
+    """Circuits believed to be open; foretold time counts once it passed and nobody got through."""
 
     _open: dict[str, tuple[float, float]] = field(default_factory=dict)
     """From when, and until when it was said to last."""
@@ -423,10 +420,7 @@ def add_counters(
     *,
     now: float,
 ) -> None:
-    """Add what a writer counted since its last call to the run's rows, in the caller's write transaction.
-
-    Its numbers grow by one: what is there already adds nothing.
-    """
+    """Add what a writer counted to the run's rows; one of its numbers that is there adds nothing."""
     for domain, counters in sorted(counted.items()):
         # An empty row first: where rows are locked one by one, only a row that is there can be.
         row = {"job_id": run_id, "domain": domain, "counters": {}, "writers": {}, "updated_at": now}
@@ -474,10 +468,7 @@ class MetricsFlusher:
     _flushed_at: float = 0.0
 
     def flush(self) -> None:
-        """Bring everything counted so far into the database.
-
-        Raises `DatabaseError`: it could not; nothing is lost, the next flush brings it.
-        """
+        """Bring what was counted into the database; after a `DatabaseError` the next flush does."""
         for _ in range(_TURNS):
             if self._seal():
                 self.database.run_write(self._add)

@@ -25,11 +25,19 @@ from backup_worlds import (
     write_backup,
 )
 from sale_sofia.advice.scoring.settings import PROFILES_FOLDER as PROFILES
-from sale_sofia.operations.backup import format as limits
 from sale_sofia.operations.backup import making
-from sale_sofia.operations.backup.format import BackupDamaged, BackupError, BackupRefused
+from sale_sofia.operations.backup import reading as limits
 from sale_sofia.operations.backup.making import make_backup
-from sale_sofia.operations.backup.reading import Kept, backup_lock, list_backups, remove_old, unpack
+from sale_sofia.operations.backup.reading import (
+    BackupDamaged,
+    BackupError,
+    BackupRefused,
+    Kept,
+    backup_lock,
+    list_backups,
+    remove_old,
+    unpack,
+)
 from sale_sofia.operations.copying import copy_database
 from sale_sofia.operations.settings import RUN_FOLDER, BackupSettings
 from sale_sofia.storage.errors import DatabaseMissing

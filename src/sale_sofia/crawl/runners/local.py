@@ -70,10 +70,7 @@ def match_crawled(
 
 @contextmanager
 def calm_collector() -> Iterator[None]:
-    """Inside, what start-up made is never looked through for garbage again, and the rest less often.
-
-    A page makes thousands of objects and no cycles.
-    """
+    """Inside, garbage is looked for less often, and not in what start-up made: pages make no cycles."""
     usual = gc.get_threshold()
     gc.collect()
     gc.freeze()

@@ -71,10 +71,7 @@ class SiteCrawl:
     """How often we got some."""
 
     async def run(self) -> bool:
-        """Work until all rows are at their end, or the shift is (True), or until told to stop (False).
-
-        What is in hand and not finished is handed back at once.
-        """
+        """Work until the rows or the shift are at their end (True), or until told to stop (False)."""
         self._had_work = self.clock()
         self._until = self._had_work + self.shift.seconds
         self.writer.alongside = self.lease_alongside

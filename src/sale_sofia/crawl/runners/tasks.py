@@ -25,7 +25,20 @@ from sale_sofia.crawl.frontier.planning import JobPlan, check_plans, plan_for_wo
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.crawl.resilience.owners import is_dead
 from sale_sofia.crawl.runners import dispatching
-from sale_sofia.crawl.runners.dispatching import Next, Step
+from sale_sofia.crawl.runners.dispatching import (
+    JobMessage,
+    Next,
+    ScrapingKeys,
+    Step,
+    WrongMessage,
+    check_job,
+    check_lane,
+    check_sites,
+    check_summaries,
+    check_urls,
+    check_version,
+    generation_of,
+)
 from sale_sofia.crawl.runners.lane import (
     LaneSummary,
     announce_end,
@@ -39,18 +52,6 @@ from sale_sofia.crawl.runners.lane import (
     show_progress,
 )
 from sale_sofia.crawl.runners.local import match_crawled
-from sale_sofia.crawl.runners.messages import (
-    JobMessage,
-    ScrapingKeys,
-    WrongMessage,
-    check_job,
-    check_lane,
-    check_sites,
-    check_summaries,
-    check_urls,
-    check_version,
-    generation_of,
-)
 from sale_sofia.crawl.runners.progress import read_progress
 from sale_sofia.crawl.runners.runners import SiteBusy, site_lock
 from sale_sofia.crawl.runners.schedule import jobs_of_turns

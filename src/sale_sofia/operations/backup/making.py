@@ -22,17 +22,15 @@ from sqlalchemy import Connection, delete, select, text
 from sale_sofia.crawl.fetch.archive import is_page_of
 from sale_sofia.history.settings import ROWS_PRUNED_AT_ONCE
 from sale_sofia.history.tables import pages
-from sale_sofia.operations.backup import format as form
-from sale_sofia.operations.backup.format import (
+from sale_sofia.operations.backup import reading as form
+from sale_sofia.operations.backup.reading import (
     SQLITE_PAGES_AT_ONCE,
     About,
     BackupDamaged,
     BackupRefused,
-    Progress,
-)
-from sale_sofia.operations.backup.reading import (
     Hashed,
     Kept,
+    Progress,
     backup_lock,
     forget_members,
     remove_parts,

@@ -34,10 +34,7 @@ class StillLocked(RuntimeError):
 
 @contextmanager
 def lock_file(path: Path) -> Iterator[IO[str]]:
-    """The file to lock, made when absent; leaving lets go of it, unless a child process keeps it.
-
-    The system lets go of a lock when its holder dies, however it dies.
-    """
+    """The file to lock, made when absent; who leaves or dies lets go, unless a child keeps it."""
     with path.open("a", encoding="ascii") as file:
         yield file
 
