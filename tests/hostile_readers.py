@@ -11,7 +11,7 @@ from protego import Protego
 from fuzzing import parse_any
 from own_patterns import Used, own_patterns
 from sale_sofia.crawl.fetch.robots import without_others
-from sale_sofia.crawl.runners.messages import WrongMessage, check_job
+from sale_sofia.crawl.runners.dispatching import WrongMessage, check_job
 from sale_sofia.descriptions.asking import judge_text
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.flats.matching.addresses import addresses, unit

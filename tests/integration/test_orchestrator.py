@@ -21,7 +21,7 @@ from parallel_crawls import QUICK, running_in, until
 from ready_files import put_ready_file
 from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
-from sale_sofia.crawl.runners.messages import ScrapingKeys
+from sale_sofia.crawl.runners.dispatching import ScrapingKeys
 from sale_sofia.operations.services.processes import Interrupted, Process
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.operations.settings import SERVICE_SILENT_SECONDS

@@ -21,12 +21,20 @@ from sale_sofia.crawl.runners.runners import running_job
 from sale_sofia.history.jobs import unfinished_jobs
 from sale_sofia.installation import open_database, open_ready
 from sale_sofia.operations import copying
-from sale_sofia.operations.backup.format import BACKUPS_FOLDER, SHOWN_PAGES, SITES_FOLDER, BackupError
-from sale_sofia.operations.backup.making import Order, make_backup
-from sale_sofia.operations.backup.reading import Kept, list_backups, remove_old, unpack
+from sale_sofia.operations.backup.making import Order, copy_rows, examined, make_backup, open_file
+from sale_sofia.operations.backup.reading import (
+    BACKUPS_FOLDER,
+    SHOWN_PAGES,
+    SITES_FOLDER,
+    BackupError,
+    Kept,
+    Progress,
+    list_backups,
+    remove_old,
+    unpack,
+)
 from sale_sofia.operations.backup.restoring import Restored, check_target, is_filled, standstill
 from sale_sofia.operations.backup.restoring import restore as restore_backup
-from sale_sofia.operations.backup.snapshot import Progress, copy_rows, examined, open_file
 from sale_sofia.operations.copying import CopyFailed, CopyRefused, copy_database
 from sale_sofia.settings.model import DATABASE_FILE, Settings, load_settings
 from sale_sofia.settings.types import DATABASE_ALLOWED, DatabaseUrl, with_password

@@ -78,10 +78,7 @@ INTERRUPTED = 130
 
 
 class PlainConsole(Console):
-    """Whatever is printed is words: nothing in a text of a portal, a proxy or a server is obeyed.
-
-    Brackets are no markup, and no text moves the cursor, sets a title or changes a colour.
-    """
+    """Whatever is printed is words: no text of a portal or a server is markup, or moves the cursor."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)

@@ -49,8 +49,8 @@ from sale_sofia.history.settings import SHOWN_CHANGES, SHOWN_SWEEPS
 from sale_sofia.history.sweeps import list_sweeps
 from sale_sofia.history.tables import PRINTED_BEFORE
 from sale_sofia.installation import open_error_log, open_ready
+from sale_sofia.operations.portals import SiteStatus, site_statuses
 from sale_sofia.operations.services.redis import known_redis_url
-from sale_sofia.operations.status import SiteStatus, site_statuses
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.telemetry.error_log import Line
 from sale_sofia.telemetry.incidents import Incident, open_incidents

@@ -18,9 +18,8 @@ from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies.checker import Finding
 from sale_sofia.proxies.control import RotatorService, run_job
 from sale_sofia.proxies.judge import JudgeServer
-from sale_sofia.proxies.memory_pool import MemoryProxyPool
 from sale_sofia.proxies.model import TIERS, DomainStats, Proxy, Scheme, Tier
-from sale_sofia.proxies.pool import ScoredProxyPool, domain_tables, forget_stats, get_pool
+from sale_sofia.proxies.pool import MemoryProxyPool, ScoredProxyPool, domain_tables, forget_stats, get_pool
 from sale_sofia.proxies.refresh import Refresher, Sweep, get_refresher, new_job_id, open_checker
 from sale_sofia.proxies.rotator import serve
 from sale_sofia.proxies.settings import JUDGE_HOST, JUDGE_HTTP_PORT, JUDGE_PORT, ROTATOR_HOST, PoolRules

@@ -31,7 +31,7 @@ from sale_sofia.cli.progress import make_bars, moment
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.probe import Look, Probe, Reading, keep, make_folder, probe_sites, without_phones
 from sale_sofia.crawl.probe import as_json as probe_record
-from sale_sofia.crawl.repair import Repair, propose_repair
+from sale_sofia.crawl.reparse import Repair, propose_repair
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.crawl.settings import FIELDS, FREE_TEXTS, PERSONAL, REQUESTS, SAMPLE_CHARACTERS
 from sale_sofia.crawl.urls import check_start_url

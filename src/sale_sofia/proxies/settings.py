@@ -145,10 +145,7 @@ success and 0.5 for a failure."""
 
 
 class ProxySettings(BaseModel, defer_build=True):
-    """How many proxies are wanted, how patient we are with them, and who judges them.
-
-    Where no portal's file asks for one, none is used.
-    """
+    """How many proxies are wanted, and who judges them; none is used unless a portal's file asks."""
 
     min_proxies_to_start: int = whole(10, 0, 10_000, "proxies", "Live proxies to wait for before a crawl.")
     min_proxies_for_scraping: int = whole(

@@ -26,9 +26,8 @@ from backup_worlds import (
     write_backup,
 )
 from release_1_0 import losses, make_release_database
-from sale_sofia.operations.backup.format import BackupDamaged, BackupError, BackupRefused
 from sale_sofia.operations.backup.making import make_backup
-from sale_sofia.operations.backup.reading import unpack
+from sale_sofia.operations.backup.reading import BackupDamaged, BackupError, BackupRefused, unpack
 from sale_sofia.operations.backup.restoring import check_target, exchange, replace_folder, restore
 from sale_sofia.storage.migrate import HEAD, check, current_revision
 from seeds import SEED

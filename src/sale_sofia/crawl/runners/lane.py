@@ -31,8 +31,7 @@ from sale_sofia.installation import open_archive, open_database
 from sale_sofia.operations.services.redis import connect, known_redis_url
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.storage.database import Database
-from sale_sofia.telemetry.meter import MetricsFlusher
-from sale_sofia.telemetry.metrics import MetricsCollector
+from sale_sofia.telemetry.metrics import MetricsCollector, MetricsFlusher
 from sale_sofia.websites.registry import get_scraper
 
 # A worker tells its lanes that it is going: they make room at once, not only at the end of their shift.

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from sqlalchemy import Connection, update
 
-from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.clock import bring_back
 from sale_sofia.crawl.frontier.jobs import known_job
@@ -25,6 +24,10 @@ from sale_sofia.crawl.settings import DISPATCH_GRACE_SECONDS
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.jobs import CELERY, Job, unfinished_jobs
 from sale_sofia.storage.database import Database
+
+
+class SiteBusy(RuntimeError):
+    """Another crawl of this portal is running."""
 
 
 def local_runner() -> str:

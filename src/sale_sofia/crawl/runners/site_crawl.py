@@ -24,7 +24,7 @@ from sale_sofia.history.jobs import Job, JobState, add_job_counts, get_job, set_
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseBusy, DatabaseUnreachable
 from sale_sofia.telemetry.logs import bound
-from sale_sofia.telemetry.meter import MetricsFlusher
+from sale_sofia.telemetry.metrics import MetricsFlusher
 
 _RENEWALS_PER_LEASE = 3
 
@@ -71,10 +71,7 @@ class SiteCrawl:
     """How often we got some."""
 
     async def run(self) -> bool:
-        """Work until all rows are at their end, or the shift is (True), or until told to stop (False).
-
-        What is in hand and not finished is handed back at once.
-        """
+        """Work until the rows or the shift are at their end (True), or until told to stop (False)."""
         self._had_work = self.clock()
         self._until = self._had_work + self.shift.seconds
         self.writer.alongside = self.lease_alongside

@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from sale_sofia.crawl.errors import SiteBusy
-from sale_sofia.operations.backup.format import (
+from sale_sofia.crawl.runners.runners import SiteBusy
+from sale_sofia.operations.backup.making import examined, open_file
+from sale_sofia.operations.backup.reading import (
     BACKUPS_FOLDER,
     KEPT_FILES,
     KEPT_FOLDERS,
@@ -24,10 +25,13 @@ from sale_sofia.operations.backup.format import (
     About,
     BackupDamaged,
     BackupRefused,
+    Contents,
+    Progress,
+    about,
     backups_in,
+    folder_held,
+    unpack,
 )
-from sale_sofia.operations.backup.reading import Contents, about, folder_held, unpack
-from sale_sofia.operations.backup.snapshot import Progress, examined, open_file
 from sale_sofia.operations.services.ownership import (
     ALONE,
     Ownership,
@@ -239,10 +243,7 @@ def restore(
 
 @contextmanager
 def standstill(data_dir: Path) -> Iterator[None]:
-    """Until the end of the block no crawl begins in the folder, and no services start.
-
-    Raises ServicesBusy where somebody runs its services or has its database open, SiteBusy where one crawls.
-    """
+    """Inside, nobody crawls or runs services in the folder; ServicesBusy or SiteBusy where one does."""
     with ExitStack() as stack:
         ownership = Ownership(data_dir / RUN_FOLDER)
         if not ownership.take(shared=False):

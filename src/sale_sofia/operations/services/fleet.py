@@ -27,8 +27,7 @@ from sale_sofia.operations.services.celery import (
     worker_command,
 )
 from sale_sofia.operations.services.dashboard import bound_port
-from sale_sofia.operations.services.disk_room import DiskRoom
-from sale_sofia.operations.services.ownership import Ownership, ServicesBusy
+from sale_sofia.operations.services.ownership import DiskRoom, Ownership, ServicesBusy
 from sale_sofia.operations.services.processes import TERMINATE, Child, StopSignals
 from sale_sofia.operations.services.redis import is_ready, known_redis_url, own_redis_died, running_redis
 from sale_sofia.settings.errors import RedisDied, RedisUnreachable, ServiceFailed
