@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from sale_sofia_simulator.model import KINDS, RUBRIC_NAMES, TwinAdvert
-from sale_sofia_simulator.pieces import ballast, fill
+from sale_sofia_simulator.pieces import ballast, fill, fill_json
 from sale_sofia_simulator.portal import Answer, Query, Search
 from sale_sofia_simulator.search_index import Filters, Scope
-from sale_sofia_simulator.text import ordinal, slug
+from sale_sofia_simulator.text import slug
 from sale_sofia_simulator.truth import Truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names, whole
 
@@ -38,11 +38,7 @@ _CATEGORIES = {
 }  # fmt: skip
 _TYPES = {"studio": "apartment", "villa": "house"}
 """What the categories do not know, and what it is to them."""
-_HEATING = {
-    "ДА": ("ТЕЦ", ["district"]),
-    "Лок.отопл.": ("Локално", ["local"]),
-    "Прокарва се": ("Прокарва се", []),
-}
+_HEATING = {"ДА": ["district"], "Лок.отопл.": ["local"]}
 _OPTIONS = {"Асансьор": "асансьор", "С паркинг": "паркинг", "Саниран": "саниран"}
 _FILES = "https://frankfurt.apollo.olxcdn.com:443/v1/files"
 
@@ -110,7 +106,7 @@ class OlxPortal(TwinPortal):
             return self._answer(shown, search.path, search.window, more, total)
         shown = self.shown(seen, search.page) or [self.stock.advert(number) for number in seen[:1]]
         listing = {
-            "ads": [self._ad(advert) for advert in shown],
+            "ads": [self._told("olx_ad", advert) for advert in shown],
             "totalElements": min(total, self.most),
             "totalPages": self.pages(total),
             "pageNumber": search.page - 1,
@@ -131,14 +127,18 @@ class OlxPortal(TwinPortal):
         links = {"self": {"href": url.format(window.start)}}
         if more:
             links["next"] = {"href": url.format(more)}
-        answer = {"data": [self._card(advert) for advert in shown], "metadata": counts, "links": links}
+        answer = {
+            "data": [self._told("olx_card", advert) for advert in shown],
+            "metadata": counts,
+            "links": links,
+        }
         return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
 
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert: most of it is what every page has."""
         labels = ("Заглавна страница", "Недвижими имоти", RUBRIC_NAMES[advert.home.deal], "Имоти")
         crumbs = [{"label": label, "href": "/"} for label in labels]
-        own = {"ad": self._ad(advert), "breadcrumbs": crumbs, "userAgent": "Mozilla/5.0"}
+        own = {"ad": self._told("olx_ad", advert), "breadcrumbs": crumbs, "userAgent": "Mozilla/5.0"}
         return _page(advert.title, self.url_of(advert), "ad", own)
 
     def facts(self, advert: TwinAdvert) -> Truth:
@@ -151,7 +151,7 @@ class OlxPortal(TwinPortal):
             "floors_total": home.floors_total,
             "year_built": home.age.known_year,
             "under_construction": None if home.construction is None else home.age.form == "will",
-            "heating": _HEATING.get(home.district_heating or "", ("", []))[1],
+            "heating": _HEATING.get(home.district_heating or "", []),
             "elevator": True if "асансьор" in options else None,
             "features": options,
             "seller_kind": "private" if advert.seller.name is None else "agency",
@@ -161,69 +161,19 @@ class OlxPortal(TwinPortal):
             "photo_urls": _photos(advert),
         }
 
-    def _card(self, advert: TwinAdvert) -> dict[str, Any]:
-        place = advert.home.place
-        params = [
-            {"key": key, "name": name, "type": "select", "value": {"key": value, "label": value}}
-            for key, name, value in [*_params(advert), ("price", "Цена", _display(advert))]
-            if value
-        ]
-        region = "Област София-град" if place.city == "София" else f"Област {place.city}"
-        return {
-            "id": advert.number,
-            "url": self.url_of(advert),
-            "title": advert.title,
-            "last_refresh_time": advert.updated.isoformat(),
-            "created_time": advert.posted.isoformat(),
-            "description": advert.prose.html,
-            "params": params,
-            "business": advert.seller.name is not None,
-            "status": "active",
-            "location": {
-                "city": {"id": 8771, "name": place.city},
-                "district": {"id": 1507, "name": place.neighbourhood},
-                "region": {"id": 306, "name": region},
-            },
-            "photos": [{"link": photo} for photo in _photos(advert)],
-            "category": _category(advert),
-        }
-
-    def _ad(self, advert: TwinAdvert) -> dict[str, Any]:
-        place, money = advert.home.place, advert.money
-        region = "София-град" if place.city == "София" else place.city
+    def _told(self, name: str, advert: TwinAdvert) -> dict[str, Any]:
         lat, lon = advert.position or (None, None)
-        regular = {
-            "value": money.amount_eur,
-            "currencyCode": "EUR",
-            "currencySymbol": "€",
-            "negotiable": False,
-        }
-        return {
-            "id": advert.number,
-            "title": advert.title,
-            "description": advert.prose.html,
-            "category": _category(advert),
-            "map": {"lat": lat, "lon": lon, "radius": 1, "zoom": 13},
-            "isBusiness": advert.seller.name is not None,
-            "url": self.url_of(advert),
-            "createdTime": advert.posted.isoformat(),
-            "lastRefreshTime": advert.updated.isoformat(),
-            "isActive": True,
-            "status": "active",
-            "params": [
-                {"key": key, "name": name, "type": "select", "value": value, "normalizedValue": key}
-                for key, name, value in _params(advert)
-                if value
-            ],
-            "price": {"displayValue": _display(advert), "regularPrice": regular if money.shown else None},
-            "photos": _photos(advert),
-            "location": {
-                "cityName": f"гр. {place.city}",
-                "districtName": place.neighbourhood,
-                "pathName": f"Област {region}, гр. {place.city}, {place.neighbourhood}",
-            },
-            "user": {"id": advert.seller.user, "name": advert.seller.name or "Ралица", "company_name": ""},
-        }
+        return fill_json(
+            name,
+            advert=advert,
+            place=advert.home.place,
+            url=self.url_of(advert),
+            category=_CATEGORIES[advert.home.deal][advert.home.kind.property_type],
+            options=_options(advert),
+            photos=_photos(advert),
+            lat=lat,
+            lon=lon,
+        )
 
 
 def _of_category(deal: str, category: int) -> tuple[str, ...]:
@@ -237,45 +187,12 @@ def _filters(kinds: tuple[str, ...], query: Query, name: str) -> Filters:
     return Filters(kinds=kinds, least_eur=least, most_eur=most)
 
 
-def _category(advert: TwinAdvert) -> dict[str, Any]:
-    return {"id": _CATEGORIES[advert.home.deal][advert.home.kind.property_type], "type": "real_estate"}
-
-
 def _options(advert: TwinAdvert) -> list[str]:
     return [_OPTIONS[name] for name in advert.home.features if name in _OPTIONS]
 
 
 def _photos(advert: TwinAdvert) -> list[str]:
     return [f"{_FILES}/{name}-BG/image;s=750x1000" for name in photo_names(advert, 13)]
-
-
-def _display(advert: TwinAdvert) -> str:
-    money = advert.money
-    if not money.shown:
-        return "Замяна"
-    euro = f"{round(money.amount_eur)} €"
-    return f"{money.bgn:.2f} лв. / {euro}" if money.bgn else euro
-
-
-def _params(advert: TwinAdvert) -> list[tuple[str, str, str | None]]:
-    home, kind, year = advert.home, advert.home.kind, advert.home.age.known_year
-    types = {5: "многостаен", None: "мезонет" if kind.property_type == "maisonette" else None}
-    area = f"{home.area_sqm / 1000:g} дка" if kind.property_type == "land" else f"{home.area_sqm} кв.м"
-    floor = {None: None, 0: "Партер", -1: None}.get(home.floor, ordinal(home.floor or 1))
-    state = "В строеж" if home.age.form == "will" else "Завършена"
-    return [
-        ("ppsp", "Цена на кв.м", str(round(advert.money.amount_eur / home.area_sqm, 2))),
-        ("atype", "Тип апартамент", types.get(kind.rooms, f"{kind.rooms} - стаен")),
-        ("space", "Квадратура", area),
-        ("yspace", "Двор", f"{home.yard_sqm} кв.м" if home.yard_sqm else None),
-        ("cyear", "Година на строителство", f"{year} г." if year else None),
-        ("ctype", "Строителство", home.construction),
-        ("floor", "Етаж", floor),
-        ("floors", "Брой етажи на сградата", str(home.floors_total) if home.floors_total else None),
-        ("heat", "Отопление", _HEATING.get(home.district_heating or "", (None,))[0]),
-        ("cstate", "Състояние на сградата", state if home.construction else None),
-        ("opt", "Особености", ", ".join(_options(advert)) or None),
-    ]
 
 
 def _page(title: str, url: str, name: str, own: dict[str, Any]) -> bytes:

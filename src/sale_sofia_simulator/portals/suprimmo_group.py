@@ -5,11 +5,10 @@ Of rents, houses, plots and adverts without a price no page was seen: they are m
 
 import json
 import re
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Final, NamedTuple
 
-from sale_sofia_simulator.model import OPEN_LAND, TwinAdvert
+from sale_sofia_simulator.model import TwinAdvert
 from sale_sofia_simulator.pieces import attribute, ballast, fill, script_json
 from sale_sofia_simulator.portal import Query, Search
 from sale_sofia_simulator.search_index import Scope
@@ -17,8 +16,6 @@ from sale_sofia_simulator.text import leva, slug, spaced
 from sale_sofia_simulator.truth import Truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names
 
-Facts = list[tuple[str, object]]
-"""Labels with their values; what has none is not printed."""
 _CHARSET: Final = "windows-1251"
 _MOST_PHOTOS = 14
 _REDUCED_EVERY, _OLD_PRICE = 7, 1.06
@@ -46,8 +43,6 @@ _KINDS = {
 }  # fmt: skip
 _CONSTRUCTIONS = {"Тухла": "brick", "Панел": "panel", "ЕПК": "epk", "Гредоред": "beam"}
 _HEATING = {"Парно на газ": "gas", "ТЕЦ": "district"}
-_GROUND = {None: "", 0: "партер", -1: "сутерен"}
-_CURRENCY = "<span class='curr_conv'>{}</span>"
 
 
 class _Sum(NamedTuple):
@@ -101,7 +96,7 @@ class GroupPortal(TwinPortal):
     def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
         """Cards below their count; the word for page has a Latin letter."""
         following = self.next_url(deal, page, total, self.base)
-        cards = [fill(f"{self.name}_card", facts=self._card_facts(one), **self._said(one)) for one in shown]
+        cards = [fill(f"{self.name}_card", **self._said(one)) for one in shown]
         body = fill(
             f"{self.name}_results",
             total=total if shown else 0,
@@ -138,13 +133,13 @@ class GroupPortal(TwinPortal):
             "deal": _DEALS[advert.home.deal],
             "quarter": _quarter(advert),
             "sums": _sums(advert),
-            "monthly": "/месец" if advert.home.deal == "rent" else "",
+            "net": _net_area(advert),
+            "metro": _metro_distance(advert),
+            "heating": _heating(advert),
+            "construction": _construction(advert),
             "without_vat": _is_without_vat(advert),
             "photos": self._photos(advert),
         }
-
-    @abstractmethod
-    def _card_facts(self, advert: TwinAdvert) -> Facts: ...
 
 
 class SuprimmoPortal(GroupPortal):
@@ -176,20 +171,8 @@ class SuprimmoPortal(GroupPortal):
 
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert; the first photo stands twice in the gallery."""
-        place, said = advert.home.place, self._said(advert)
-        body = fill(
-            "suprimmo_advert",
-            base=self.base,
-            crumbs=(
-                said["type"], said["quarter"], f"гр. {place.city}", "Софийска област", "България",
-                _DEALS[advert.home.deal].crumb,
-            ),
-            panels=_panels(advert),
-            rows=_rows(advert),
-            lists=_lists(advert),
-            product=json.dumps(self._product(advert), ensure_ascii=False),
-            **said,
-        )  # fmt: skip
+        product = json.dumps(self._product(advert), ensure_ascii=False)
+        body = fill("suprimmo_advert", base=self.base, product=product, **self._said(advert))
         return self._document(attribute(advert.title), self.url_of(advert), body)
 
     def _product(self, advert: TwinAdvert) -> dict[str, object]:
@@ -203,14 +186,6 @@ class SuprimmoPortal(GroupPortal):
             "brand": {"@type": "Thing", "name": self.agency},
             "offers": {"@type": "Offer", "priceCurrency": "EUR", "price": price},
         }
-
-    def _card_facts(self, advert: TwinAdvert) -> Facts:
-        home = advert.home
-        return [
-            ("Площ на сградата" if home.kind.storeys_only else "Площ", _square_metres(home.area_sqm)),
-            ("Етаж", _floor(advert)),
-            ("Етажност на сградата", home.floors_total),
-        ]
 
 
 class LuximmoPortal(GroupPortal):
@@ -244,93 +219,15 @@ class LuximmoPortal(GroupPortal):
 
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert: a box of facts beside the gallery, and a section below."""
-        home, features, net = advert.home, advert.home.features, _net_area(advert)
-        area = _square_metres(home.area_sqm)
-        if net is not None:
-            common = _square_metres(home.area_sqm - net)
-            area += f" (чиста площ: {_square_metres(net)} плюс общи части: {common})"
+        gallery = script_json([{"big": photo, "title": " "} for photo in self._photos(advert)])
         body = fill(
             "luximmo_advert",
-            place=f"България / област {home.place.city} / гр. {home.place.city} / {_quarter(advert)}",
-            facts=[
-                ("Тип:", _type(advert)),
-                (f"{_area_label(advert)}:", area),
-                ("Парцел:", _square_metres(home.yard_sqm)),
-                ("Етажност:", home.floors_total),
-                ("Етаж:", _floor(advert)),
-                ("Стаи:", home.kind.rooms),
-                ("Асансьор:", "да" if "Асансьор" in features else ""),
-                ("Състояние:", "В процес на строителство" if home.age.form == "will" else ""),
-                ("Референтен номер:", f"SOF-{home.number}"),
-            ],
-            rows=[
-                ("Състояние", "има нужда от основен ремонт" if "За ремонт" in features else ""),
-                ("Отопление", " / ".join(_heating(advert))),
-                ("Обзавеждане", "Напълно обзаведен" if "Обзаведен" in features else ""),
-                ("Тип строителство", " / ".join(_construction(advert))),
-                ("Разстояния", _metro(advert)),
-            ],
             extras=_extras(advert),
             agency=self.agency,
-            gallery=script_json([{"big": photo, "title": " "} for photo in self._photos(advert)]),
+            gallery=gallery,
             **self._said(advert),
         )
         return self._document(attribute(advert.title), self.url_of(advert), body)
-
-    def _card_facts(self, advert: TwinAdvert) -> Facts:
-        home = advert.home
-        return [
-            ("Площ на сградата" if home.kind.storeys_only else "Площ", _square_metres(home.area_sqm)),
-            ("Етажност", home.floors_total),
-            ("Етаж", _floor(advert)),
-            ("Стаи", home.kind.rooms),
-        ]
-
-
-def _panels(advert: TwinAdvert) -> list[Facts]:
-    """suprimmo.bg's panels: what and where, the inside, the sizes."""
-    home, act = advert.home, _act(advert)
-    state = f"Получен Акт {act}" if act else ""
-    return [
-        [
-            ("Тип имот", _type(advert)),
-            ("Местоположение", f"{_quarter(advert)} / {home.place.city} / България"),
-        ],
-        [
-            ("Етажност на сградата", home.floors_total),
-            ("Етаж", _floor(advert)),
-            ("Асансьор", "да" if "Асансьор" in home.features else ""),
-            ("Стаи", home.kind.rooms),
-        ],
-        [
-            (_area_label(advert), _square_metres(home.area_sqm)),
-            ("Застроена площ", _square_metres(_net_area(advert))),
-            ("Парцел", _square_metres(home.yard_sqm)),
-            ("&nbsp;", f"В процес на строителство <br> {state}" if home.age.form == "will" else state),
-        ],
-    ]
-
-
-def _rows(advert: TwinAdvert) -> Facts:
-    """suprimmo.bg's rows below its panels."""
-    features = advert.home.features
-    return [
-        ("Състояние", "има нужда от основен ремонт" if "За ремонт" in features else ""),
-        ("Обзавеждане", "Напълно обзаведен" if "Обзаведен" in features else ""),
-        ("Отопление", " / ".join(_heating(advert))),
-        ("Разстояния", _metro(advert)),
-        ("Последна актуализация", f"{advert.updated:%d.%m.%Y} г."),
-    ]
-
-
-def _lists(advert: TwinAdvert) -> list[tuple[str, list[str]]]:
-    """suprimmo.bg's lists of features, with distances among them."""
-    return [
-        ("Разстояния от имота до други важни обекти", ["Център на града: 7 км"]),
-        ("Строителство", _construction(advert)),
-        ("Отопление", _heating(advert)),
-        ("ЕКСТРИ В СГРАДАТА", ["Асансьор"] if "Асансьор" in advert.home.features else []),
-    ]
 
 
 def _sums(advert: TwinAdvert) -> list[_Sum]:
@@ -407,24 +304,3 @@ def _metro_distance(advert: TwinAdvert) -> int | None:
     """Metres to the next station of the metro."""
     number = advert.home.number
     return None if number % _NEAR_METRO_EVERY else 150 + number % 9 * 100
-
-
-def _metro(advert: TwinAdvert) -> str:
-    metres = _metro_distance(advert)
-    if metres is None:
-        return ""
-    return f'<span data-tooltip class="button" title="Разстояние до метростанция">{metres}&nbsp;м </span>'
-
-
-def _area_label(advert: TwinAdvert) -> str:
-    if advert.home.kind.property_type in OPEN_LAND:
-        return "Площ"
-    return "Площ на сградата" if advert.home.kind.storeys_only else "Обща площ"
-
-
-def _floor(advert: TwinAdvert) -> str:
-    return _GROUND.get(advert.home.floor, str(advert.home.floor))
-
-
-def _square_metres(area: float | None) -> str:
-    return "" if area is None else f"{area} м&sup2;"
