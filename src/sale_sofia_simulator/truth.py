@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from sale_sofia_simulator.model import CONSTRUCTIONS, Advert, Age, BazarAdvert, ImotAdvert, Property, Seller
+from sale_sofia_simulator.text import TABLES
 
 Truth = dict[str, Any]
 
@@ -13,14 +14,7 @@ Truth = dict[str, Any]
 def blank_truth(advert: Advert, url: str) -> Truth:
     """What every portal prints of an advert; the rest is null until the portal's own truth says more."""
     home, money = advert.home, advert.money
-    unsaid: Truth = dict.fromkeys(
-        (
-            "family_id", "description", "vat", "yard_sqm", "floor", "floors_total", "construction",
-            "year_built", "under_construction", "act_status", "elevator", "furnishing", "condition", "street",
-            "lat", "lon", "seller_kind", "seller_name", "posted_at", "updated_at", "views",
-            "previous_price_eur", "area_net_sqm", "metro_station", "metro_distance_m",
-        )
-    )  # fmt: skip
+    unsaid: Truth = dict.fromkeys(TABLES["unsaid"])
     lists: Truth = {
         name: [] for name in ("heating", "parking", "phones", "features", "photo_urls", "orientation")
     }

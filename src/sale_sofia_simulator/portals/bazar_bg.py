@@ -15,20 +15,14 @@ from sale_sofia_simulator.portal import Answer, Portal, Query, Search
 from sale_sofia_simulator.portals.bazar_listing import advert_card, listing_page
 from sale_sofia_simulator.portals.bazar_listing import page as whole_page
 from sale_sofia_simulator.search_index import BAZAR_CITIES, Filters, Scope
-from sale_sofia_simulator.text import slug, spaced
+from sale_sofia_simulator.text import TABLES, slug, spaced
 from sale_sofia_simulator.truth import REAL, Truth, bazar_truth
 from sale_sofia_simulator.twins import NOTHING, hood_ids
 
 # Search pages of bazar.bg: sixty-eight cards, news, and card templates that are no cards.
 
 PAGE_SIZE = 68
-DISTRICTS = hood_ids(
-    {
-        "7-ми 11-ти километър": 833, "Абдовица": 342, "Банишора": 345, "Белите брези": 346, "Бенковски": 348,
-        "Витоша": 354, "Кръстова вада": 388, "Малинова долина": 406, "Манастирски ливади": 407,
-        "Младост 1": 409, "Младост 4": 413, "Оборище": 426, "Център": 460,
-    }
-)  # fmt: skip
+DISTRICTS = hood_ids(TABLES["bazar_districts"])
 """Some of the portal's own numbers, and others for the rest."""
 _SHOWN_PAGES = 10
 

@@ -6,7 +6,7 @@ from random import Random
 
 from sale_sofia_simulator.homes import make_home
 from sale_sofia_simulator.model import DEAL_WORDS, NOW, BazarAdvert, Money
-from sale_sofia_simulator.pieces import attribute, ballast, fill, script_json
+from sale_sofia_simulator.pieces import attribute, ballast, fill, fill_json, script_json
 from sale_sofia_simulator.search_index import BAZAR_CITIES
 from sale_sofia_simulator.text import bazar_day, bazar_moment, brief, leva, slug, spaced
 
@@ -141,6 +141,12 @@ def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
     printed = advert.updated - timedelta(minutes=advert.lag_minutes)
     large = [_sized(photo, "big1/", "large") for photo in advert.photos]
     caption = f"<b>{advert.title}</b><br/>Цена: {script_price(money)}"
+    original = [photo.replace("/pics/", "/original/") for photo in advert.photos]
+    product = fill_json(
+        "bazar_product", advert=advert, images=original, valid_until=valid_until(advert.updated)
+    )
+    steps = {**_CRUMBS, advert.title: advert.url}
+    breadcrumbs = fill_json("breadcrumbs", context="https://schema.org/", steps=steps, nested=True)
     body = fill(
         "bazar_detail",
         advert=advert,
@@ -164,8 +170,8 @@ def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
         ],
         images=script_json([{"w": 1198, "h": 1800, "src": photo, "title": caption} for photo in large]),
         related=_related(advert),
-        product=script_json(_product(advert)),
-        breadcrumb_list=script_json(_breadcrumb_list(advert)),
+        product=script_json(product),
+        breadcrumb_list=script_json(breadcrumbs),
     )
     price, number = headline_price(money), f"{money.amount_eur:.0f}"
     words = f"Вижте {advert.title} от ➤ гр. {place.city} - ID{advert.external_id} ✔ в ❱❱Bazar.bg "
@@ -222,41 +228,6 @@ def _seller_link(advert: BazarAdvert) -> str:
     return f"/ads/user/{seller.user}"
 
 
-def _product(advert: BazarAdvert) -> dict[str, object]:
-    money, in_leva = advert.money, advert.money.layout == "bgn"
-    stock = {"availability": "https://schema.org/InStock"}
-    offer = {"@type": "Offer", "category": "free", "price": 0, "priceCurrency": "EUR", **stock}
-    if money.shown:
-        offer = {
-            "@type": "Offer",
-            "price": leva(money.amount_eur) if in_leva else money.amount_eur,
-            "priceCurrency": "BGN" if in_leva else "EUR",
-            **stock,
-            "url": advert.url,
-            "priceValidUntil": valid_until(advert.updated),
-        }
-    return {
-        "@context": "https://schema.org/",
-        "@type": "Product",
-        "name": advert.title,
-        "description": advert.prose.glued,
-        "image": [photo.replace("/pics/", "/original/") for photo in advert.photos],
-        "brand": "Bazar.bg",
-        "sku": int(advert.external_id),
-        "mpn": int(advert.external_id),
-        "offers": offer,
-    }
-
-
 def valid_until(updated: datetime) -> str:
     """31 days after the last update on the wall clock, with the offset of that later day."""
     return f"{updated + timedelta(days=_VALID_DAYS):%Y-%m-%dT%H:%M:%S%z}"
-
-
-def _breadcrumb_list(advert: BazarAdvert) -> dict[str, object]:
-    steps = [*_CRUMBS.items(), (advert.title, advert.url)]
-    items = [
-        {"@type": "ListItem", "position": i, "item": {"@id": address, "name": name}}
-        for i, (name, address) in enumerate(steps, 1)
-    ]
-    return {"@context": "https://schema.org/", "@type": "BreadcrumbList", "itemListElement": items}

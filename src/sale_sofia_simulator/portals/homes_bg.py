@@ -1,31 +1,22 @@
 """homes.bg: results as JSON, adverts as pages that hold their data as JSON, in UTF-8."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sale_sofia_simulator.model import TwinAdvert
 from sale_sofia_simulator.pieces import ballast, fill, fill_json
 from sale_sofia_simulator.portal import OK, Answer, Query, Search, SitemapPaths
 from sale_sofia_simulator.search_index import Filters, Scope
-from sale_sofia_simulator.text import slug
+from sale_sofia_simulator.text import TABLES, slug
 from sale_sofia_simulator.truth import Truth, phone_truth
 from sale_sofia_simulator.twins import NOTHING, SOFIA, TwinPortal, hood_ids, photo_names, whole
 
 _MOST_AT_ONCE = 100
-_HOODS = hood_ids(
-    {
-        "Оборище": 487, "Хиподрума": 526, "Иван Вазов": 421, "Хладилника": 527, "Стрелбище": 515,
-        "Изток": 424, "Изгрев": 423, "Редута": 503, "Сухата река": 517, "Медицинска академия": 437,
-    }
-)  # fmt: skip
+_HOODS = hood_ids(TABLES["homes_hoods"])
 _TYPES = {"sale": "ApartmentSell", "rent": "ApartmentRent"}
 _DEALS = {"sale": "za-prodazhba", "rent": "pod-naem"}
-_KINDS = {
-    "apartment": "apartament", "house": "kyshta", "villa": "vila", "office": "ofis", "shop": "magazin",
-    "plot": "parcel", "land": "zemya", "garage": "garaj", "maisonette": "mezonet", "hotel": "hotel",
-    "industrial": "sklad", "other": "zavedenie", "studio": "atelie", "house_floor": "etazh-ot-kyshta",
-}  # fmt: skip
+_KINDS: Mapping[str, str] = TABLES["homes_kinds"]
 _WORDS = {1: "Едностаен", 2: "Двустаен", 3: "Тристаен", 4: "Четиристаен", 5: "Многостаен"}
 _HEATING = {"ДА": ("ТЕЦ", "district"), "Лок.отопл.": ("Локално отопление", "local")}
 _PLACEHOLDER = (42.6977, 23.3219)

@@ -15,7 +15,7 @@ from sale_sofia_simulator.model import (
     Money,
     Property,
 )
-from sale_sofia_simulator.pieces import attribute, ballast, fill, script_json
+from sale_sofia_simulator.pieces import attribute, ballast, fill, fill_json, script_json
 from sale_sofia_simulator.text import WORDS, decimals, grouped, imot_moment, leva, ordinal, spaced
 
 # imot.bg's own spellings of a price, a floor and the parameters of a property.
@@ -228,53 +228,26 @@ def _breadcrumbs(home: Property) -> dict[str, str]:
 
 def _data_scripts(advert: ImotAdvert, crumbs: dict[str, str]) -> str:
     """The JSON-LD: BreadcrumbList always, Offer where the layout has one."""
-    context: dict[str, object] = {"@context": "https://schema.org"}
-    steps = {"Imot.bg": "", **crumbs}
-    items = [
-        {"@type": "ListItem", "position": i, "name": name, "item": f"https://www.imot.bg{path}"}
-        for i, (name, path) in enumerate(steps.items(), 1)
-    ]
-    scripts: list[dict[str, object]] = [{"@type": "BreadcrumbList", "itemListElement": items}]
+    home = advert.home
+    steps = {name: f"https://www.imot.bg{path}" for name, path in {"Imot.bg": "", **crumbs}.items()}
+    scripts = [fill_json("breadcrumbs", context="https://schema.org", steps=steps, nested=False)]
     if advert.offer:
-        scripts.append(_offer(advert))
-    spelled = [script_json(context | data, readable=True) for data in scripts]
+        yard = f"двор {home.yard_sqm} кв.м" if home.yard_sqm else ""
+        facts = (f"{home.area_sqm} кв.м", yard, floor_in_line(home), *heating_in_line(home), *home.features)
+        offer = fill_json(
+            "imot_offer",
+            advert=advert,
+            home=home,
+            seller=advert.seller,
+            in_leva=advert.money.layout == "bgn",
+            summary=f"{', '.join(filter(None, facts))[:_LONGEST_SUMMARY]} ...",
+            images=[photo.replace("//big", "/big") for photo in advert.photos],
+        )
+        scripts.append(offer)
+    spelled = [script_json(data, readable=True) for data in scripts]
     return "\n".join(
         f'      <script type="application/ld+json">\n{text}\n      </script>' for text in spelled
     )
-
-
-def _offer(advert: ImotAdvert) -> dict[str, object]:
-    """The offer; it calls every advert a rent, and that is how the portal prints it."""
-    home, money, seller = advert.home, advert.money, advert.seller
-    in_leva = money.layout == "bgn"
-    facts = (
-        f"{home.area_sqm} кв.м",
-        f"двор {home.yard_sqm} кв.м" if home.yard_sqm else "",
-        floor_in_line(home),
-        *heating_in_line(home),
-        *home.features,
-    )
-    agent = {
-        "@type": "RealEstateAgent",
-        "name": seller.name,
-        "url": f"https://{seller.handle}.imot.bg",
-    }
-    return {
-        "@type": "Offer",
-        "url": advert.url,
-        "priceCurrency": "BGN" if in_leva else "EUR",
-        "price": leva(money.amount_eur) if in_leva else money.amount_eur,
-        "availability": "https://schema.org/InStock",
-        "itemOffered": {
-            "@type": "Product",
-            "name": f"Дава под Наем {home.kind.label}, град {home.place.city}, {home.place.neighbourhood}",
-            "description": f"{', '.join(fact for fact in facts if fact)[:_LONGEST_SUMMARY]} ...",
-            "image": [photo.replace("//big", "/big") for photo in advert.photos],
-            "sku": advert.external_id,
-            "brand": {"@type": "Organization", "name": "Imot.bg"},
-        },
-        "seller": {"@type": "Person"} if seller.kind == "private" else agent,
-    }
 
 
 def _similar(advert: ImotAdvert) -> str:

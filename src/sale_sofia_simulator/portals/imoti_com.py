@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sale_sofia.listings.places import neighbourhoods
@@ -12,7 +12,7 @@ from sale_sofia_simulator.pieces import ballast, fill, fill_json
 from sale_sofia_simulator.portal import Query, Search
 from sale_sofia_simulator.portals.imot_listing import VAT_TEXTS, floor_in_line
 from sale_sofia_simulator.search_index import Filters, Scope
-from sale_sofia_simulator.text import decimals, slug, spaced
+from sale_sofia_simulator.text import TABLES, decimals, slug, spaced
 from sale_sofia_simulator.truth import Truth, feature_truth, heating_truth, phone_truth
 from sale_sofia_simulator.twins import (
     NOTHING,
@@ -28,12 +28,7 @@ _DECARE = 1000
 _SEARCH = re.compile(
     r"(?P<first>/(?P<rubric>prodazhbi|naemi)(?P<rest>(?:/[\w-]+)*?))(?:/page-(?P<page>\d+))?/?"
 )
-_WORDS = {
-    "ednostaini": 1, "dvustaini": 2, "tristaini": 3, "chetiristaini": 4, "mnogostaini": 5, "mezoneti": 6,
-    "ofisi": 7, "atelieta-tavani": 8, "etazhi-ot-kashta": 9, "kashti": 10, "vili": 11, "magazini": 12,
-    "zavedenia": 13, "skladove": 14, "garazhi": 15, "promishleni-pomeshtenia": 16, "hoteli": 17,
-    "partseli": 18, "zemedelski-zemi": 19,
-}  # fmt: skip
+_WORDS: Mapping[str, int] = TABLES["imoti_com_words"]
 _KINDS = {kind.number: kind.slug for kind in KINDS}
 _HOODS = {hood.slug for hood in neighbourhoods()} - NO_SUCH_HOODS
 _DOM_STRANGER = '<advertl><a class="ad" href="/obiava/10000001/prodava-partsel">Продава  Парцел</a></advertl>'

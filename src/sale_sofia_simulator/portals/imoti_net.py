@@ -1,23 +1,19 @@
 """imoti.net: plain HTML in UTF-8; links carry a session, prices in leva are rounded."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sale_sofia.listings.places import SOFIA
 from sale_sofia_simulator.model import KINDS, Kind, Property, TwinAdvert
 from sale_sofia_simulator.pieces import ballast, fill
 from sale_sofia_simulator.portal import Answer, Query, Search, SitemapPaths
 from sale_sofia_simulator.search_index import NO_FILTERS, Filters, Scope
-from sale_sofia_simulator.text import slug, spaced
+from sale_sofia_simulator.text import TABLES, slug, spaced
 from sale_sofia_simulator.truth import Truth, commissioned, feature_truth, heating_truth, phone_truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names, printed_features, whole
 
 _DEALS = {"sale": ("prodava", "продава"), "rent": ("dava-pod-naem", "дава под наем")}
-_KINDS = {
-    "maisonette": "mezonet", "studio": "atelie-tavan", "house_floor": "etaj-ot-kyshta", "house": "kyshta",
-    "villa": "vila", "office": "ofis", "shop": "magazin", "other": "zavedenie", "industrial": "sklad",
-    "hotel": "hotel", "garage": "garaj", "plot": "parcel", "land": "zemedelska-zemya",
-}  # fmt: skip
+_KINDS: Mapping[str, str] = TABLES["imoti_net_kinds"]
 _ROOMS = {
     1: ("ednostaen", "Едностаен апартамент"),
     2: ("dvustaen", "Двустаен апартамент"),

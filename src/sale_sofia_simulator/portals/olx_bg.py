@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 from urllib.parse import urlencode
@@ -11,7 +11,7 @@ from sale_sofia_simulator.model import KINDS, RUBRIC_NAMES, TwinAdvert
 from sale_sofia_simulator.pieces import ballast, fill, fill_json
 from sale_sofia_simulator.portal import Answer, Query, Search
 from sale_sofia_simulator.search_index import Filters, Scope
-from sale_sofia_simulator.text import slug
+from sale_sofia_simulator.text import TABLES, slug
 from sale_sofia_simulator.truth import Truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names, whole
 
@@ -24,18 +24,7 @@ _LIST = re.compile(
 _ALL_CATEGORIES = 1200
 _DIGITS = "0123456789abcdefghijklmnopqrstuwvxyzABCDEFGHIJKLMNOPQRSTUWVXYZ"
 _RUBRICS = {"sale": 381, "rent": 383}
-_CATEGORIES = {
-    "sale": {
-        "apartment": 524, "maisonette": 524, "studio": 524, "office": 525, "shop": 526, "garage": 528,
-        "plot": 529, "house": 531, "villa": 531, "industrial": 807, "other": 834, "hotel": 836, "land": 838,
-        "house_floor": 840,
-    },
-    "rent": {
-        "apartment": 536, "maisonette": 536, "studio": 536, "office": 537, "shop": 538, "garage": 539,
-        "plot": 535, "house": 541, "villa": 541, "industrial": 809, "other": 848, "hotel": 850, "land": 846,
-        "house_floor": 852,
-    },
-}  # fmt: skip
+_CATEGORIES: Mapping[str, Mapping[str, int]] = TABLES["olx_categories"]
 _TYPES = {"studio": "apartment", "villa": "house"}
 """What the categories do not know, and what it is to them."""
 _HEATING = {"ДА": ["district"], "Лок.отопл.": ["local"]}

@@ -3,16 +3,15 @@
 Of rents, houses, plots and adverts without a price no page was seen: they are made from cards and reports.
 """
 
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, NamedTuple
 
 from sale_sofia_simulator.model import TwinAdvert
 from sale_sofia_simulator.pieces import attribute, ballast, fill, script_json
 from sale_sofia_simulator.portal import Query, Search
 from sale_sofia_simulator.search_index import Scope
-from sale_sofia_simulator.text import leva, slug, spaced
+from sale_sofia_simulator.text import TABLES, leva, slug, spaced
 from sale_sofia_simulator.truth import Truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names
 
@@ -37,10 +36,7 @@ _DEALS: Final = {
     "rent": _Deal("Под наем", "Под наем", "naem", "pod-naem"),
 }
 _ROOMS = ("", "Едностаен", "Двустаен", "Тристаен", "Четиристаен", "Многостаен")
-_KINDS = {
-    "ОФИС": "Офис", "АТЕЛИЕ, ТАВАН": "Ателие", "ЗАВЕДЕНИЕ": "Ресторант", "ПРОМ. ПОМЕЩЕНИЕ": "Цех",
-    "ГАРАЖ, ПАРКОМЯСТО": "Гараж", "ПАРЦЕЛ": "Парцел в регулация", "БИЗНЕС ИМОТ": "Бизнес",
-}  # fmt: skip
+_KINDS: Mapping[str, str] = TABLES["suprimmo_kinds"]
 _CONSTRUCTIONS = {"Тухла": "brick", "Панел": "panel", "ЕПК": "epk", "Гредоред": "beam"}
 _HEATING = {"Парно на газ": "gas", "ТЕЦ": "district"}
 
@@ -67,6 +63,10 @@ class GroupPortal(TwinPortal):
     offers: ClassVar[str]
     """The word behind the number of results."""
     photo_folder: ClassVar[str]
+    searches: ClassVar[re.Pattern[str]]
+    """The address of a page of results: the deal, and the number of the page if it is not the first."""
+    first_page: ClassVar[int] = 1
+    """The number that the first page would have."""
 
     def facts(self, advert: TwinAdvert) -> Truth:
         """What its page says."""
@@ -93,6 +93,15 @@ class GroupPortal(TwinPortal):
             "photo_urls": self._photos(advert),
         }
 
+    def search(self, path: str, query: Query) -> Search | None:  # noqa: ARG002 - all in the path
+        """A page of sales or of rents."""
+        match = self.searches.fullmatch(path)
+        if match is None:
+            return None
+        deal = next(deal for deal, words in _DEALS.items() if words.search == match[1])
+        page = int(match[2]) + 1 - self.first_page if match[2] else 1
+        return Search(Scope(deal), page, path)
+
     def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
         """Cards below their count; the word for page has a Latin letter."""
         following = self.next_url(deal, page, total, self.base)
@@ -107,6 +116,13 @@ class GroupPortal(TwinPortal):
         )
         head = f'<link rel="next" href="{following}" />' if following else ""
         return self._document("Апартаменти", self.base + self.search_path(deal, page), body, head)
+
+    def render(self, advert: TwinAdvert) -> bytes:
+        """The page of an advert: what its design has of this."""
+        gallery = script_json([{"big": photo, "title": " "} for photo in self._photos(advert)])
+        said = {"base": self.base, "agency": self.agency, "gallery": gallery, "extras": _extras(advert)}
+        body = fill(f"{self.name}_advert", **said, **self._said(advert))
+        return self._document(attribute(advert.title), self.url_of(advert), body)
 
     def _document(self, title: str, canonical: str, body: str, head: str = "") -> bytes:
         weight = ballast(60, self.site)
@@ -151,7 +167,7 @@ class SuprimmoPortal(GroupPortal):
     agency = "Superimoti.bg"
     offers = "намерени оферти"
     photo_folder = "https://static4.superimoti.bg/property-images/big"
-    _searches = re.compile(
+    searches = re.compile(
         r"/(prodajba|naem)/bulgaria/oblast-sofiya/sofiya-imoti/po-tip-apartamenti/(?:page/(\d{1,6})/)?"
     )
 
@@ -159,33 +175,10 @@ class SuprimmoPortal(GroupPortal):
         """The number, and the title in Latin letters."""
         return f"/imot-{advert.external_id}-{slug(advert.title)}/"
 
-    def search(self, path: str, query: Query) -> Search | None:  # noqa: ARG002 - all in the path
-        """`/prodajba/…/po-tip-apartamenti/page/N/`."""
-        match = self._searches.fullmatch(path)
-        return Search(Scope(_deal_of(match[1])), int(match[2] or 1), path) if match else None
-
     def search_path(self, deal: str, page: int) -> str:
         """The first page needs no number."""
         first = f"/{_DEALS[deal].search}/bulgaria/oblast-sofiya/sofiya-imoti/po-tip-apartamenti/"
         return first + (f"page/{page}/" if page > 1 else "")
-
-    def render(self, advert: TwinAdvert) -> bytes:
-        """The page of an advert; the first photo stands twice in the gallery."""
-        product = json.dumps(self._product(advert), ensure_ascii=False)
-        body = fill("suprimmo_advert", base=self.base, product=product, **self._said(advert))
-        return self._document(attribute(advert.title), self.url_of(advert), body)
-
-    def _product(self, advert: TwinAdvert) -> dict[str, object]:
-        """The JSON-LD; its price has a point between thousands."""
-        price = f"{round(advert.money.amount_eur):,}".replace(",", ".") if advert.money.shown else ""
-        return {
-            "@context": "https://schema.org/",
-            "@type": "Product",
-            "name": advert.title,
-            "sku": f"SOF-{advert.external_id}",
-            "brand": {"@type": "Thing", "name": self.agency},
-            "offers": {"@type": "Offer", "priceCurrency": "EUR", "price": price},
-        }
 
 
 class LuximmoPortal(GroupPortal):
@@ -193,11 +186,12 @@ class LuximmoPortal(GroupPortal):
 
     site = "luximmo.bg"
     name = "luximmo"
+    first_page = 0
     listing_path = re.compile(r"/(?:[^/]+/)*luksozen-imot-(\d+)(?:-[^/]*)?\.html")
     agency = "Луксиммо"
     offers = "оферти"
     photo_folder = "https://static.luximmo.org/property-images/big_bg"
-    _searches = re.compile(
+    searches = re.compile(
         r"/(prodajba|naem)/bulgaria/oblast-sofiya/sofiya-luksozni-imoti/po-tip-apartamenti/index(\d{0,6})\.html"
     )
 
@@ -207,27 +201,10 @@ class LuximmoPortal(GroupPortal):
         name = f"luksozen-imot-{advert.external_id}-{kind}-{_DEALS[advert.home.deal].slug}-v-{town}.html"
         return f"/bulgaria/oblast-sofia/{town}/luksozni-imoti-{kind}/{name}"
 
-    def search(self, path: str, query: Query) -> Search | None:  # noqa: ARG002 - all in the path
-        """`/prodajba/…/po-tip-apartamenti/index1.html` is the second page."""
-        match = self._searches.fullmatch(path)
-        return Search(Scope(_deal_of(match[1])), int(match[2] or 0) + 1, path) if match else None
-
     def search_path(self, deal: str, page: int) -> str:
         """The first page has no number."""
         folder = f"/{_DEALS[deal].search}/bulgaria/oblast-sofiya/sofiya-luksozni-imoti/po-tip-apartamenti"
         return f"{folder}/index{page - 1 if page > 1 else ''}.html"
-
-    def render(self, advert: TwinAdvert) -> bytes:
-        """The page of an advert: a box of facts beside the gallery, and a section below."""
-        gallery = script_json([{"big": photo, "title": " "} for photo in self._photos(advert)])
-        body = fill(
-            "luximmo_advert",
-            extras=_extras(advert),
-            agency=self.agency,
-            gallery=gallery,
-            **self._said(advert),
-        )
-        return self._document(attribute(advert.title), self.url_of(advert), body)
 
 
 def _sums(advert: TwinAdvert) -> list[_Sum]:
@@ -242,10 +219,6 @@ def _sums(advert: TwinAdvert) -> list[_Sum]:
         )
         for sign, price, old in found
     ]
-
-
-def _deal_of(search_word: str) -> str:
-    return next(deal for deal, words in _DEALS.items() if words.search == search_word)
 
 
 def _type(advert: TwinAdvert) -> str:
