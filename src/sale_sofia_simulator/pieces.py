@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from sale_sofia_simulator.text import leva, ordinal, spaced, thumbnail
+from sale_sofia_simulator.model import Advert
+from sale_sofia_simulator.text import grouped, imot_moment, leva, ordinal, spaced, thumbnail
 
 _TEMPLATES: Final = Environment(
     loader=PackageLoader(__package__),
@@ -23,6 +24,9 @@ _TEMPLATES: Final = Environment(
 
 
 _TEMPLATES.filters |= {
+    "attribute": partial(escape, quote=True),
+    "grouped": grouped,
+    "imot_moment": imot_moment,
     "json": partial(json.dumps, ensure_ascii=False),
     "leva": leva,
     "ordinal": ordinal,
@@ -32,7 +36,14 @@ _TEMPLATES.filters |= {
 
 
 def fill(name: str, /, **values: object) -> str:
-    """The template of this name with every placeholder filled; None is printed as nothing."""
+    """The template of this name with every placeholder filled; None is printed as nothing.
+
+    With an advert come its home, place, money and seller.
+    """
+    advert = values.get("advert")
+    if isinstance(advert, Advert):
+        home = advert.home
+        values = {"home": home, "place": home.place, "money": advert.money, "seller": advert.seller} | values
     return _TEMPLATES.get_template(name if "." in name else f"{name}.html").render(values)
 
 
@@ -51,6 +62,9 @@ def ballast(kilobytes: int, salt: str) -> str:
         functions.append(_function(rng))
         size += len(functions[-1]) + 1
     return "\n".join(functions)
+
+
+_TEMPLATES.globals["ballast"] = ballast
 
 
 def _function(rng: Random) -> str:

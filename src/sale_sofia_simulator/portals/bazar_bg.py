@@ -13,7 +13,6 @@ from sale_sofia_simulator.model import FLATS, NOW, BazarAdvert
 from sale_sofia_simulator.pieces import fill, script_json
 from sale_sofia_simulator.portal import Answer, Portal, Query, Search
 from sale_sofia_simulator.portals.bazar_listing import advert_card, listing_page
-from sale_sofia_simulator.portals.bazar_listing import page as whole_page
 from sale_sofia_simulator.search_index import BAZAR_CITIES, Filters, Scope
 from sale_sofia_simulator.text import TABLES, slug, spaced
 from sale_sofia_simulator.truth import REAL, Truth, bazar_truth
@@ -75,8 +74,13 @@ def _rendered(
     listed = [{"@type": "ListItem", "position": i, "item": item} for i, item in enumerate(items, 1)]
     last = page_count(total)
     first = max(1, min(page - _SHOWN_PAGES // 2, last - _SHOWN_PAGES + 1))
-    body = fill(
-        "bazar_search",
+    return fill(
+        "bazar_page",
+        body="bazar_search.html",
+        weight=25,
+        title=f"{heading} - Обяви на изгодни цени! — Bazar.bg",
+        description=description,
+        canonical=canonical,
         rough_total=spaced(total + total // 90),
         heading=heading,
         cards=cards,
@@ -91,14 +95,7 @@ def _rendered(
         offers=script_json(offers),
         item_list=script_json({**context, "@type": "ItemList", "itemListElement": listed}),
         ids=", ".join(advert.external_id for advert in adverts),
-    )
-    return whole_page(
-        body,
-        title=f"{heading} - Обяви на изгодни цени! — Bazar.bg",
-        description=description,
-        canonical=canonical,
-        links=f'    <link rel="next" href="{canonical}"/>',
-    )
+    ).encode()
 
 
 @cache

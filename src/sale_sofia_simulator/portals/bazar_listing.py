@@ -6,7 +6,7 @@ from random import Random
 
 from sale_sofia_simulator.homes import make_home
 from sale_sofia_simulator.model import DEAL_WORDS, NOW, BazarAdvert, Money
-from sale_sofia_simulator.pieces import attribute, ballast, fill, fill_json, script_json
+from sale_sofia_simulator.pieces import fill, fill_json, script_json
 from sale_sofia_simulator.search_index import BAZAR_CITIES
 from sale_sofia_simulator.text import bazar_day, bazar_moment, brief, leva, slug, spaced
 
@@ -15,33 +15,6 @@ from sale_sofia_simulator.text import bazar_day, bazar_moment, brief, leva, slug
 _ASK = "Договаряне"
 _SEPARATOR = '\n<span class="separator"></span>\n'
 _STRANGERS = 500
-
-
-def page(  # noqa: PLR0913
-    body: str,
-    *,
-    title: str,
-    description: str,
-    canonical: str,
-    image: str = "//bazar.bg/img/bazar-logo.png",
-    og: str = "",
-    links: str = "",
-    weight: int = 25,
-) -> bytes:
-    """The whole page; `weight` is the size in kilobytes of the scripts in its head."""
-    text = fill(
-        "bazar_page",
-        body=body,
-        title=title,
-        description=attribute(description),
-        canonical=canonical,
-        image=image,
-        og=og,
-        links=links,
-        ballast=ballast(weight, "bazar head"),
-        foot_ballast=ballast(8, "bazar foot"),
-    )
-    return text.encode()
 
 
 def _amounts(money: Money) -> list[tuple[str, str]]:
@@ -147,10 +120,19 @@ def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
     )
     steps = {**_CRUMBS, advert.title: advert.url}
     breadcrumbs = fill_json("breadcrumbs", context="https://schema.org/", steps=steps, nested=True)
-    body = fill(
-        "bazar_detail",
+    price, number = headline_price(money), f"{money.amount_eur:.0f}"
+    words = f"Вижте {advert.title} от ➤ гр. {place.city} - ID{advert.external_id} ✔ в ❱❱Bazar.bg "
+    if money.shown:
+        words = f"Цена ✅ {price} / {number} € ❱❱ {advert.title} от гр. {place.city} ➤ Bazar.bg ✔"
+    return fill(
+        "bazar_page",
+        body="bazar_detail.html",
+        weight=26 + 3 * (16 - len(advert.photos)) // 4,
+        title=f"{advert.title} в Апартаменти в гр. {place.city} - ID{advert.external_id} | Bazar.bg",
+        description=words,
+        canonical=advert.url,
+        head_price=price,
         advert=advert,
-        place=place,
         map_key=f"{sum(map(ord, place.slug)) * 7919:09d}00000000",
         city_slug=BAZAR_CITIES[place.city],
         hood_slug=slug(place.neighbourhood),
@@ -172,21 +154,7 @@ def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
         related=_related(advert),
         product=script_json(product),
         breadcrumb_list=script_json(breadcrumbs),
-    )
-    price, number = headline_price(money), f"{money.amount_eur:.0f}"
-    words = f"Вижте {advert.title} от ➤ гр. {place.city} - ID{advert.external_id} ✔ в ❱❱Bazar.bg "
-    if money.shown:
-        words = f"Цена ✅ {price} / {number} € ❱❱ {advert.title} от гр. {place.city} ➤ Bazar.bg ✔"
-    return page(
-        body,
-        title=f"{advert.title} в Апартаменти в гр. {place.city} - ID{advert.external_id} | Bazar.bg",
-        description=words,
-        canonical=advert.url,
-        image=advert.photos[0].removeprefix("https:") if advert.photos else "//bazar.bg/img/bazar-logo.png",
-        og='        <meta property="og:type" content="gifts_product" >\n'
-        f'    <meta property="og:price" content="{price}" >',
-        weight=26 + 3 * (16 - len(advert.photos)) // 4,
-    )
+    ).encode()
 
 
 def _params(advert: BazarAdvert) -> list[tuple[str, object]]:
