@@ -8,10 +8,11 @@ from random import Random
 from shutil import rmtree
 from types import ModuleType
 from typing import Final
+from urllib.parse import parse_qs
 
 from sale_sofia_simulator.model import RUBRICS, Advert, TwinAdvert, World
 from sale_sofia_simulator.pieces import PageCache
-from sale_sofia_simulator.portal import Robots
+from sale_sofia_simulator.portal import Robots, Search
 from sale_sofia_simulator.portals import bazar_bg as bazar
 from sale_sofia_simulator.portals import bazar_listing, imot_listing
 from sale_sofia_simulator.portals import imot_bg as imot
@@ -174,7 +175,7 @@ _PORTALS = (
     AloPortal, HomesPortal, ImotiComPortal, ImotiNetPortal, LuximmoPortal, OlxPortal, SuprimmoPortal,
 )  # fmt: skip
 TWIN_PORTALS: dict[str, type[TwinPortal]] = {portal.site: portal for portal in _PORTALS}
-Results = Callable[[Sequence[TwinAdvert], str, int, int], bytes]
+Results = Callable[[Search, Sequence[TwinAdvert], int], bytes]
 _NO_CACHE = 1
 
 
@@ -186,30 +187,28 @@ def render_twin(world: World, site: str) -> Iterator[RenderedPage]:
         path, truth = f"{site}/detail__{advert.external_id}.html", portal.truth(advert)
         yield RenderedPage(site, path, truth["url"], portal.render(advert), truth)
     for deal in DEALS:
-        adverts = [portal.stock.advert(number) for number in portal.index.find(Scope(deal))]
-        for page in range(1, portal.pages(len(adverts)) + 1) if adverts else ():
-            yield _search(portal, deal, page, adverts, f"search__{deal}-{page}")
-    yield _search(portal, DEALS[0], 1, [], "search__empty")
+        total = len(portal.index.find(Scope(deal)))
+        for page in range(1, portal.pages(total) + 1) if total else ():
+            yield _search(portal, deal, page, f"search__{deal}-{page}")
     if isinstance(portal, ImotiComPortal):
-        adverts = [portal.stock.advert(number) for number in portal.index.find(Scope(DEALS[0]))]
-        yield _search(portal, DEALS[0], 1, adverts, "search__old", portal.old_results)
+        yield _search(portal, DEALS[0], 1, "search__old", portal.old_results)
+    portal.show(Stock(()), world.now)
+    yield _search(portal, DEALS[0], 1, "search__empty")
 
 
 def _search(
-    portal: TwinPortal,
-    deal: str,
-    page: int,
-    adverts: list[TwinAdvert],
-    name: str,
-    results: Results | None = None,
+    portal: TwinPortal, deal: str, page: int, name: str, results: Results | None = None
 ) -> RenderedPage:
-    shown, total = adverts[(page - 1) * portal.page_size : page * portal.page_size], len(adverts)
-    body = (results or portal.results)(shown, deal, page, total)
+    path = portal.search_path(deal, page)
+    search = portal.search(path.partition("?")[0], parse_qs(path.partition("?")[2]))
+    if search is None:
+        raise ValueError(f"{portal.site} has no search at {path}")
+    shown, total = portal.on_page(search), portal.announced(search)
+    body = (results or portal.results)(search, shown, total)
     base, site = REAL[portal.site], portal.site
-    url = base + portal.search_path(deal, page)
-    following = portal.next_url(deal, page, total, base) if adverts else None
+    following = portal.next_url(deal, page, total, base) if shown else None
     cards = [card_truth(advert, base + portal.path_of(advert)) for advert in shown]
     if isinstance(portal, ImotiComPortal):
         cards = [card | {"family_id": advert.imot_id} for card, advert in zip(cards, shown, strict=True)]
-    truth = search_truth(site, url, cards, total=total, next_url=following)
-    return RenderedPage(site, f"{site}/{name}.html", url, body, truth)
+    truth = search_truth(site, base + path, cards, total=total, next_url=following)
+    return RenderedPage(site, f"{site}/{name}.html", base + path, body, truth)

@@ -161,12 +161,11 @@ class BazarPortal(Portal[BazarAdvert]):
         """The page of the advert today."""
         return listing_page(advert, self.now)
 
-    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
+    def _results(self, search: Search) -> bytes:
         """Sixty-eight results, fewer on the last page; a page that is not shown leads on all the same."""
+        found, url = self.matches(search), REAL[self.site] + search.path
+        if not found:
+            return self.origin.body(empty_search_page(url))
         page = min(search.page, page_count(min(len(found), self.most)))
-        shown, url = self.shown(found[: self.most], page), REAL[self.site] + search.path
-        return search_page(shown, url=url, page=page, total=self.announced(search), now=self.now)
-
-    def render_empty(self, url: str) -> bytes:
-        """The portal says itself that nothing was found."""
-        return empty_search_page(url)
+        shown, total = self.shown(found[: self.most], page), self.announced(search)
+        return self.origin.body(search_page(shown, url=url, page=page, total=total, now=self.now))

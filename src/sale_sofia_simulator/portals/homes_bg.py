@@ -28,10 +28,10 @@ class HomesPortal(TwinPortal):
     """homes.bg pages by the first and the last result wanted, and shows a thousand of those it counts."""
 
     site = "homes.bg"
+    prints = ("floor", "floors_total", "street", "seller_name", "views")
     forbidden = "/notepad"
     page_size = 20
     most_results = 1000
-    interface = "/api/"
     search_type = "application/json"
     sitemap_paths = SitemapPaths("/sitemaps/sitemap.xml", "/sitemaps/offers-{group}-{number}.xml")
 
@@ -66,27 +66,14 @@ class HomesPortal(TwinPortal):
         place = f"startIndex={first}&stopIndex={first + self.page_size - 1}"
         return f"/api/offers?currencyId=1&filterOrderBy=0&locationId=1&typeId={_TYPES[deal]}&{place}"
 
-    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
+    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
         """The window of the results that was asked for, and whether there is something to show behind it."""
-        window = search.window or range(0)
-        shown = [self.stock.advert(number) for number in found[window.start : window.stop]]
-        more = bool(shown) and window.start + len(shown) < min(len(found), self.most)
+        first = search.window.start if search.window else 0
         hoods = [hood.name for hood in _HOODS.values() if hood.slug in search.filters.hoods]
-        return self._answer(
-            shown, search.scope.deal or "sale", self.announced(search), more=more, hoods=hoods
-        )
-
-    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
-        """A page of a search without filters."""
-        return self._answer(shown, deal, total, more=page < self.pages(total))
-
-    def _answer(
-        self, shown: Sequence[TwinAdvert], deal: str, total: int, *, more: bool, hoods: Sequence[str] = ()
-    ) -> bytes:
-        criteria: dict[str, Any] = {_TYPES[deal]: "Апартаменти", "locationId": "София"}
+        criteria: dict[str, Any] = {_TYPES[search.deal]: "Апартаменти", "locationId": "София"}
         answer = {
             "result": [self._told("homes_card", advert) for advert in shown],
-            "hasMoreItems": more,
+            "hasMoreItems": 0 < len(shown) < min(len(self.matches(search)), self.most) - first,
             "offersCount": total,
             "searchHistoryCount": None,
             "searchCriteria": criteria | ({"neighbourhoods": hoods} if hoods else {}),
@@ -111,17 +98,12 @@ class HomesPortal(TwinPortal):
         extras = _extras(advert)
         return {
             "title": _title(advert),
-            "floor": home.floor,
-            "floors_total": home.floors_total,
             "heating": [heating[1]] if heating else [],
             "elevator": True if "Асансьор" in extras else None,
             "parking": ["garage"] if "Гараж" in extras else [],
             "features": extras,
-            "street": home.place.street,
             "seller_kind": seller.kind if seller.name else None,
-            "seller_name": seller.name,
             "phones": phone_truth(seller) if seller.name else [],
-            "views": advert.views,
             "photo_urls": [f"https://g1.homes.bg/{_FOLDER}{name}o.jpg" for name in photo_names(advert, 10)],
         }
 

@@ -271,18 +271,16 @@ class ImotPortal(Portal[ImotAdvert]):
         """The page of the advert."""
         return listing_page(advert)
 
-    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
+    def _results(self, search: Search) -> bytes:
         """Forty results; the last page has fewer where the cap is not a multiple of forty."""
+        found, url = self.matches(search), REAL[self.site] + search.path
+        if not found:
+            return self.origin.body(empty_search_page(url))
         page = min(search.page, page_count(len(found), self.most))
-        url = REAL[self.site] + search.path
         project = promoted_project(url, page)
         self._projects[project.url.removeprefix(REAL[self.site])] = project
-        shown = self.shown(found[: self.most], page)
-        return search_page(shown, url=url, page=page, total=self.announced(search), most=self.most)
-
-    def render_empty(self, url: str) -> bytes:
-        """The portal says itself that nothing was found."""
-        return empty_search_page(url)
+        shown, total = self.shown(found[: self.most], page), self.announced(search)
+        return self.origin.body(search_page(shown, url=url, page=page, total=total, most=self.most))
 
     def other(self, path: str) -> Answer:
         """A new building that some search page has shown; of a part that does not exist perhaps its city."""

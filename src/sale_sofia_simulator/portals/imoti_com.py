@@ -13,7 +13,7 @@ from sale_sofia_simulator.portal import Query, Search
 from sale_sofia_simulator.portals.imot_listing import VAT_TEXTS, floor_in_line
 from sale_sofia_simulator.search_index import Filters, Scope
 from sale_sofia_simulator.text import TABLES, decimals, slug, spaced
-from sale_sofia_simulator.truth import Truth, feature_truth, heating_truth, phone_truth
+from sale_sofia_simulator.truth import Truth, phone_truth
 from sale_sofia_simulator.twins import (
     NOTHING,
     SOFIA,
@@ -40,6 +40,10 @@ class ImotiComPortal(TwinPortal):
 
     site = "imoti.com"
     listing_path = re.compile(r"/obiava/(\d+)(?:/[^/]*)?/?")
+    prints = (
+        "vat", "floor", "floors_total", "heating", "elevator", "furnishing", "condition", "parking",
+        "features", "seller_kind", "seller_name", "posted_at", "views",
+    )  # fmt: skip
     forbidden = "/login"
     page_size = 20
     most_results = 2000
@@ -63,16 +67,9 @@ class ImotiComPortal(TwinPortal):
         """The first page has no number."""
         return _page_path(f"/{RUBRICS[deal]}/grad-sofiya", page)
 
-    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
-        """A page of results; beyond the last there are none."""
-        shown = self.shown(found[: self.most], search.page)
-        return self._application(shown, search.path, search.page, self.announced(search))
-
-    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
-        """A page of a search without filters."""
-        return self._application(shown, self.search_path(deal, 1), page, total)
-
-    def _application(self, shown: Sequence[TwinAdvert], path: str, page: int, total: int) -> bytes:
+    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+        """The application and its data; beyond the last page there are none."""
+        path, page = search.path, search.page
         rubric = path.split("/")[1]
         data = {
             "adverts": [self._told("imoti_com_card", advert) for advert in shown],
@@ -88,8 +85,9 @@ class ImotiComPortal(TwinPortal):
         )
         return _page(f"Имоти в град София, {rubric}", f"results?pn={rubric}", data, links, {})
 
-    def old_results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
+    def old_results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
         """The same as it was served until February 2026."""
+        deal, page = search.deal, search.page
         following = self.next_url(deal, page, total, self.base)
         return fill(
             "imoti_com_old",
@@ -155,20 +153,11 @@ class ImotiComPortal(TwinPortal):
         return {
             "title": " ".join(_title(advert).split()),
             "family_id": advert.imot_id,
-            "vat": home.vat if advert.money.shown else None,
-            "floor": home.floor,
-            "floors_total": home.floors_total,
-            "heating": heating_truth(home),
             "under_construction": True if "В строеж" in home.features else None,
-            **feature_truth(home.features),
             "lat": None,
             "lon": None,
-            "seller_kind": seller.kind,
-            "seller_name": seller.name,
             "phones": phone_truth(seller)[:1],
-            "posted_at": advert.posted.isoformat(),
             "updated_at": advert.updated.replace(second=0).isoformat(),
-            "views": advert.views,
             "photo_urls": [f"https:{_photo(advert, name)}" for name in photo_names(advert, 17)],
         }
 

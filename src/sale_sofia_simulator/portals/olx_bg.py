@@ -36,10 +36,10 @@ class OlxPortal(TwinPortal):
     """olx.bg shows a thousand results of a search: by its interface, which links to the next, or as pages."""
 
     site = "olx.bg"
+    prints = ("yard_sqm", "floors_total", "year_built", "posted_at", "updated_at")
     forbidden = "/myaccount"
     page_size = 40
     most_results = 1000
-    interface = "/api/"
     search_type = "application/json; charset=utf-8"
 
     def path_of(self, advert: TwinAdvert) -> str:
@@ -86,39 +86,32 @@ class OlxPortal(TwinPortal):
         window = f"offset={(page - 1) * self.page_size}&limit={self.page_size}"
         return f"{_API}?{window}&category_id={_RUBRICS[deal]}&region_id=306&city_id=8771"
 
-    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
-        """What the interface answers, or a page of results; past its end one advert is left."""
-        seen, total = found[: self.most], self.announced(search)
-        if search.window is not None:
-            shown = [self.stock.advert(number) for number in seen[search.window.start : search.window.stop]]
-            more = search.window.stop if search.window.stop < len(seen) else None
-            return self._answer(shown, search.path, search.window, more, total)
-        shown = self.shown(seen, search.page) or [self.stock.advert(number) for number in seen[:1]]
-        listing = {
-            "ads": [self._told("olx_ad", advert) for advert in shown],
-            "totalElements": min(total, self.most),
-            "totalPages": self.pages(total),
-            "pageNumber": search.page - 1,
-        }
-        return _page("Имоти", self.base + search.path, "listing", {"listing": listing})
+    def on_page(self, search: Search) -> list[TwinAdvert]:
+        """Past the end of the pages one advert is left."""
+        shown = super().on_page(search)
+        return shown if shown or search.window else super().on_page(search._replace(page=1))[:1]
 
-    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
-        """A window of a search without filters."""
-        window = range((page - 1) * self.page_size, page * self.page_size)
-        query = self.search_path(deal, page).partition(f"limit={self.page_size}&")[2]
-        return self._answer(shown, query, window, window.stop if page < self.pages(total) else None, total)
-
-    def _answer(
-        self, shown: Sequence[TwinAdvert], query: str, window: range, more: int | None, total: int
-    ) -> bytes:
-        url = f"{self.base}{_API}?offset={{}}&limit={len(window)}&{query}"
-        counts = {"total_elements": min(total, self.most), "visible_total_count": total, "promoted": []}
-        links = {"self": {"href": url.format(window.start)}}
-        if more:
-            links["next"] = {"href": url.format(more)}
+    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+        """What the interface answers, or a page of results."""
+        if search.window is None:
+            listing = {
+                "ads": [self._told("olx_ad", advert) for advert in shown],
+                "totalElements": min(total, self.most),
+                "totalPages": self.pages(total),
+                "pageNumber": search.page - 1,
+            }
+            return _page("Имоти", self.base + search.path, "listing", {"listing": listing})
+        url = f"{self.base}{_API}?offset={{}}&limit={len(search.window)}&{search.path}"
+        links = {"self": {"href": url.format(search.window.start)}}
+        if search.window.stop < min(len(self.matches(search)), self.most):
+            links["next"] = {"href": url.format(search.window.stop)}
         answer = {
             "data": [self._told("olx_card", advert) for advert in shown],
-            "metadata": counts,
+            "metadata": {
+                "total_elements": min(total, self.most),
+                "visible_total_count": total,
+                "promoted": [],
+            },
             "links": links,
         }
         return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
@@ -135,18 +128,13 @@ class OlxPortal(TwinPortal):
         home, kind, options = advert.home, advert.home.kind, _options(advert)
         return {
             "property_type": _TYPES.get(kind.property_type, kind.property_type),
-            "yard_sqm": home.yard_sqm,
             "floor": home.floor if home.floor is None or home.floor >= 0 else None,
-            "floors_total": home.floors_total,
-            "year_built": home.age.known_year,
             "under_construction": None if home.construction is None else home.age.form == "will",
             "heating": _HEATING.get(home.district_heating or "", []),
             "elevator": True if "асансьор" in options else None,
             "features": options,
             "seller_kind": "private" if advert.seller.name is None else "agency",
             "seller_name": advert.seller.name or "Ралица",
-            "posted_at": advert.posted.isoformat(),
-            "updated_at": advert.updated.isoformat(),
             "photo_urls": _photos(advert),
         }
 

@@ -55,6 +55,7 @@ class GroupPortal(TwinPortal):
     charset = _CHARSET
     content_type = f"text/html; charset={_CHARSET}"
     search_type = content_type
+    prints = ("yard_sqm", "floor", "floors_total", "elevator", "furnishing", "condition")
     forbidden = "/pdf_responsive.php"
     page_size = 24
     name: ClassVar[str]
@@ -70,22 +71,16 @@ class GroupPortal(TwinPortal):
 
     def facts(self, advert: TwinAdvert) -> Truth:
         """What its page says."""
-        home, money, act, features = advert.home, advert.money, _act(advert), advert.home.features
+        home, money, act = advert.home, advert.money, _act(advert)
         return {
             "price_bgn": round(money.bgn) if money.bgn else None,
             "previous_price_eur": _old_price(advert),
             "vat": "excluded" if _is_without_vat(advert) else None,
             "area_net_sqm": _net_area(advert),
-            "yard_sqm": home.yard_sqm,
-            "floor": home.floor,
-            "floors_total": home.floors_total,
             "construction": _CONSTRUCTIONS.get(home.construction or ""),
             "under_construction": {"will": True, "use": False}.get(home.age.form),
             "act_status": f"act{act}" if act else None,
             "heating": sorted(_HEATING[word] for word in _heating(advert)),
-            "elevator": True if "Асансьор" in features else None,
-            "furnishing": "furnished" if "Обзаведен" in features else None,
-            "condition": "needs_renovation" if "За ремонт" in features else None,
             "features": _extras(advert),
             "metro_distance_m": _metro_distance(advert),
             "seller_kind": "agency",
@@ -102,8 +97,9 @@ class GroupPortal(TwinPortal):
         page = int(match[2]) + 1 - self.first_page if match[2] else 1
         return Search(Scope(deal), page, path)
 
-    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
+    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
         """Cards below their count; the word for page has a Latin letter."""
+        deal, page = search.deal, search.page
         following = self.next_url(deal, page, total, self.base)
         cards = [fill(f"{self.name}_card", **self._said(one)) for one in shown]
         body = fill(
