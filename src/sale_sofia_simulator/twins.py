@@ -175,7 +175,7 @@ class TwinPortal(Portal[TwinAdvert]):
     def on_page(self, search: Search) -> list[TwinAdvert]:
         """The adverts that this page of results shows; beyond the last there are none."""
         seen, first = self.matches(search)[: self.most], (search.page - 1) * self.page_size
-        window = search.window or range(first, first + self.page_size)
+        window = range(first, first + self.page_size) if search.window is None else search.window
         return [self.stock.advert(number) for number in seen[window.start : window.stop]]
 
     def gone(self, external_id: str) -> Answer:  # noqa: ARG002 - all the same

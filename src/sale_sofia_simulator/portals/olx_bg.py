@@ -89,7 +89,8 @@ class OlxPortal(TwinPortal):
     def on_page(self, search: Search) -> list[TwinAdvert]:
         """Past the end of the pages one advert is left."""
         shown = super().on_page(search)
-        return shown if shown or search.window else super().on_page(search._replace(page=1))[:1]
+        past_the_end = not shown and search.window is None
+        return super().on_page(search._replace(page=1))[:1] if past_the_end else shown
 
     def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
         """What the interface answers, or a page of results."""
