@@ -75,7 +75,7 @@ class Sighting:
     card: bool = False
     """Whether it was seen on a page of results, which is then the page of `page_digest`."""
 
-    @property
+    @cached_property
     def key(self) -> Key:
         """What makes it this advert."""
         return self.listing.site, self.listing.external_id

@@ -36,8 +36,6 @@ from sale_sofia.history.drift.counts import (
     FactCounts,
     SectionCounts,
     Sections,
-    counters_of,
-    sections_of,
 )
 from sale_sofia.history.drift.judging import Floor, are_missed, prices_are_doubtful
 from sale_sofia.history.drift.store import is_drifting, lock_counters, store_counters
@@ -76,11 +74,11 @@ _Seen = Mapping[str, FieldSeen]
 def count_pages(connection: Connection, job_id: str, site: str, outcomes: Sequence[Outcome]) -> Sections:
     """Add these pages to what their run has counted, before they are stored; all it has counted so far."""
     more = observe(connection, site, outcomes)
-    sections = sections_of(lock_counters(connection, job_id, site)) if more else {}
+    sections = lock_counters(connection, job_id, site) if more else {}
     for name, counts in more.items():
         sections.setdefault(name, SectionCounts()).merge(counts)
     if more:
-        store_counters(connection, job_id, counters_of(sections))
+        store_counters(connection, job_id, sections)
     return sections
 
 
