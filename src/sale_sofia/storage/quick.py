@@ -152,8 +152,12 @@ def _json_read(value: Any) -> Any:  # noqa: ANN401 - whatever was kept
 
 
 def _is_file(connection: Connection) -> bool:
-    """Whether the driver can be asked: a transaction that is not begun yet, SQLAlchemy begins."""
-    return connection.dialect.name == "sqlite" and connection.in_transaction()
+    """Whether the driver can be asked; a transaction is then begun, as by any statement of SQLAlchemy."""
+    if connection.dialect.name != "sqlite":
+        return False
+    if not connection.in_transaction():
+        connection.begin()
+    return True
 
 
 def _execute(

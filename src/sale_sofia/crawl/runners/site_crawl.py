@@ -69,6 +69,8 @@ class SiteCrawl:
     """When we last got a row, or began."""
     _turns: int = 0
     """How often we got some."""
+    _in_vain: int = 0
+    """How often we asked for some and there were none."""
 
     async def run(self) -> bool:
         """Work until the rows or the shift are at their end (True), or until told to stop (False)."""
@@ -130,8 +132,10 @@ class SiteCrawl:
         """A row that may start now; waits for one while there is hope in this shift, else None."""
         while self.clock() < self._until:
             self._moved.clear()  # before looking: what moves from now on wakes us
+            asked_before = self._in_vain
             async with self._claiming:
-                if not self._claims and not self._over:
+                # Who waited while another looked and found nothing need not look again.
+                if not self._claims and not self._over and self._in_vain == asked_before:
                     await self._claim()
                 if self._claims:
                     return self._claims.popleft()
@@ -143,6 +147,7 @@ class SiteCrawl:
 
     async def _claim(self) -> None:
         self._take(await self.database.run_write_async(self.lease))
+        self._in_vain += not self._claims
 
     def lease_alongside(self, connection: Connection, pages: int) -> Callable[[], None]:
         """Lease in the transaction of a batch what its visitors will ask for next: a commit less for each.
