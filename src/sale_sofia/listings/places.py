@@ -5,13 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
 from itertools import product
 from typing import Any
 
 from sale_sofia.geography.gazetteer import Area, Centre, areas_of, centres, drawn
 from sale_sofia.listings.text import LOOKALIKES, fold_lookalikes, match_key, squeeze
-from sale_sofia.settings.files import read_yaml
+from sale_sofia.settings.files import read_shipped
 
 # Which writings are the same place name: keys, kinds of place, Latin spellings.
 
@@ -29,8 +28,7 @@ _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 @cache
 def place_data() -> Mapping[str, Any]:
     """All of `places.yaml`, read once."""
-    text = resources.files("sale_sofia.listings").joinpath("places.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = read_yaml(text)
+    loaded: dict[str, Any] = read_shipped("sale_sofia.listings", "places.yaml")
     return loaded
 
 

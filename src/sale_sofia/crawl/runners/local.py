@@ -44,7 +44,6 @@ def calm_collector() -> Iterator[None]:
     A page makes thousands of objects and no cycles.
     """
     usual = gc.get_threshold()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
     try:
