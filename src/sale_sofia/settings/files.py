@@ -146,7 +146,7 @@ def read_yaml(text: str) -> Any:  # noqa: ANN401 - each text has a shape of its 
 
 
 def read_shipped(package: str, name: str) -> Any:  # noqa: ANN401 - each file has a shape of its own
-    """What a YAML file of a package of ours holds; nobody has to weigh it, which takes a third of the time."""
+    """What a YAML file of ours holds; nobody has to weigh it, which takes a third of the time."""
     return yaml.load(files(package).joinpath(name).read_text("utf-8"), Loader=_LOADER)  # noqa: S506
 
 

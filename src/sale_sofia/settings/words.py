@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Final, Literal, Self, get_args
 
-from sale_sofia.settings.files import read_yaml
+from sale_sofia.settings.files import read_shipped
 
 Language = Literal["bg", "en"]
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
@@ -22,7 +22,9 @@ _FIELDS: Final = ("field_name", "filter", "criteria", "alerts", "incident", "fie
 @cache
 def dictionary() -> Mapping[str, Mapping[Language, str]]:
     """Every key with its two texts."""
-    return {key: texts for file in FILES for key, texts in read_yaml(file.read_text("utf-8")).items()}
+    return {
+        key: texts for file in FILES for key, texts in read_shipped("sale_sofia.settings", file.name).items()
+    }
 
 
 class Said(str):
