@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Final, Literal, Self, get_args
 
-from sale_sofia.settings.files import read_yaml
+from sale_sofia.settings.files import read_shipped
 
 Language = Literal["bg", "en"]
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
@@ -29,7 +29,7 @@ def dictionary() -> Mapping[str, Texts]:
 
 @cache
 def _texts(file: Path) -> Mapping[str, Texts]:
-    texts: Mapping[str, Texts] = read_yaml(file.read_text("utf-8"))
+    texts: Mapping[str, Texts] = read_shipped("sale_sofia.settings", file.name)
     return texts
 
 

@@ -72,7 +72,6 @@ def match_crawled(
 def calm_collector() -> Iterator[None]:
     """Inside, garbage is looked for less often, and not in what start-up made: pages make no cycles."""
     usual = gc.get_threshold()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
     try:
