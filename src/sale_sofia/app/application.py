@@ -26,7 +26,12 @@ from xstatic.pkg import leaflet
 from sale_sofia.app import formatting, words
 from sale_sofia.app.entrance import Entrance, at_the_door
 from sale_sofia.app.guard import HEALTH, OwnHosts, OwnPages, PasswordGate
-from sale_sofia.app.settings import FORM_MOST_BYTES, GZIP_LEVEL, PAGES_KEPT_OFFLINE, SAID_SECONDS, YEAR_SECONDS
+from sale_sofia.app.settings import (
+    FORM_MOST_BYTES,
+    PAGES_KEPT_OFFLINE,
+    SAID_SECONDS,
+    YEAR_SECONDS,
+)
 from sale_sofia.app.visit import LANGUAGE, PROFILE, SAID, VISITOR, NoProfile, Site, Values, Visit
 from sale_sofia.buyer.opinions import REASONS
 from sale_sofia.buyer.settings import MOST_STARS
@@ -123,7 +128,12 @@ def application(settings: Settings, routes: list[BaseRoute]) -> Starlette:
             Route("/worker.js", _worker),
             *routes,
         ],
-        middleware=[Middleware(OwnPages), entrance, Middleware(SameHeaders), Middleware(GZipMiddleware, compresslevel=GZIP_LEVEL)],
+        middleware=[
+            Middleware(OwnPages),
+            entrance,
+            Middleware(SameHeaders),
+            Middleware(GZipMiddleware),
+        ],
         exception_handlers={404: _not_found},
         lifespan=_until_the_end,
     )
@@ -336,7 +346,7 @@ def render(visit: Visit, page: Page) -> str:
         "wrong": said.get("wrong"),
         "undo": dict(parse_qsl(said.get("undo", ""))),
         "navigation": NAVIGATION,
-        "here": visit.request.url.path,
+        "here": visit.request.url.path.replace("/today", "/"),
         "version": version(),
         "kept_offline": PAGES_KEPT_OFFLINE,
     }

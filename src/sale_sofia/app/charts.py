@@ -18,6 +18,8 @@ WIDTH: Final = 520
 HEIGHT: Final = 230
 _EDGES: Final = (88, 16, 12, 34)
 """Pixels left, right, above and below what is drawn."""
+_LAST_LABEL: Final = WIDTH - 30
+"""Where the middle of a label may be at most: half of it must fit beside."""
 _LABEL: Final = 184
 """Pixels for the names of bars."""
 _ROW: Final = 26
@@ -147,7 +149,7 @@ def dots(
     low, middle, high = (frame.x(one) for one in band)
     return _drawn(
         "dots", title, unit,
-        axis=[{"x": frame.x(tick), "value": tick} for tick in ticks],
+        axis=[{"x": min(frame.x(tick), _LAST_LABEL), "value": tick} for tick in ticks],
         band={"low": low, "middle": middle, "high": high},
         dots=[{"x": frame.x(one), "y": 34 + 12 * (place % 4)} for place, one in enumerate(others)],
         own=None if own is None else frame.x(own),
@@ -195,7 +197,7 @@ def _days(frame: _Frame) -> list[dict[str, Any]]:
     written: dict[str, float] = {}
     for at in moments:
         written.setdefault(f"{datetime.fromtimestamp(at, SOFIA):%d.%m}", at)
-    return [{"text": text, "x": min(frame.x(at), WIDTH - 30)} for text, at in written.items()]
+    return [{"text": text, "x": min(frame.x(at), _LAST_LABEL)} for text, at in written.items()]
 
 
 def _drawn(kind: str, title: str, unit: str, **values: Any) -> Markup:  # noqa: ANN401 - numbers of many kinds

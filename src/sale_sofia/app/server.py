@@ -184,7 +184,7 @@ def serve(host: str, port: int) -> None:
     trusted = list(_spelled(settings.dashboard_trusted_proxies or ()))
     found = application(settings, routes())
     threading.Thread(target=warm, args=(found.state.site,), daemon=True).start()
-    gc.freeze()  # what was imported stays: to look through all of it again costs 0.1 s, in the middle of a page
+    gc.freeze()  # what was imported stays; looking through it again costs 0.1 s, in the middle of a page
     uvicorn.run(
         found,
         host=host,

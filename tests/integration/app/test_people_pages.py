@@ -246,8 +246,9 @@ def test_a_card_says_what_to_do_by_when_and_goes_one_step_either_way(first: Brow
     assert steps() == ["shortlist", "viewing"]
     assert "Shortlisted (1) Тристаен" in first.fill("/flat/1/step", step="shortlist", back="/mine")
     assert "no step 'rejected'" in first.fill("/flat/1/step", step="rejected", back="/mine")
-    for day, told in (("2000-01-02", "02.01.2000: that day is over"), ("2099-12-31", "Decide by 31.12.2099")):
+    for day, told in (("2.1.2000", "02.01.2000: that day is over"), ("2099-12-31", "Decide by 31.12.2099")):
         assert told in first.fill("/flat/1/decide_by", decide_by=day, back="/mine")
+    assert 'name="decide_by" value="31.12.2099"' in first.html("/mine")
     assert "'soon' is no day" in first.fill("/flat/1/decide_by", decide_by="soon", back="/mine")
     db = store(tmp_path)
     with db.write() as connection:

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, or_, select
 
@@ -252,7 +252,7 @@ def _members(connection: Connection, property_ids: Sequence[int]) -> dict[int, l
         own.property_id.between(property_ids[0], property_ids[-1])
     )
     owners = {number: number for number in property_ids}
-    owners |= {listing_id: property_id for listing_id, property_id in connection.execute(whose).all()}
+    owners.update(connection.execute(whose).tuples())
     members: dict[int, list[AdvertHistory]] = defaultdict(list)
     for listing_id, history in read_histories(connection, owners).items():
         members[owners[listing_id]].append(history)

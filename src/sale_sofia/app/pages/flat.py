@@ -21,7 +21,7 @@ from sale_sofia.app import charts
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Download, Page
 from sale_sofia.app.deck import Deck, open_deck
-from sale_sofia.app.facts import contradiction, fact, facts_of, own_places
+from sale_sofia.app.facts import Fact, contradiction, fact, facts_of, own_places
 from sale_sofia.app.pages.agenda import change_asked, plan_asked
 from sale_sofia.app.pages.elsewhere import note_pair
 from sale_sofia.app.pages.telling import tell as tell_of
@@ -180,7 +180,7 @@ def page(visit: Visit) -> Page:
         "contradictions": [contradiction(one) for one in data.flat.contradictions],
         "facts": [one for one in facts if one.known or one.key in Nearby._fields],
         "sketch": sketch(data.flat),
-        "unknown": [one for one in facts if not one.known and one.key not in Nearby._fields],
+        "unknown": [one for one in facts if not one.known and not _is_on_map(one, data.flat)],
         "correctable": CORRECTABLE,
         "texts": list(_texts(data)),
         "sources": list(_sources(data)),
@@ -304,7 +304,7 @@ def decide(visit: Visit) -> Done:
 
 def decide_by(visit: Visit) -> Done:
     """The day by which to decide; an empty one takes it back."""
-    number, given = _number(visit), visit.form.get("decide_by", "").strip() or None
+    number, given = _number(visit), shown.typed_day(visit.form.get("decide_by", "")) or None
     return _write(
         visit,
         lambda connection: evaluate(connection, number, "decide_by", given, visit.by),
@@ -498,6 +498,11 @@ def _offer(data: PropertyData, offer: Row) -> Values:
         "seen": f"{shown.day(offer['first_seen_at'])} – {shown.day(offer['last_seen_at'])}",
         "state": _state(offer),
     }
+
+
+def _is_on_map(one: Fact, flat: Flat) -> bool:
+    """Whether the map tells it, or nothing: no agent has to be asked."""
+    return one.key in Nearby._fields or (one.key.startswith("metro_") and flat.metro_walk is not None)
 
 
 def _seller(offer: Row) -> str:

@@ -56,13 +56,18 @@ class Entry:
         return self.card.unsure if self.step not in {"offer", "ours"} else ""
 
     @property
+    def decide_day(self) -> str:
+        """That day as people write it here; empty where there is none."""
+        return ".".join(reversed((self.decide_by or "").split("-")))
+
+    @property
     def deadline(self) -> Note | None:
         """By when to decide, while that is not done."""
         if self.decide_by is None or self.step == "ours":
             return None
         late = self.decide_by < _day_of(self.card.now)
-        told = {"day": ".".join(reversed(self.decide_by.split("-")))}
-        return Note(say("mine.decide_late" if late else "mine.decide_by", **told), "bad" if late else "")
+        code = "mine.decide_late" if late else "mine.decide_by"
+        return Note(say(code, day=self.decide_day), "bad" if late else "")
 
     @property
     def back(self) -> str | None:

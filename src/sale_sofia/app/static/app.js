@@ -76,6 +76,16 @@ document.addEventListener("submit", async (event) => {
   tell(answer.said, answer.undo, (back) => back.id && showStatus(back));
 });
 
+// What a field needs is said in the language of the page: a browser would say it in its own.
+document.addEventListener("invalid", (event) => {
+  event.preventDefault();
+  const field = [...event.target.form.elements].find((one) => !one.validity.valid);
+  if (field !== event.target) return;
+  field.focus();
+  const name = field.labels[0]?.firstChild.textContent.trim();
+  tell(`${document.body.dataset.check}: ${name}${field.placeholder ? ` (${field.placeholder})` : ""}`);
+}, true);
+
 for (const control of document.querySelectorAll("[data-send]"))
   control.addEventListener("change", () => control.form.requestSubmit());
 
@@ -145,6 +155,9 @@ for (const link of document.querySelectorAll("[data-sheet]")) {
   wide.addEventListener("change", arrange);
   arrange();
 }
+
+for (const field of document.querySelectorAll("input[type=file]"))
+  field.addEventListener("change", () => { field.nextElementSibling.textContent = `(${field.files.length})`; });
 
 for (const button of document.querySelectorAll("[data-copy]"))
   button.addEventListener("click", async () => {

@@ -153,21 +153,37 @@ function drawPins(found) {
     const words = document.createElement("span");
     words.textContent = pin.n > 1 ? `${pin.n} × ${pin.price}+` : pin.price;
     const icon = L.divIcon({ className: `map-pin${pin.good ? " fits" : ""}${pin.n > 1 ? " many" : ""}`, html: words, iconSize: null });
-    L.marker(pin.at, { icon, title: words.textContent, alt: words.textContent }).on("click keypress", () => (pin.id ? open(pin.id) : map.setView(pin.at, map.getZoom() + 2))).addTo(pins);
+    L.marker(pin.at, { icon, title: words.textContent, alt: words.textContent }).on("click keypress", () => (pin.id ? open(pin.id) : map.setView(pin.at, map.getZoom() + 2)))
+      .on("mouseover mouseout", (event) => document.getElementById(`flat-${pin.id}`)?.classList.toggle("marked", event.type === "mouseover")).addTo(pins);
   }
 }
 
-// Names that would cover each other: what is picked and the one with more flats stay, the others come when one looks closer.
+// The card that is pointed at is marked on the map: by its own point, else by the border of its neighbourhood.
+const mark = L.layerGroup().addTo(map);
+let marked = null;
+function point(event) {
+  const card = event.target.closest?.(".results .card") ?? null;
+  if (card === marked) return;
+  marked = card;
+  mark.clearLayers();
+  const style = { color: ink.picked, weight: 4, fillOpacity: 0.15, interactive: false }, rings = borders.get(card?.dataset.place)?.rings;
+  if (card?.dataset.at) L.circleMarker(card.dataset.at.split(",").map(Number), { ...style, radius: 24 }).addTo(mark);
+  else if (rings?.length) L.polygon(rings.map((ring) => [ring]), style).addTo(mark);
+}
+for (const kind of ["mouseover", "focusin"]) document.addEventListener(kind, point);
+
+// Names that would cover each other, or are cut by the edge of the map: what is picked and the one with more flats stay, the others come when one looks closer.
 // All are measured before one is hidden: else the browser lays the page out again for each.
 function thin() {
-  const taken = [], labels = [];
+  const taken = [...place.querySelectorAll(".leaflet-control")].map((one) => one.getBoundingClientRect()), labels = [], frame = place.getBoundingClientRect();
   places.eachLayer((layer) => {
     const label = layer.getElement?.()?.firstChild;
     if (label) labels.push({ label, box: label.getBoundingClientRect(), pressed: label.getAttribute("aria-pressed") === "true" });
   });
   for (const { label, box } of labels.sort((one, other) => other.pressed - one.pressed)) {
     const covers = taken.some((one) => box.left < one.right && box.right > one.left && box.top < one.bottom && box.bottom > one.top);
-    if (covers) label.parentElement.hidden = true; else taken.push(box);
+    const cut = box.left < frame.left || box.right > frame.right || box.top < frame.top || box.bottom > frame.bottom;
+    if (covers || cut) label.parentElement.hidden = true; else taken.push(box);
   }
 }
 
