@@ -15,6 +15,10 @@ CUT_SHORT_LETTERS: Final = 3
 """Letters of the shortest beginning that stands for a word: "осн." for "основен"."""
 ROOT_LETTERS: Final = 2
 """Letters behind such a beginning in which all words agree that it may stand for."""
+SLIP_LETTERS: Final = 7
+"""Letters of the shortest word in which a slip is put right; a shorter one is too near to others."""
+SLIP_ENDING_LETTERS: Final = 3
+"""Letters of an ending that a misspelt stem may have: "апартментът", "обзадведените"."""
 LATIN_SHARE: Final = 0.9
 """Share of its letters from which on a text is written in Latin ones; with names alone it stays below."""
 WORDS_REMEMBERED: Final = 50_000
