@@ -53,6 +53,8 @@ AREA_LEAST: Final = 12
 """Square metres of the smallest flat."""
 AREA_MOST: Final = 2000
 """Square metres of the largest flat."""
+RECENT_YEARS: Final = 5
+"""Years for which a flat that was renovated is a renovated one, where the advert says so."""
 OF_ONE_FLAT: Final = 3
 """Most garages, or cellars, that are offered with one flat; more of them are the building's."""
 OWNER_WINDOW: Final = 9
