@@ -30,10 +30,18 @@ def is_not_the_flats(one: Candidate, tokens: Sequence[Token]) -> bool:
     return (
         is_seen
         or _is_of_many(one, tokens)
+        or (one.field == "storage" and _is_priced(one, tokens))
         or _is_far(one, tokens)
         or _is_owned(one, tokens)
         or _is_named(one, tokens)
     )
+
+
+def _is_priced(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a thing has a price of its own: "склад - 8 000 евро"."""
+    ahead = after(tokens, one.after, 5)
+    is_told = tagged(ahead[:1], {"-", ":"}) and tagged(ahead[1:2], {"num"})
+    return is_told and tagged(ahead, {"money", "€"}) and not tagged(ahead, {"sqm"})
 
 
 def _is_of_many(one: Candidate, tokens: Sequence[Token]) -> bool:

@@ -24,6 +24,7 @@ from sale_sofia.descriptions.settings import (
     OFFER_WINDOW,
     OFFER_WORDS,
     QUESTION_TOKENS,
+    RECENT_YEARS,
 )
 from sale_sofia.descriptions.words import Prepared, Token, load_rules_file, tokenize
 
@@ -216,6 +217,8 @@ def _find_cues(tokens: Sequence[Token], first: int, end: int) -> Iterator[Found]
                 continue
             if cue.subject and tagged(tokens[max(0, place - 1) : place], {"preposition", "verb"}):
                 continue
+            if cue.says == "former" and _is_recent(tokens[place:behind]):
+                continue
             if cue.says == "possible" and _is_the_offer(tokens[behind : behind + OFFER_WINDOW]):
                 continue
             yield cue, place, behind
@@ -224,6 +227,13 @@ def _find_cues(tokens: Sequence[Token], first: int, end: int) -> Iterator[Found]
 def _is_urging(following: Sequence[Token]) -> bool:
     """Whether a "не" only urges the reader: "не пропускайте", "не се колебайте"."""
     return any(token.text.endswith(("йте", "ете")) for token in following)
+
+
+def _is_recent(told: Sequence[Token]) -> bool:
+    """Whether it was so few years ago that it still counts: "ремонтиран преди две години"."""
+    return tagged(told, {"years"}) and any(
+        isinstance(token.value, int) and token.value <= RECENT_YEARS for token in told
+    )
 
 
 def _is_the_offer(following: Sequence[Token]) -> bool:
@@ -341,6 +351,7 @@ _NO_THINGS: Final = frozenset({"told_of", "relative", "ours", "same", "prepositi
 _ADJECTIVES: Final = frozenset({"storeys", "storeyed", "new_built"})
 _NEAR_SUBJECTS: Final = frozenset({"district", "part"})
 _TURNS: Final = frozenset({"contrast", "now", "ours", "this_one", "sells", "lets", "offers", "offering"})
+_HANDED_OVER: Final = frozenset({"предава", "предават"})
 _CARRIED_BY_DASH: Final = frozenset({"district", "part", "room", "other"})
 _NOT_OURS: Final = frozenset({"other", "district", "unknown"})
 _HANGING: Final = frozenset({"че", "на", "в", "във", "с", "със"})
@@ -371,7 +382,11 @@ def _carry_on(tokens: Sequence[Token], first: int, carried: Carried) -> Carried:
     owner = tokens[first - 1].owner
     if tokens[first - 1].text == "-" and owner in _CARRIED_BY_DASH:
         carried = (owner, "sentence")
-    if tokens[first - 1].text == "," and owner == "other" and not tokens[first].tags & _TURNS:
+    if (
+        tokens[first - 1].text == ","
+        and owner == "other"
+        and not tokens[first].tags & (_TURNS | _HANDED_OVER)
+    ):
         carried = (owner, carried[1])  # "търси двустаен, тухла, до метро"
     if "relative" in tokens[first].tags and owner in _NOT_OURS:  # "до магазин, който продава хляб"
         carried = (owner, "rest")

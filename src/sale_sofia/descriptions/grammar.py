@@ -241,8 +241,8 @@ def restore_nouns(tokens: Sequence[Token]) -> list[Token]:
         before = [one for one in nearest if token.sentence - one.sentence <= 1]
         for noun in _left_out(token, own, before):
             tags = frozenset(_SINGULAR.get(tag, tag) for tag in noun.tags) if token.value == 1 else noun.tags
-            spot = {"start": token.start, "end": token.end, "sentence": token.sentence}
-            restored.append(replace(noun, tags=tags, is_capital=False, **spot))
+            copy = replace(noun, tags=tags, start=token.start, end=token.end, is_capital=False)
+            restored.append(replace(copy, sentence=token.sentence))
     return restored
 
 

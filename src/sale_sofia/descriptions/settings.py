@@ -15,6 +15,10 @@ CUT_SHORT_LETTERS: Final = 3
 """Letters of the shortest beginning that stands for a word: "осн." for "основен"."""
 ROOT_LETTERS: Final = 2
 """Letters behind such a beginning in which all words agree that it may stand for."""
+SLIP_LETTERS: Final = 7
+"""Letters of the shortest word in which a slip is put right; a shorter one is too near to others."""
+SLIP_ENDING_LETTERS: Final = 3
+"""Letters of an ending that a misspelt stem may have: "апартментът", "обзадведените"."""
 LATIN_SHARE: Final = 0.9
 """Share of its letters from which on a text is written in Latin ones; with names alone it stays below."""
 WORDS_REMEMBERED: Final = 50_000
@@ -49,6 +53,8 @@ AREA_LEAST: Final = 12
 """Square metres of the smallest flat."""
 AREA_MOST: Final = 2000
 """Square metres of the largest flat."""
+RECENT_YEARS: Final = 5
+"""Years for which a flat that was renovated is a renovated one, where the advert says so."""
 OF_ONE_FLAT: Final = 3
 """Most garages, or cellars, that are offered with one flat; more of them are the building's."""
 OWNER_WINDOW: Final = 9
