@@ -13,7 +13,7 @@ import typer
 from rich.table import Column, Table
 from rich.text import Text
 
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, show_table, tell
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_answer, print_json, tell
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies.checker import Finding
 from sale_sofia.proxies.control import RotatorService, refresh_here
@@ -193,7 +193,7 @@ def sources(
     for row in rows:
         told = ("name", "address", "tier", "scheme")
         table.add_row(*(str(row[name]) for name in told), "on" if row["on"] else "off")
-    show_table({"sources": rows}, table, as_json=as_json)
+    print_answer({"sources": rows}, table, as_json=as_json)
 
 
 def _named(name: str, listed: Mapping[str, Source]) -> Source:
@@ -210,7 +210,7 @@ def list_proxies(as_json: AsJson = False) -> None:
     for one in proxies:
         seen = (one.tier, one.exit_address or _NOTHING, one.anonymity, one.source)
         table.add_row(one.id, one.address.masked, *seen)
-    show_table({"proxies": [_record(one) for one in proxies]}, table, as_json=as_json)
+    print_answer({"proxies": [_record(one) for one in proxies]}, table, as_json=as_json)
 
 
 def _record(proxy: Proxy) -> dict[str, Any]:
