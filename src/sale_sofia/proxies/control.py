@@ -1,4 +1,4 @@
-"""What the orchestrator can do about proxies: ask for a refresh, wait, and run the rotator."""
+"""What a crawl and the orchestrator do about proxies: go through them, refresh them, run the rotator."""
 
 import asyncio
 import logging

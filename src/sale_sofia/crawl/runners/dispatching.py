@@ -1,4 +1,4 @@
-"""Telling the workers that there is work: only a hint, as the reconciler wakes jobs whose hint was lost."""
+"""Messages of the workers: what one must hold, who sends it, and when; each is a hint that may be lost."""
 
 import math
 import re
@@ -26,6 +26,8 @@ from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.jobs import CELERY, Job, JobState, set_job_state
 from sale_sofia.operations.services.celery import sender
 from sale_sofia.websites.registry import AVAILABLE_SITES
+
+# A message that holds something else than it must is refused before anything is done.
 
 _JOB_ID: Final = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{JOB_ID_CHARACTERS - 1}}}", re.ASCII)
 """Nothing that could be a path or a pattern of keys."""

@@ -68,6 +68,10 @@ def check_source(source: Database) -> None:
         raise DatabaseMissing(f"There is nothing to back up: {source.name} has no tables yet.")
 
 
+# SQLite's own online copy, within one read transaction: writers neither wait for it nor begin it anew. From a
+# server the rows come by `copying.py`, read in one snapshot: so a backup of either can be restored into either.
+
+
 def take_snapshot(source: Database, file: Path, progress: Progress) -> Content:
     """Make the file: the source as it is at one moment, found sound; raises BackupDamaged."""
     if source.url.get_backend_name() == "sqlite":
