@@ -281,15 +281,15 @@ class DomainMetrics:
         )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class MetricsCollector:
     """Counts for one run, per domain; it belongs to one process. No call waits, fails, or keeps a page."""
 
     run_id: str
     """The job: a crawl of several portals is several runs."""
-    clock: Callable[[], float] = field(default=time.time, compare=False, repr=False)
+    clock: Callable[[], float] = time.time
     domains: dict[str, DomainMetrics] = field(default_factory=dict)
-    _circuits: OpenCircuits = field(default_factory=OpenCircuits, compare=False, repr=False)
+    _circuits: OpenCircuits = field(default_factory=OpenCircuits)
 
     def answered(self, domain: str, verdict: RequestVerdict, size: int, seconds: float) -> None:
         """A request got a whole answer, of `size` bytes after `seconds`."""

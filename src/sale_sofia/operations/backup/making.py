@@ -69,7 +69,7 @@ def check_source(source: Database) -> None:
 
 
 # SQLite's own online copy, within one read transaction: writers neither wait for it nor begin it anew. From a
-# server the rows come by `copying.py`, read in one snapshot: so a backup of either can be restored into either.
+# server the rows come by `copying.py`, read in one snapshot: a backup of either can be restored into either.
 
 
 def take_snapshot(source: Database, file: Path, progress: Progress) -> Content:
