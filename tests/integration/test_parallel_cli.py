@@ -44,9 +44,9 @@ from parallel_crawls import (
 )
 from parallel_world import HURRIED, surroundings
 from ready_files import put_ready_file
-from sale_sofia.crawl.runners.dispatching import sender
 from sale_sofia.crawl.runners.runners import site_lock
 from sale_sofia.crawl.settings import EVENTS_CHANNEL
+from sale_sofia.operations.services.celery import sender
 from sale_sofia.operations.services.redis import RedisServer, connect
 from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.settings.model import DATABASE_FILE, load_settings

@@ -108,18 +108,19 @@ def print_json(answer: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def show_table(
-    record: dict[str, Any], table: Table, *, as_json: bool, note: str = "", empty: str = ""
+def print_answer(
+    record: dict[str, Any], *parts: Table | Text | str, as_json: bool, note: str = "", empty: str = ""
 ) -> None:
-    """The record for programs; for people the table and a note, or the note alone where there are no rows."""
+    """The record for programs; for people its parts and a note, or `empty` for tables without rows."""
     if as_json:
         print_json(record)
         return
-    note = note if table.row_count else empty or note
-    if table.row_count or not note:
-        out.print(table)
+    shown = [part for part in parts if not isinstance(part, Table) or part.row_count]
+    note = note if shown else empty or note
+    for part in shown if note else parts:
+        out.print(part, soft_wrap=not isinstance(part, Table))
     if note:
-        log.print(note)
+        tell(note)
 
 
 def refuse(given: object, sentence: str) -> None:

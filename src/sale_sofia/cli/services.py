@@ -1,4 +1,4 @@
-"""The services of the parallel mode: up and down, and each Celery program by itself."""
+"""The parallel mode: services up and down, each Celery program by itself, crawls on workers."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""`sale-sofia start`: from a few answers to a page with flats that fit. All it does, other commands do."""
+"""`start`: from a few answers to flats that fit; `demo`, `simulate`: portals that exist only here."""
 
 import asyncio
 import json

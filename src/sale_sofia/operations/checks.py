@@ -1,4 +1,4 @@
-"""The slower checks of the doctor: files that people write, robots.txt, Redis.
+"""The slower checks of the doctor: files that people write, robots.txt, Redis, the database.
 
 Nothing is made, started or changed.
 """

@@ -1,4 +1,4 @@
-"""One row for each portal: what its last run brought beside what is usual, how full its fields are."""
+"""How each portal is: what its last run brought beside what is usual, and how full its fields are."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -237,8 +237,8 @@ class CheckPage:
     async def look(self) -> None:
         """Ask for it directly. Raises `JudgeGone`: without it every proxy would seem to be dead."""
         try:
-            async with asyncio.timeout(fixed.JUDGE_SECONDS):
-                status = await _direct_status(self.url, self._tls)
+            async with asyncio.timeout(fixed.JUDGE_SECONDS), _directly(self.url, self._tls) as streams:
+                status = await _status(streams, self.url)
         except (OSError, TimeoutError, TunnelFailed) as error:
             reason = str(error) or type(error).__name__
             raise JudgeGone(f"PROXY_CHECK_URL: {self.url} does not answer: {reason}.") from None
@@ -271,11 +271,6 @@ def _place(url: str) -> tuple[str, int]:
 async def _direct(url: str, path: str, secure: ssl.SSLContext | None) -> tuple[int, bytes]:
     async with _directly(url, secure) as streams:
         return await get(streams, path, urlsplit(url).netloc)
-
-
-async def _direct_status(url: str, secure: ssl.SSLContext) -> int:
-    async with _directly(url, secure) as streams:
-        return await _status(streams, url)
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""What the orchestrator can do about proxies: ask for a refresh, wait, and run the rotator."""
+"""What a crawl and the orchestrator do about proxies: go through them, refresh them, run the rotator."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Self, TypeVar
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from redis.asyncio import Redis
@@ -37,15 +37,14 @@ from sale_sofia.proxies.pool import ScoredProxyPool, get_pool, note_stats, open_
 from sale_sofia.proxies.refresh import (
     RefreshBoard,
     RefreshProgress,
+    Sweep,
     get_refresher,
     last_refresh,
     new_job_id,
-    record_end,
-    refresh_alone,
     refresh_sender,
     sites_with_proxies,
 )
-from sale_sofia.proxies.settings import REFRESH_FACTOR, REFRESH_PAUSE_SECONDS, STATS_SECONDS
+from sale_sofia.proxies.settings import REFRESH_FACTOR, REFRESH_PAUSE_SECONDS
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.errors import ServiceError, ServiceFailed
 from sale_sofia.settings.model import Settings
@@ -63,20 +62,12 @@ class RefreshStillOpen(TimeoutError):
     """A refresh had not ended when the time was up; it goes on."""
 
 
-def _nothing() -> None:
-    pass
-
-
-def _nothing_written() -> None:
-    return None
-
-
 async def wait_for_refresh(
     redis: Redis,
     job_id: str,
     seconds: float,
-    between: Callable[[], None] = _nothing,
-    written: Callable[[], RefreshProgress | None] = _nothing_written,
+    between: Callable[[], None] = lambda: None,
+    written: Callable[[], RefreshProgress | None] = lambda: None,
 ) -> RefreshProgress:
     """The last numbers of a refresh, when it has ended; of one that died, as FAILED.
 
@@ -126,7 +117,7 @@ async def wait_for_ready(
     pool: ScoredProxyPool,
     wanted: Mapping[str, int],
     seconds: float,
-    between: Callable[[], None] = _nothing,
+    between: Callable[[], None] = lambda: None,
 ) -> dict[str, int]:
     """How many are ready for each portal, once as many as are wanted; or `ProxiesStillMissing`."""
 
@@ -146,7 +137,7 @@ async def wait_until(
     redis: Redis,
     look: Callable[[], Awaitable[Found | None]],
     seconds: float,
-    between: Callable[[], None] = _nothing,
+    between: Callable[[], None] = lambda: None,
 ) -> Found | None:
     """What `look` finds, asked after every announcement and each second; None when the time is up."""
     end = time.monotonic() + seconds
@@ -193,15 +184,6 @@ async def trigger_if_needed(
     if since is not None and since < fixed.REFRESH_PAUSE_SECONDS:
         return None
     return await trigger(redis_url, send)
-
-
-async def run_job(settings: Settings, redis_url: str, job_id: str) -> RefreshProgress:
-    """Carry out the refresh of a job, here and now."""
-    async with open_pool(settings, redis_url) as pool, connect(redis_url) as redis:
-        ended = await refresh_alone(get_refresher(settings, pool, redis_url), RefreshBoard(redis), job_id)
-        if ended.status == "COMPLETE":
-            await record_end(settings, ended, pool)
-        return ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,7 +396,7 @@ async def through_proxies(
         if isinstance(fetcher, CurlFetcher):
             fetcher.also_close(pool.close)
             if redis_url is None:
-                fetcher.also_close(LocalStats.begin(settings, pool).stop)
+                fetcher.also_close(keep_noting(settings, pool))
     pool = _pools[fetcher]
     can_refresh = settings.parallel_scraping or bool(SourceList(settings.data_dir).sources())
     budgets = budgets_of(settings, config.proxies, can_refresh=can_refresh, browser=lane is not None)
@@ -443,36 +425,32 @@ async def through_proxies(
     return proxied
 
 
-@dataclass(slots=True)
-class LocalStats:
-    """Notes now and then, and at the end, how the proxies of this process do: another one may ask."""
+def keep_noting(settings: Settings, pool: ScoredProxyPool) -> Callable[[], Awaitable[None]]:
+    """Note now and then how the proxies of this process do: another one may ask; what is given ends it."""
 
-    settings: Settings
-    pool: ScoredProxyPool
-    _task: "asyncio.Task[None] | None" = None
-
-    @classmethod
-    def begin(cls, settings: Settings, pool: ScoredProxyPool) -> Self:
-        """Note from now on."""
-        made = cls(settings, pool)
-        made._task = asyncio.create_task(made._run())
-        return made
-
-    async def stop(self) -> None:
-        """Note for the last time."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        await self._note()
-
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(STATS_SECONDS)
-            await self._note()
-
-    async def _note(self) -> None:
+    async def note() -> None:
         with suppress(OSError):  # a full disk, say: the crawl has its own word on that
-            await note_stats(self.settings, self.pool)
+            await note_stats(settings, pool)
+
+    async def keep() -> None:
+        while True:
+            await asyncio.sleep(fixed.STATS_SECONDS)
+            await note()
+
+    async def stop() -> None:
+        noting.cancel()
+        await asyncio.gather(noting, return_exceptions=True)
+        await note()
+
+    noting = asyncio.create_task(keep())
+    return stop
+
+
+async def refresh_here(settings: Settings, pool: ScoredProxyPool, redis_url: str | None) -> Sweep:
+    """Refresh the pool of this process, and remember what was found for the next one."""
+    sweep = await get_refresher(settings, pool, redis_url).run()
+    SourceList(settings.data_dir).remember_sweep(sweep.usable, whole=not sweep.timed_out)
+    return sweep
 
 
 @dataclass(slots=True)
@@ -504,8 +482,7 @@ class LocalRefresh:
 
     async def _run(self) -> None:
         try:
-            sweep = await get_refresher(self.settings, self.pool, self.redis_url).run()
-            SourceList(self.settings.data_dir).remember_sweep(sweep.usable, whole=not sweep.timed_out)
+            await refresh_here(self.settings, self.pool, self.redis_url)
         except Exception:
             log.exception("the proxies could not be refreshed")  # the crawl goes on with those it has
         finally:

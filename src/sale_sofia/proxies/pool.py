@@ -1,4 +1,4 @@
-"""The pool that all workers share, every operation one Lua script; and the pool that the settings ask for."""
+"""The pool: in this process's memory, or shared by all workers, where every operation is one Lua script."""
 
 import json
 import math

@@ -73,6 +73,8 @@ SHOWN_MALFORMED: Final = 5
 
 REFRESH_MOST_CANDIDATES: Final = 100_000
 """Of one refresh on the workers, those known before the others: more are not checked in its time."""
+REFRESH_OWN_CHUNK: Final = 5000
+"""Candidates of one part where a command checks them all by itself: none waits long for the slowest."""
 REFRESH_SECONDS: Final = 1500.0
 """Longest time of one refresh; below the limit of any task."""
 REFRESH_LOCK_SECONDS: Final = 60.0

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, TypeAlias
 
 from sqlalchemy import Connection, select, update
 
@@ -281,59 +281,31 @@ class DomainMetrics:
         )
 
 
-class Meter:
-    """Hears of everything countable, and counts nothing. No call waits, fails, or keeps a page."""
-
-    def answered(self, domain: str, verdict: RequestVerdict, size: int, seconds: float) -> None:
-        """A request got a whole answer, of `size` bytes after `seconds`."""
-
-    def unanswered(self, domain: str, verdict: RequestVerdict = "no_answer") -> None:
-        """A request got no whole answer."""
-
-    def stored(
-        self, domain: str, *, new: int = 0, changed: int = 0, unchanged: int = 0, failed: int = 0
-    ) -> None:
-        """Adverts were committed, or given up."""
-
-    def retried(self, domain: str) -> None:
-        """A page was asked for again."""
-
-    def waited(self, domain: str, seconds: float) -> None:
-        """A request may go, after it waited for its turn; to be told of every one, also of no wait."""
-
-    def circuit_open(self, domain: str, seconds: float) -> None:
-        """A request was refused: the domain's circuit is open, and will be for `seconds`."""
-
-
-NO_METER: Final = Meter()
-"""For whoever does not count."""
-
-
-@dataclass(slots=True)
-class MetricsCollector(Meter):
-    """Counts for one run, per domain. It belongs to one process, and is merged with others'."""
+@dataclass(slots=True, eq=False)
+class MetricsCollector:
+    """Counts for one run, per domain; it belongs to one process. No call waits, fails, or keeps a page."""
 
     run_id: str
     """The job: a crawl of several portals is several runs."""
-    clock: Callable[[], float] = field(default=time.time, compare=False, repr=False)
+    clock: Callable[[], float] = time.time
     domains: dict[str, DomainMetrics] = field(default_factory=dict)
-    _circuits: OpenCircuits = field(default_factory=OpenCircuits, compare=False, repr=False)
+    _circuits: OpenCircuits = field(default_factory=OpenCircuits)
 
     def answered(self, domain: str, verdict: RequestVerdict, size: int, seconds: float) -> None:
-        """See `Meter`."""
+        """A request got a whole answer, of `size` bytes after `seconds`."""
         counted = self._of(domain)
         counted.verdicts[verdict] += 1
         counted.bytes += size
         counted.response.add(seconds)
 
     def unanswered(self, domain: str, verdict: RequestVerdict = "no_answer") -> None:
-        """See `Meter`. Its time is that of our patience, and tells nothing of the portal."""
+        """A request got no whole answer; its time is that of our patience, and tells nothing."""
         self._of(domain).verdicts[verdict] += 1
 
     def stored(
         self, domain: str, *, new: int = 0, changed: int = 0, unchanged: int = 0, failed: int = 0
     ) -> None:
-        """See `Meter`."""
+        """Adverts were committed, or given up."""
         counted = self._of(domain)
         counted.new += new
         counted.changed += changed
@@ -341,11 +313,11 @@ class MetricsCollector(Meter):
         counted.failed += failed
 
     def retried(self, domain: str) -> None:
-        """See `Meter`."""
+        """A page was asked for again."""
         self._of(domain).retries += 1
 
     def waited(self, domain: str, seconds: float) -> None:
-        """See `Meter`. A request that need not wait is no wait."""
+        """A request may go, after it waited for its turn; told of every one, also of no wait."""
         self._cover(self._circuits.let_through(domain, self.clock() - seconds))
         if seconds > 0:
             counted = self._of(domain)
@@ -353,7 +325,7 @@ class MetricsCollector(Meter):
             counted.waited_microseconds += microseconds(seconds)
 
     def circuit_open(self, domain: str, seconds: float) -> None:
-        """See `Meter`. Whoever says so too adds nothing."""
+        """A request was refused: the circuit is open for `seconds`; who says so too adds nothing."""
         self._cover(self._circuits.refused(domain, self.clock(), seconds))
 
     def take(self) -> dict[str, DomainMetrics]:
@@ -377,6 +349,11 @@ class MetricsCollector(Meter):
         if domain not in self.domains:
             self.domains[domain] = DomainMetrics()
         return self.domains[domain]
+
+
+Meter: TypeAlias = MetricsCollector
+NO_METER: Final = MetricsCollector("")
+"""For whoever does not count: nobody reads it."""
 
 
 # One process's counters on their way into the database, where those of all processes become one row.

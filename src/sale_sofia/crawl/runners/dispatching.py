@@ -1,4 +1,4 @@
-"""Telling the workers that there is work: only a hint, as the reconciler wakes jobs whose hint was lost."""
+"""Messages of the workers: what one must hold, who sends it, and when; each is a hint that may be lost."""
 
 import math
 import re
@@ -15,9 +15,6 @@ from sale_sofia.crawl.frontier.clock import bring_back
 from sale_sofia.crawl.frontier.jobs import close_frontier, known_job
 from sale_sofia.crawl.resilience.owners import is_dead
 from sale_sofia.crawl.settings import (
-    APP_NAME,
-    BROKER_CONNECT_SECONDS,
-    BROKER_SOCKET_SECONDS,
     CONCLUSION_GRACE_SECONDS,
     DISPATCH_GRACE_SECONDS,
     JOB_ID_CHARACTERS,
@@ -27,7 +24,10 @@ from sale_sofia.crawl.settings import (
 )
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.jobs import CELERY, Job, JobState, set_job_state
+from sale_sofia.operations.services.celery import sender
 from sale_sofia.websites.registry import AVAILABLE_SITES
+
+# A message that holds something else than it must is refused before anything is done.
 
 _JOB_ID: Final = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{JOB_ID_CHARACTERS - 1}}}", re.ASCII)
 """Nothing that could be a path or a pattern of keys."""
@@ -155,7 +155,7 @@ def result_url(url: str) -> str:
 
 
 if TYPE_CHECKING:
-    from celery import Celery
+    pass
 
 
 def jobs_message(jobs: Iterable[Job]) -> dict[str, dict[str, Any]]:
@@ -175,25 +175,6 @@ def send_jobs(redis_url: str, jobs: Iterable[Job]) -> bool:
         except OperationalError:
             return False
     return True
-
-
-def sender(redis_url: str) -> "Celery":
-    """An app that only sends; one that also reads the settings of its surroundings is `celery_app`."""
-    # Celery is slow to import, and most commands need nothing of it.
-    from celery import Celery  # noqa: PLC0415
-    from kombu import Queue  # noqa: PLC0415
-
-    app = Celery(APP_NAME, broker=redis_url, set_as_current=False)
-    app.conf.update(
-        task_default_queue=APP_NAME,
-        task_queues=(Queue(APP_NAME),),
-        task_ignore_result=True,
-        broker_transport_options={
-            "socket_timeout": BROKER_SOCKET_SECONDS,
-            "socket_connect_timeout": BROKER_CONNECT_SECONDS,
-        },
-    )
-    return app
 
 
 # When lanes of a job are sent out: never twice for the same reason, and again when they were lost.

@@ -1,6 +1,6 @@
 """Who crawls a job: a local runner or the Celery workers, never both; one job of a portal at a time.
 
-A local runner is known by the portal's lock (`locks.py`), on one machine or, with a database server, on all:
+A local runner is known by the portal's lock (`site_lock`), on one machine or, with a database server, on all:
 it holds it as long as it lives, and without it nobody plans a crawl. The workers have no lock: they come and
 go, on any machine. They are known by the job's row, which says `celery`, and by what they do: lanes were sent
 out a moment ago; or somebody not known to be dead has a row, or had one a moment ago; or all rows wait for a

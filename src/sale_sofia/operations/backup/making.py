@@ -36,7 +36,7 @@ from sale_sofia.operations.backup.reading import (
     remove_parts,
     unpack,
 )
-from sale_sofia.operations.copying import copy_database, row_count
+from sale_sofia.operations.copying import Copied, copy_database, row_count
 from sale_sofia.settings.files import whole_or_not_at_all
 from sale_sofia.settings.model import DATABASE_FILE
 from sale_sofia.storage.database import Database
@@ -66,6 +66,10 @@ def check_source(source: Database) -> None:
     """Whether there is anything to copy; raises DatabaseMissing."""
     if current_revision(source) is None:
         raise DatabaseMissing(f"There is nothing to back up: {source.name} has no tables yet.")
+
+
+# SQLite's own online copy, within one read transaction: writers neither wait for it nor begin it anew. From a
+# server the rows come by `copying.py`, read in one snapshot: a backup of either can be restored into either.
 
 
 def take_snapshot(source: Database, file: Path, progress: Progress) -> Content:
@@ -106,16 +110,18 @@ def _copy_online(source: Database, file: Path, progress: Progress) -> None:
             raise explain(error, file, 0) or error from error
 
 
-def copy_rows(source: Database, target: Database, progress: Progress) -> None:
+def copy_rows(source: Database, target: Database, progress: Progress) -> Copied:
     """`copy_database`, told of in the way of backups."""
-    total, done = _COPY_PASSES * source.run_read(row_count), 0
+    total = done = 0
+    with suppress(DatabaseError):  # the copy itself says what is wrong
+        total = _COPY_PASSES * source.run_read(row_count)
 
     def told(_table: str, more: int) -> None:
         nonlocal done
         done += more
         progress("copying the database", min(done, total), total)
 
-    copy_database(source, target, told)
+    return copy_database(source, target, told)
 
 
 def examined(file: Path, name: str) -> Content:

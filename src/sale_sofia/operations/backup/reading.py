@@ -43,6 +43,8 @@ class BackupDamaged(BackupError):
     """The file is not whole, or not what it was when it was written."""
 
 
+# What a backup says of itself: `backup.json`, its first member, and `SHA256SUMS`, its last.
+
 FORMAT: Final = 1
 """The form of the file; a program refuses a form that it does not know."""
 BACKUPS_FOLDER: Final = "backups"
