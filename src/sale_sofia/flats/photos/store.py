@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, func, select, update
@@ -14,7 +14,7 @@ from sale_sofia.flats.matching.links import evidence_families
 from sale_sofia.flats.photos.pictures import Hashes, alike, unpacked
 from sale_sofia.flats.photos.settings import CODE_CHARACTERS, MOST_REMEMBERED, MOST_TRIES, STOCK_FLATS
 from sale_sofia.flats.settings import AREA_TOLERANCE, PAIRS_AT_ONCE
-from sale_sofia.flats.store import portions, read_decisions, read_fingerprints, sources_of
+from sale_sofia.flats.store import OFFERED, portions, read_decisions, read_fingerprints, rows_of, sources_of
 from sale_sofia.flats.tables import advert_photos, match_fingerprints
 from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
@@ -159,11 +159,10 @@ def _match_anew(connection: Connection, listing_ids: Collection[int]) -> None:
 def known_photos(connection: Connection, listing_ids: Collection[int]) -> dict[int, dict[int, Known]]:
     """What is stored of these adverts' photos, by advert and place."""
     found: dict[int, dict[int, Known]] = {}
-    for some in portions(sorted(listing_ids)):
-        for row in connection.execute(select(advert_photos).where(advert_photos.c.listing_id.in_(some))):
-            is_settled = not row.again or row.requests >= MOST_TRIES
-            photo = Known(row.url, row.picture, is_settled)
-            found.setdefault(row.listing_id, {})[row.position] = photo
+    for row in rows_of(connection, select(advert_photos), advert_photos.c.listing_id, listing_ids):
+        is_settled = not row.again or row.requests >= MOST_TRIES
+        photo = Known(row.url, row.picture, is_settled)
+        found.setdefault(row.listing_id, {})[row.position] = photo
     return found
 
 
@@ -173,12 +172,7 @@ def pictures_by_advert(connection: Connection, ids: Sequence[int] | None = None)
         advert_photos.c.picture.is_not(None), advert_photos.c.stock.is_(False)
     )
     found: dict[int, list[int]] = {}
-    rows: list[Any] = []
-    if ids is None:
-        rows = list(connection.execute(shown))
-    for some in portions(ids or ()):
-        rows += connection.execute(shown.where(advert_photos.c.listing_id.in_(some)))
-    for listing_id, picture in rows:
+    for listing_id, picture in rows_of(connection, shown, advert_photos.c.listing_id, ids):
         found.setdefault(listing_id, []).append(picture)
     return found
 
@@ -232,9 +226,8 @@ def find_doubts(connection: Connection, least: float) -> list[Doubt]:
 
 
 def _with_photos(connection: Connection) -> list[int]:
-    offered = (listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
     stands = listings.c.under_construction.is_not(True)
-    return list(connection.scalars(select(listings.c.id).where(*offered, stands)))
+    return list(connection.scalars(select(listings.c.id).where(OFFERED, stands)))
 
 
 def _likely(pairs: Comparison, least: float) -> list[Doubt]:
