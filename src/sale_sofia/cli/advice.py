@@ -24,8 +24,8 @@ from sale_sofia.advice.scoring.profile import DEFAULT, Loaded, Profile, ProfileE
 from sale_sofia.advice.scoring.runs import score_all
 from sale_sofia.advice.scoring.store import count_verdicts, kept_yardsticks, ranked
 from sale_sofia.advice.settings import MARKET_LISTED, SCORES_SHOWN
-from sale_sofia.advice.valuation.error import Error
 from sale_sofia.advice.valuation.flats import asked_eur_sqm
+from sale_sofia.advice.valuation.model import Error
 from sale_sofia.advice.valuation.trial import Trial, try_file
 from sale_sofia.advice.valuation.valuation import BASIS, Comparable, Valuation, value_property
 from sale_sofia.buyer.changes import What, note_change
