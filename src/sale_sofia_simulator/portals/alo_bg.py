@@ -9,7 +9,7 @@ from sale_sofia_simulator.portal import Query, Search
 from sale_sofia_simulator.search_index import Scope
 from sale_sofia_simulator.text import decimals, slug, spaced
 from sale_sofia_simulator.truth import Truth, commissioned, feature_truth
-from sale_sofia_simulator.twins import TwinPortal, photo_names, present, printed_features, whole
+from sale_sofia_simulator.twins import TwinPortal, photo_names, printed_features, whole
 
 _DEALS = {"sale": "imoti-prodajbi", "rent": "imoti-naemi"}
 _RUBRICS = {"sale": "Имоти - Продажби", "rent": "Имоти - Наеми"}
@@ -136,7 +136,7 @@ def _facts(advert: TwinAdvert) -> list[tuple[str, str]]:
         ("Степен на завършеност", _state(advert)),
         ("Местоположение", _place(advert)),
     ]
-    return present(facts)
+    return [(label, value) for label, value in facts if value]
 
 
 def _photos(advert: TwinAdvert) -> list[str]:
