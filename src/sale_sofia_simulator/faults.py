@@ -3,10 +3,10 @@
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from random import Random
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sale_sofia.settings.files import read_yaml
 from sale_sofia_simulator.pieces import fill
@@ -120,47 +120,34 @@ _NET_AREA = re.compile(r'<h2 itemprop="name">[^<]*, (\d+) м<sup>')
 _NET_PRICE = re.compile(r'<strong class="price">.*?</strong>', re.DOTALL)
 _NET_SIGN = "<small>€</small>"
 _HOMES_PRICE = re.compile(r'("currency": "EUR", "value": ")([\d,]+)(")')
-_ALO_AREA = re.compile(
-    r'<div class="ads-params-row">(?:(?!ads-params-row).)*?Квадратура:.*?</div>\s*(?:<!--\s*-->)?</div>'
-    r'|<span class="ads-params-multi"  title="Квадратура" >[^<]*</span>',
-    re.DOTALL,
-)
-_FEW = 16
-"""One advert of so many is one of a few."""
 _IMOT_CARD = re.compile(r'<div class="item ([^"]*)" id="ida(\w+)"')
 
 
-def _replaced(*pairs: Sequence[str]) -> Callable[[Served], str]:
-    """Other words in the same places, on every page."""
+def _replaced(told: Mapping[str, Any]) -> Callable[[Served], str]:
+    """Other words in the same places: on every page, or of so many adverts on one, always the same."""
+    pairs = [(re.compile(old, re.DOTALL), new) for old, new in told.get("matched", ())]
 
     def change(page: Served) -> str:
         text = page.text
-        for old, new in pairs:
+        if "one_of" in told and not (page.is_listing and _is_chosen(page.path, told["one_of"])):
+            return text
+        for old, new in told.get("replaced", ()):
             text = text.replace(old, new)
+        for pattern, new in pairs:
+            text = pattern.sub(new, text)
         return text
 
     return change
 
 
-def _is_chosen(name: str) -> bool:
-    """Whether it is of the half that changes, always the same half."""
-    return zlib.crc32(name.encode()) % 2 == 0
-
-
-def _half_of_adverts(page: Served) -> str:
-    chosen = page.is_listing and _is_chosen(page.path)
-    return page.text.replace('class="adParams"', 'class="adFacts"') if chosen else page.text
-
-
-def _few_adverts(page: Served) -> str:
-    """One advert in so many says less."""
-    chosen = page.is_listing and zlib.crc32(page.path.encode()) % _FEW == 0
-    return page.text.replace("Строителство", "Друго") if chosen else page.text
+def _is_chosen(name: str, of: int) -> bool:
+    """Whether it is the one of so many that changes, always the same."""
+    return zlib.crc32(name.encode()) % of == 0
 
 
 def _half_of_cards(page: Served) -> str:
     def other(found: re.Match[str]) -> str:
-        return f'<div class="tile {found[1]}" data-ida="{found[2]}"' if _is_chosen(found[2]) else found[0]
+        return f'<div class="tile {found[1]}" data-ida="{found[2]}"' if _is_chosen(found[2], 2) else found[0]
 
     return _IMOT_CARD.sub(other, page.text)
 
@@ -211,20 +198,17 @@ def _dearer(page: Served) -> str:
 
 
 _CHANGES: Final[Mapping[str, Callable[[Served], str]]] = {
-    "half-template": _half_of_adverts,
-    "few-adverts": _few_adverts,
     "half-cards": _half_of_cards,
     "moved-block": _moved_price,
     "per-sqm": _per_sqm,
     "moved-currency": _moved_currency,
-    "dropped-field": lambda page: _ALO_AREA.sub("", page.text),
     "dearer": _dearer,
 }
 LAYOUTS: Final = {
     name: Layout(
         told["site"],
         told["says"],
-        _CHANGES.get(name) or _replaced(*told["replaced"]),
+        _CHANGES.get(name) or _replaced(told),
         drifts=told.get("drifts", True),
     )
     for name, told in read_yaml(files(__package__).joinpath("layouts.yaml").read_text("utf-8")).items()

@@ -48,6 +48,7 @@ class Kind:
 MAISONETTE = 6
 
 KINDS = tuple(Kind(*row) for row in TABLES["kinds"])
+ROOM_WORDS = ("", "Едностаен", "Двустаен", "Тристаен", "Четиристаен", "Многостаен")
 FLATS = tuple(kind for kind in KINDS if kind.flat)
 OTHERS = tuple(kind for kind in KINDS if not kind.flat)
 OPEN_LAND = frozenset({"plot", "land"})

@@ -98,11 +98,6 @@ def printed_features(advert: TwinAdvert) -> list[str]:
     return [*home.features, *kinds, *(["Газ"] if home.gas == "ДА" else [])]
 
 
-def present(facts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The labels that have a value."""
-    return [(label, value) for label, value in facts if value]
-
-
 # The numbers under which a portal of its own files Sofia's neighbourhoods.
 
 _UNKNOWN = 10_000

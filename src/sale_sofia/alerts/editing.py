@@ -1,7 +1,8 @@
-"""Rules are added, changed, switched and removed in their file: whole or not at all, its remarks kept."""
+"""Rules are changed in their file, whole or not at all, its remarks kept; and what a rule means."""
 
+import datetime as dt
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -9,22 +10,32 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from sqlalchemy import Connection, select
 from yaml.nodes import MappingNode, SequenceNode
 
 from sale_sofia.alerts.channels import Channel, channels_of, open_service
-from sale_sofia.alerts.deciding import check_kinds, profiles_of, sources_of
+from sale_sofia.alerts.deciding import FITS_NOT, View, check_kinds, decide, profiles_of, sources_of
 from sale_sofia.alerts.rules import (
     NONE,
     RULE_KINDS,
     AlertsError,
     AlertsFile,
+    BuyerRule,
+    OperatorRule,
+    QuietHours,
+    Rule,
     RuleKind,
     check_alerts,
     read_alerts,
 )
-from sale_sofia.alerts.settings import ALERTS_FILE, ALERTS_FILE_SECONDS
+from sale_sofia.alerts.settings import ALERTS_FILE, ALERTS_FILE_SECONDS, FLATS_AT_ONCE, PREVIEW_SECONDS
+from sale_sofia.alerts.store import Item, as_of, matched
+from sale_sofia.alerts.wording import Words, harmless, words_of
 from sale_sofia.buyer.changes import What, note_change
-from sale_sofia.buyer.evaluations import By
+from sale_sofia.buyer.evaluations import By, statuses
+from sale_sofia.flats.projection import load_flats
+from sale_sofia.flats.rows import current_properties
+from sale_sofia.history.tables import listings, market_events, price_points
 from sale_sofia.operations.services.ownership import ALONE, StillLocked, lock_file, take
 from sale_sofia.settings.files import (
     compose_yaml,
@@ -35,7 +46,7 @@ from sale_sofia.settings.files import (
     write_new,
 )
 from sale_sofia.settings.model import Settings
-from sale_sofia.settings.words import Said
+from sale_sofia.settings.words import Language, Said
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.site_file import parse_yaml
 
@@ -292,3 +303,99 @@ def _place(rules: Mapping[RuleKind, list[Written]], rule: Written) -> tuple[Rule
         if rule in rules[kind]:
             return kind, rules[kind].index(rule)
     raise RuleChanged(Said("wrong_rule.changed", name=rule["name"]))
+
+
+# What a rule means: as a sentence, and by what it would have told lately.
+
+
+# As a sentence.
+
+
+def sentence_of(rule: Rule, file: AlertsFile, language: Language) -> str:
+    """When the rule tells what, through which channels, and when not."""
+    words = words_of(language)
+    say = words["rule"]
+    when = say["daily"].format(time=f"{rule.digest:%H:%M}") if rule.digest else say["at_once"]
+    parts = [f"{when}, {_operator(rule, words) if isinstance(rule, OperatorRule) else _buyer(rule, words)}"]
+    if isinstance(rule, OperatorRule) and rule.urgent:
+        parts.append(say["urgent"])
+    elif file.quiet_hours:
+        parts.append(_quiet(file.quiet_hours, words))
+    parts.append(say["through"].format(channels=", ".join(map(harmless, rule.channels))))
+    return ", ".join(parts)
+
+
+def _operator(rule: OperatorRule, words: Words) -> str:
+    names = ", ".join(words["incident"].get(kind, kind) for kind in rule.incidents)
+    return str(words["rule"]["incidents" if names else "any_incident"].format(names=names))
+
+
+def _buyer(rule: Rule, words: Words) -> str:
+    if not isinstance(rule, BuyerRule):
+        return ""
+    say = words["rule"]
+    source = next((kind for kind in ("profile", "search", "flat") if getattr(rule, kind)), "shortlist")
+    what = say[f"of_{source}"].format(name=harmless(getattr(rule, source)))
+    points = say["points"].format(points=_plain(rule.min_score)) if rule.min_score else ""
+    percents = {"cut": rule.cut_percent, "cheaper": rule.cheaper_percent}
+    *events, last = [
+        say["any_cut" if kind == "cut" and not rule.cut_percent else kind].format(
+            percent=_plain(percents.get(kind, 0.0))
+        )
+        for kind in rule.tell
+    ]
+    told = f"{', '.join(events)} {say['or']} {last}" if events else last
+    known = "" if rule.unknown else f", {say['known']}"
+    return f"{say['when'].format(what=what + points, events=told)}{known}"
+
+
+def _quiet(quiet: QuietHours, words: Words) -> str:
+    return str(words["rule"]["not_between"].format(start=_hour(quiet.from_), end=_hour(quiet.to)))
+
+
+def _hour(at: dt.time) -> str:
+    return f"{at:%H:%M}" if at.minute else f"{at.hour}"
+
+
+def _plain(number: float) -> str:
+    return f"{number:g}".replace(".", ",")
+
+
+# By what it would have told.
+
+
+def preview(connection: Connection, rule: BuyerRule, data_dir: Path, *, now: float) -> list[Item]:
+    """What the rule would have told, had it begun PREVIEW_SECONDS ago: one news of a flat, the best first.
+
+    Flats and scores are those of the database: who asks brings them up to date.
+
+    Raises:
+        AlertsError: the rule names what is not there.
+    """
+    since = now - PREVIEW_SECONDS
+    source = sources_of(connection, [rule], profiles_of([rule], data_dir), now=now)[rule.name]
+    status = statuses(connection)
+    found: list[Item] = []
+    changed = matched(connection, current_properties(connection, set(_changed(connection, since))))
+    for first in range(0, len(changed), FLATS_AT_ONCE):
+        flats = list(load_flats(connection, changed[first : first + FLATS_AT_ONCE]))
+        judged = source.judge(flats)
+        wanted = [flat for flat in flats if flat.property_id in judged]
+        then = as_of(connection, {one.listing_id: since for flat in wanted for one in flat.adverts})
+        for flat in wanted:
+            known = {one.listing_id: then[one.listing_id] for one in flat.adverts if one.listing_id in then}
+            said = status.get(flat.property_id, "new")
+            view = View(flat, judged.get(flat.property_id, FITS_NOT), said, known, silent=False)
+            found += decide(rule, view).items
+    return sorted(found, key=lambda item: (-(item.facts["points"] or 0.0), item.property_id or 0))
+
+
+def _changed(connection: Connection, since: float) -> Iterator[int]:
+    """Adverts of which something happened since."""
+    queries = (
+        select(listings.c.id).where(listings.c.first_seen_at >= since),
+        select(price_points.c.listing_id).where(price_points.c.seen_at >= since),
+        select(market_events.c.listing_id).where(market_events.c.noted_at >= since),
+    )
+    for query in queries:
+        yield from connection.scalars(query)

@@ -35,7 +35,7 @@ from sale_sofia.app.settings import (
 from sale_sofia.app.visit import LANGUAGE, PROFILE, SAID, VISITOR, NoProfile, Site, Values, Visit
 from sale_sofia.buyer.opinions import REASONS
 from sale_sofia.buyer.settings import MOST_STARS
-from sale_sofia.flats.photos.settings import OWN_PHOTOS_AT_ONCE
+from sale_sofia.flats.settings import OWN_PHOTOS_AT_ONCE
 from sale_sofia.flats.store import UnknownProperty
 from sale_sofia.geography.imported import stamp, use
 from sale_sofia.listings.text import address as safe_address

@@ -13,8 +13,7 @@ from rich.text import Text
 from sale_sofia.advice.scoring.profile import load_profiles
 from sale_sofia.advice.scoring.runs import ScoreRun
 from sale_sofia.alerts.channels import Channel, NotSent, Sender, channels_of
-from sale_sofia.alerts.editing import RuleFile, check_channels, check_file
-from sale_sofia.alerts.explaining import preview, sentence_of
+from sale_sofia.alerts.editing import RuleFile, check_channels, check_file, preview, sentence_of
 from sale_sofia.alerts.outbox import SENDING, SENT, WAITING, count_messages, read_log
 from sale_sofia.alerts.rules import BUYER_KINDS, AlertsError, AlertsFile, Rule, load_alerts
 from sale_sofia.alerts.running import Alerts

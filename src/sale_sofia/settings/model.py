@@ -15,8 +15,7 @@ from sale_sofia.advice.settings import InsightSettings
 from sale_sofia.alerts.settings import AlertSettings
 from sale_sofia.buyer.settings import SharingSettings
 from sale_sofia.descriptions.settings import DescriptionSettings
-from sale_sofia.flats.photos.settings import PhotoSettings
-from sale_sofia.flats.settings import PropertySettings
+from sale_sofia.flats.settings import PhotoSettings, PropertySettings
 from sale_sofia.history.settings import DriftSettings, HistorySettings
 from sale_sofia.operations.settings import BackupSettings, DashboardSettings
 from sale_sofia.proxies.settings import BrowserSettings, ProxySettings

@@ -3,16 +3,15 @@
 import re
 from collections.abc import Sequence
 
-from sale_sofia_simulator.model import TwinAdvert
+from sale_sofia_simulator.model import ROOM_WORDS, TwinAdvert
 from sale_sofia_simulator.pieces import attribute, ballast, fill
 from sale_sofia_simulator.portal import Query, Search
 from sale_sofia_simulator.search_index import Scope
 from sale_sofia_simulator.text import decimals, slug, spaced
 from sale_sofia_simulator.truth import Truth, commissioned, feature_truth
-from sale_sofia_simulator.twins import TwinPortal, photo_names, present, printed_features, whole
+from sale_sofia_simulator.twins import TwinPortal, photo_names, printed_features, whole
 
 _DEALS = {"sale": "imoti-prodajbi", "rent": "imoti-naemi"}
-_ROOMS = {1: "Едностаен", 2: "Двустаен", 3: "Тристаен", 4: "Четиристаен", 5: "Многостаен"}
 _RUBRICS = {"sale": "Имоти - Продажби", "rent": "Имоти - Наеми"}
 _ON_PAGE = {"Вид строителство": "Вид на строителство"}
 """Labels that a page has in place of those of a card."""
@@ -71,7 +70,6 @@ class AloPortal(TwinPortal):
         return fill(
             "alo_detail",
             advert=advert,
-            home=advert.home,
             title=attribute(advert.title),
             rubric=_RUBRICS[advert.home.deal],
             url=self.url_of(advert),
@@ -121,7 +119,9 @@ def _price(advert: TwinAdvert) -> str:
 def _facts(advert: TwinAdvert) -> list[tuple[str, str]]:
     home, money = advert.home, advert.money
     rooms = (
-        f"{_ROOMS[home.kind.rooms]} апартамент в София" if home.kind.rooms else home.kind.label.capitalize()
+        f"{ROOM_WORDS[home.kind.rooms]} апартамент в София"
+        if home.kind.rooms
+        else home.kind.label.capitalize()
     )
     house = home.kind.storeys_only
     facts = [
@@ -136,7 +136,7 @@ def _facts(advert: TwinAdvert) -> list[tuple[str, str]]:
         ("Степен на завършеност", _state(advert)),
         ("Местоположение", _place(advert)),
     ]
-    return present(facts)
+    return [(label, value) for label, value in facts if value]
 
 
 def _photos(advert: TwinAdvert) -> list[str]:

@@ -94,11 +94,6 @@ def _stranger(which: int) -> str:
 
 
 _VALID_DAYS = 31
-_VAT_TEXTS = {
-    "none": "Не се начислява ДДС",
-    "excluded": "Цената е без ДДС",
-    "included": "Цената е с включен ДДС",
-}
 _CRUMBS = {
     "Начало": "https://bazar.bg",
     "Обяви": "https://bazar.bg/obiavi",
@@ -137,14 +132,12 @@ def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
         city_slug=BAZAR_CITIES[place.city],
         hood_slug=slug(place.neighbourhood),
         deal=DEAL_WORDS[home.deal],
-        params=_params(advert),
         views=spaced(advert.views),
         moment=bazar_moment(printed, now),
         active=bazar_moment(advert.updated, now),
         price=price_html(money),
         price_words=script_price(money),
         price_number=f"{money.amount_eur:g}" if money.shown else "",
-        vat=_VAT_TEXTS.get(advert.vat or ""),
         seller_link=_seller_link(advert),
         photos=[
             {"own": photo.removeprefix("https:"), "medium": _sized(photo, "med/", "pics"), "large": big}
@@ -155,21 +148,6 @@ def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
         product=script_json(product),
         breadcrumb_list=script_json(breadcrumbs),
     ).encode()
-
-
-def _params(advert: BazarAdvert) -> list[tuple[str, object]]:
-    """The parameter rows; the label of the floor and the word for many rooms begin with Latin letters."""
-    home, money, rooms = advert.home, advert.money, advert.home.kind.rooms or 5
-    amount, sign = (leva(money.amount_eur), "лв") if money.layout == "bgn" else (money.amount_eur, "€")
-    return [
-        ("Тип апартамент", f"{rooms}-стаен" if rooms < 5 else "Mногостаен"),  # noqa: PLR2004
-        ("Квадратура", f"{home.area_sqm} кв. м."),
-        ("Цена на кв.м.", f"{round(amount / home.area_sqm)} {sign}/кв. м." if money.shown else ""),
-        ("Вид строителство", home.construction),
-        ("Eтаж", advert.floor),
-        ("Брой етажи", home.floors_total if advert.native else None),
-        ("Година", home.age.known_year),
-    ]
 
 
 def _sized(photo: str, imported: str, own: str) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sale_sofia_simulator.model import TwinAdvert
+from sale_sofia_simulator.model import ROOM_WORDS, TwinAdvert
 from sale_sofia_simulator.pieces import ballast, fill, fill_json
 from sale_sofia_simulator.portal import OK, Answer, Query, Search, SitemapPaths
 from sale_sofia_simulator.search_index import Filters, Scope
@@ -17,7 +17,6 @@ _HOODS = hood_ids(TABLES["homes_hoods"])
 _TYPES = {"sale": "ApartmentSell", "rent": "ApartmentRent"}
 _DEALS = {"sale": "za-prodazhba", "rent": "pod-naem"}
 _KINDS: Mapping[str, str] = TABLES["homes_kinds"]
-_WORDS = {1: "Едностаен", 2: "Двустаен", 3: "Тристаен", 4: "Четиристаен", 5: "Многостаен"}
 _HEATING = {"ДА": ("ТЕЦ", "district"), "Лок.отопл.": ("Локално отопление", "local")}
 _PLACEHOLDER = (42.6977, 23.3219)
 _EXTRAS = {"Асансьор": "Асансьор", "С гараж": "Гараж", "Саниран": "Саниран", "С паркинг": "Паркомясто"}
@@ -136,7 +135,7 @@ class HomesPortal(TwinPortal):
 def _title(advert: TwinAdvert) -> str:
     """Двустаен, 68m²; the area stands nowhere else."""
     kind = advert.home.kind
-    word = _WORDS.get(kind.rooms or 0, kind.label.capitalize().replace(",", " или"))
+    word = ROOM_WORDS[kind.rooms or 0] or kind.label.capitalize().replace(",", " или")
     return f"{word}, {advert.home.area_sqm}m²"
 
 

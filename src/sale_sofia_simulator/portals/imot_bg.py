@@ -182,11 +182,6 @@ def make_project(rng: Random) -> Project:
     )
 
 
-def promoted_project(url: str, page: int) -> Project:
-    """The new building whose card stands first on this page."""
-    return make_project(Random(f"{url} {page}"))
-
-
 def project_page(project: Project) -> bytes:
     """The page of a project."""
     folder = f"https://cdn3.focus.bg/imot/photosnb/{str(project.number)[-3:]}//big1/{project.number}"
@@ -277,7 +272,7 @@ class ImotPortal(Portal[ImotAdvert]):
         if not found:
             return self.origin.body(empty_search_page(url))
         page = min(search.page, page_count(len(found), self.most))
-        project = promoted_project(url, page)
+        project = make_project(Random(f"{url} {page}"))
         self._projects[project.url.removeprefix(REAL[self.site])] = project
         shown, total = self.shown(found[: self.most], page), self.announced(search)
         return self.origin.body(search_page(shown, url=url, page=page, total=total, most=self.most))

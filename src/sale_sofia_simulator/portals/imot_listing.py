@@ -136,22 +136,9 @@ def listing_page(advert: ImotAdvert) -> bytes:
         stats=_stats(advert),
         similar=_similar(advert),
         crumbs=crumbs,
-        summary=_gallery_line(advert),
+        floor=floor_words(home),
+        age=age_words(home.age),
     ).encode(CHARSET)
-
-
-def _gallery_line(advert: ImotAdvert) -> str:
-    home, floor = advert.home, floor_words(advert.home)
-    facts = (
-        f"Площ: {home.area_sqm} кв.м",
-        _SELLERS[advert.seller.kind],
-        f"Етаж: {floor}" if floor else "",
-        f"Газ: {home.gas}" if home.gas else "",
-        f"ТEЦ: {home.district_heating}" if home.district_heating else "",
-        home.construction,
-        age_words(home.age),
-    )
-    return "".join(f"{fact}, " for fact in facts if fact)
 
 
 def _breadcrumbs(home: Property) -> dict[str, str]:
@@ -180,8 +167,6 @@ def _data_scripts(advert: ImotAdvert, crumbs: dict[str, str]) -> str:
         offer = fill_json(
             "imot_offer",
             advert=advert,
-            home=home,
-            seller=advert.seller,
             in_leva=advert.money.layout == "bgn",
             summary=f"{', '.join(filter(None, facts))[:_LONGEST_SUMMARY]} ...",
             images=[photo.replace("//big", "/big") for photo in advert.photos],

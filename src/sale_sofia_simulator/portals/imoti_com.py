@@ -120,7 +120,6 @@ class ImotiComPortal(TwinPortal):
         return fill_json(
             name,
             advert=advert,
-            home=home,
             path=self.path_of(advert),
             deal=DEAL_WORDS[home.deal],
             kind=_kind(advert),

@@ -4,23 +4,16 @@ import re
 from collections.abc import Mapping, Sequence
 
 from sale_sofia.listings.places import SOFIA
-from sale_sofia_simulator.model import KINDS, Kind, Property, TwinAdvert
+from sale_sofia_simulator.model import KINDS, ROOM_WORDS, Kind, Property, TwinAdvert
 from sale_sofia_simulator.pieces import ballast, fill
 from sale_sofia_simulator.portal import Answer, Query, Search, SitemapPaths
 from sale_sofia_simulator.search_index import NO_FILTERS, Filters, Scope
-from sale_sofia_simulator.text import TABLES, slug, spaced
+from sale_sofia_simulator.text import TABLES, slug
 from sale_sofia_simulator.truth import Truth, commissioned, feature_truth, phone_truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names, printed_features, whole
 
 _DEALS = {"sale": ("prodava", "продава"), "rent": ("dava-pod-naem", "дава под наем")}
 _KINDS: Mapping[str, str] = TABLES["imoti_net_kinds"]
-_ROOMS = {
-    1: ("ednostaen", "Едностаен апартамент"),
-    2: ("dvustaen", "Двустаен апартамент"),
-    3: ("tristaen", "Тристаен апартамент"),
-    4: ("chetiristaen", "Четиристаен апартамент"),
-    5: ("mnogostaen", "Многостаен апартамент"),
-}
 _SELLERS = {"agency": "Агенция за недвижими имоти", "developer": "Строителна фирма"}
 _SEARCH = re.compile(r"/bg/obiavi/r/(?P<deal>prodava|dava-pod-naem)/sofia(?:/(?P<kind>[a-z-]+))?/?")
 _PAGE_SIZE = 30
@@ -29,7 +22,7 @@ _PAGES_NAMED = 3
 
 
 def _kind_word(kind: Kind) -> str:
-    return _ROOMS[kind.rooms][0] if kind.rooms else _KINDS[kind.property_type]
+    return kind.slug if kind.rooms else _KINDS[kind.property_type]
 
 
 _OF_KIND = {
@@ -115,7 +108,8 @@ class ImotiNetPortal(TwinPortal):
             lat=lat,
             lon=lon,
             photos=[_photo(advert, name) for name in photo_names(advert, 12)],
-            rows=_rows(advert),
+            floor=_floor(advert.home),
+            used=commissioned(advert.home.age),
             extras=printed_features(advert),
             seller_kind=_SELLERS.get(advert.seller.kind),
         )
@@ -160,7 +154,7 @@ def _is_in_building(advert: TwinAdvert) -> bool:
 
 def _words(advert: TwinAdvert) -> str:
     kind = advert.home.kind
-    return _ROOMS[kind.rooms][1] if kind.rooms else kind.label.capitalize()
+    return f"{ROOM_WORDS[kind.rooms]} апартамент" if kind.rooms else kind.label.capitalize()
 
 
 def _title(advert: TwinAdvert) -> str:
@@ -173,16 +167,3 @@ def _place(advert: TwinAdvert) -> str:
 
 def _photo(advert: TwinAdvert, name: str) -> str:
     return f"/web/files/obiavi/{advert.external_id}/images/thumb_880x0_{name}.jpg"
-
-
-def _rows(advert: TwinAdvert) -> list[tuple[str, object]]:
-    home, money, floor = advert.home, advert.money, _floor(advert.home)
-    each = spaced(round(money.amount_eur / home.area_sqm)) if money.shown else ""
-    return [
-        ("Цена на м<sup>2</sup>/EUR/:", each),
-        ("Квадратура /м<sup>2</sup>/:", home.area_sqm),
-        ("Етаж :", f"{'' if floor is None else floor} от {home.floors_total}" if home.floors_total else ""),
-        ("Строителство:", home.construction),
-        ("Акт 16:", "Да" if commissioned(home.age) else "Не"),
-        ("Енергиен клас:", "N/A"),
-    ]

@@ -144,7 +144,6 @@ class OlxPortal(TwinPortal):
         return fill_json(
             name,
             advert=advert,
-            place=advert.home.place,
             url=self.url_of(advert),
             category=_CATEGORIES[advert.home.deal][advert.home.kind.property_type],
             options=_options(advert),

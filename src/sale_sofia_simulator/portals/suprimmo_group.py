@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, NamedTuple
 
-from sale_sofia_simulator.model import TwinAdvert
+from sale_sofia_simulator.model import ROOM_WORDS, TwinAdvert
 from sale_sofia_simulator.pieces import attribute, ballast, fill, script_json
 from sale_sofia_simulator.portal import Query, Search
 from sale_sofia_simulator.search_index import Scope
@@ -35,7 +35,6 @@ _DEALS: Final = {
     "sale": _Deal("Продава", "Продажба", "prodajba", "za-prodajba"),
     "rent": _Deal("Под наем", "Под наем", "naem", "pod-naem"),
 }
-_ROOMS = ("", "Едностаен", "Двустаен", "Тристаен", "Четиристаен", "Многостаен")
 _KINDS: Mapping[str, str] = TABLES["suprimmo_kinds"]
 _CONSTRUCTIONS = {"Тухла": "brick", "Панел": "panel", "ЕПК": "epk", "Гредоред": "beam"}
 _HEATING = {"Парно на газ": "gas", "ТЕЦ": "district"}
@@ -136,7 +135,6 @@ class GroupPortal(TwinPortal):
         """What both designs print, on cards and on pages."""
         return {
             "advert": advert,
-            "home": advert.home,
             "id": advert.external_id,
             "link": self.url_of(advert),
             "title": attribute(advert.title),
@@ -220,7 +218,9 @@ def _sums(advert: TwinAdvert) -> list[_Sum]:
 def _type(advert: TwinAdvert) -> str:
     kind = advert.home.kind
     return (
-        f"{_ROOMS[kind.rooms]} апартамент" if kind.rooms else _KINDS.get(kind.label, kind.label.capitalize())
+        f"{ROOM_WORDS[kind.rooms]} апартамент"
+        if kind.rooms
+        else _KINDS.get(kind.label, kind.label.capitalize())
     )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sale_sofia.alerts.explaining import sentence_of
+from sale_sofia.alerts.editing import sentence_of
 from sale_sofia.alerts.rules import AlertsFile
 from sale_sofia.settings.words import LANGUAGES
 

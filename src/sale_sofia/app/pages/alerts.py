@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from sale_sofia.advice.scoring.profile import profile_names
 from sale_sofia.alerts.channels import channels_of
-from sale_sofia.alerts.editing import RuleChanged, RuleFile, Written
-from sale_sofia.alerts.explaining import preview, sentence_of
+from sale_sofia.alerts.editing import RuleChanged, RuleFile, Written, preview, sentence_of
 from sale_sofia.alerts.kept import kept_channels
 from sale_sofia.alerts.outbox import SENT, Entry, read_log
 from sale_sofia.alerts.rules import (

@@ -14,7 +14,7 @@ from PIL import WebPImagePlugin as _WebP  # noqa: F401
 from sale_sofia.crawl.resilience.errors import ParseHostile, ServiceError
 from sale_sofia.crawl.visit.apart import Apart, Bounds, EndedApart
 from sale_sofia.flats.photos.pictures import TILE, WINDOWS
-from sale_sofia.flats.photos.settings import (
+from sale_sofia.flats.settings import (
     DECODE_MEMORY_BYTES,
     DECODE_SECONDS,
     OWN_PHOTO_QUALITY,

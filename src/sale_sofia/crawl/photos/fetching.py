@@ -22,7 +22,7 @@ from sale_sofia.crawl.resilience.errors import (
 from sale_sofia.crawl.resilience.gate import Gate
 from sale_sofia.crawl.visit.assembly import robots_gate, slowed
 from sale_sofia.crawl.visit.politely import PoliteFetcher, open_gate
-from sale_sofia.flats.photos.settings import LONGEST_ADDRESS
+from sale_sofia.flats.settings import LONGEST_ADDRESS
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import SiteConfig

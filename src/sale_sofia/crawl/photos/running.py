@@ -27,7 +27,6 @@ from sale_sofia.crawl.runners.runners import SiteBusy, site_lock
 from sale_sofia.crawl.visit.assembly import make_fetcher
 from sale_sofia.flats.merging import is_offered
 from sale_sofia.flats.photos.pictures import signature
-from sale_sofia.flats.photos.settings import ENOUGH_SHARED, TRIED_IN_VAIN
 from sale_sofia.flats.photos.store import (
     Asked,
     Doubt,
@@ -41,7 +40,7 @@ from sale_sofia.flats.photos.store import (
     stock_pictures,
 )
 from sale_sofia.flats.runs import PropertyMatching
-from sale_sofia.flats.settings import INCIDENT_SITE
+from sale_sofia.flats.settings import ENOUGH_SHARED, INCIDENT_SITE, TRIED_IN_VAIN
 from sale_sofia.flats.store import listing_rows, members_of
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database

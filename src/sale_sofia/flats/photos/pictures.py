@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sale_sofia.flats.photos.settings import ALIKE_STEPS, ALIKE_WAVES, LEAST_CONTRAST, WINDOW
+from sale_sofia.flats.settings import ALIKE_STEPS, ALIKE_WAVES, LEAST_CONTRAST, WINDOW
 
 Hashes = NDArray[np.uint64]
 """By window and by hash, two columns; of many pictures, by picture first."""

@@ -12,8 +12,14 @@ from sale_sofia.flats.matching.comparison import Comparison, load_weights
 from sale_sofia.flats.matching.fingerprint import Adverts
 from sale_sofia.flats.matching.links import evidence_families
 from sale_sofia.flats.photos.pictures import Hashes, alike, unpacked
-from sale_sofia.flats.photos.settings import CODE_CHARACTERS, MOST_REMEMBERED, MOST_TRIES, STOCK_FLATS
-from sale_sofia.flats.settings import AREA_TOLERANCE, PAIRS_AT_ONCE
+from sale_sofia.flats.settings import (
+    AREA_TOLERANCE,
+    CODE_CHARACTERS,
+    MOST_REMEMBERED,
+    MOST_TRIES,
+    PAIRS_AT_ONCE,
+    STOCK_FLATS,
+)
 from sale_sofia.flats.store import OFFERED, portions, read_decisions, read_fingerprints, rows_of, sources_of
 from sale_sofia.flats.tables import advert_photos, match_fingerprints
 from sale_sofia.history.revisions import touch
