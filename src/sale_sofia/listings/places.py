@@ -67,10 +67,10 @@ def spellings(name: str, *, latin: bool = True) -> Iterator[str]:
         folded = text.casefold()
         used = [rule for rule in rules["variants"] if rule["letter"] in folded]
         for choice in product(*(rule["spellings"] for rule in used)):
-            latin = folded
+            spelled = folded
             for rule, spelling in zip(used, choice, strict=True):
-                latin = latin.replace(rule["letter"], spelling)
-            yield latin.translate(letters)
+                spelled = spelled.replace(rule["letter"], spelling)
+            yield spelled.translate(letters)
 
 
 def any_of(words: Iterable[str]) -> str:

@@ -23,7 +23,6 @@ from sale_sofia.websites.addresses import absolute, following, host_of, is_of, p
 from sale_sofia.websites.base import Card as Card_of_results
 from sale_sofia.websites.base import CardReading, PageKind, SearchPage
 from sale_sofia.websites.document import Card, Document, find_at, node_text
-from sale_sofia.websites.document import Card as CardElement
 from sale_sofia.websites.patterns import compiled
 from sale_sofia.websites.site_file import (
     FieldTable,
@@ -102,12 +101,12 @@ class Results:
             return False
         return not self.table.total or first_text(document, self.table.total) is not None
 
-    def elements(self, document: Document) -> Iterator[CardElement]:
+    def elements(self, document: Document) -> Iterator[Card]:
         """What may be cards of this layout, in the page's order."""
         table, css = self.table, self.table.cards
         if table.json_ is not None:
             for element in find_at(document.json(table.json_), css):
-                yield CardElement(table.rows, data=element)
+                yield Card(table.rows, data=element)
             return
         # Nobody sees templates, and what stands inside hidden boxes.
         boxes = document.tree.css(table.hidden) if table.hidden is not None else ()
@@ -116,9 +115,9 @@ class Results:
             if len(node.css(css)) > 1:
                 raise LayoutChanged("one card of the results stands inside another")
             if node.mem_id not in hidden:
-                yield CardElement(table.rows, node=node)
+                yield Card(table.rows, node=node)
 
-    def _card(self, document: Document, element: CardElement) -> Card_of_results | None:
+    def _card(self, document: Document, element: Card) -> Card_of_results | None:
         table = self.table
         own, address = document.texts(table.card_id, element), document.texts(table.card_url, element)
         if not own or not address:

@@ -9,8 +9,7 @@ from sale_sofia.listings.normalise import normalise, read_facts
 from sale_sofia.listings.page import LayoutChanged, Page, PageError, ProjectPage, RemovedListing
 from sale_sofia.listings.text import squeeze
 from sale_sofia.websites.base import SearchPage, Site
-from sale_sofia.websites.document import Card as Card_of_checking
-from sale_sofia.websites.document import Document
+from sale_sofia.websites.document import Card, Document
 from sale_sofia.websites.engine import IDS, Results, TableSite, read_fields
 from sale_sofia.websites.site_file import FieldTable, Link
 from sale_sofia.websites.sitemaps import SECTION
@@ -115,9 +114,7 @@ def _proven(site: TableSite, document: Document) -> bool | None:
     return bool(site.proof_on(document)) if site.config.proof else None
 
 
-def _unmatched(
-    document: Document, table: FieldTable, places: Iterable[Card_of_checking | None]
-) -> str | None:
+def _unmatched(document: Document, table: FieldTable, places: Iterable[Card | None]) -> str | None:
     """The first text that a link finds and its `match` refuses, in the page or in one of these cards."""
     missed = (document.unmatched(link, card) for card in places for link in table.links)
     return next((_short(" | ".join(texts)) for texts in missed if texts), None)

@@ -47,6 +47,27 @@ def test_a_portal_is_looked_up_and_pinned(names: Names) -> None:
     assert target.pin == "www.imot.bg:443:8.8.8.8,2606:4700::1111"
 
 
+@each_row(
+    ("url", "hosts"),
+    [
+        ("http://127.0.0.1:81/a b", {"127.0.0.1:81"}),
+        ("http://127.0.0.1:81\\@evil.bg/", {"127.0.0.1:81"}),
+        ("http://127.0.0.1:81@evil.bg/", {"127.0.0.1:81"}),
+        ("http://127.0.0.1:8101/", {"127.0.0.1:81"}),
+        ("http://127.0.0.1:81/", {"127.0.0.1:82"}),
+    ],
+)
+def test_an_origin_that_was_allowed_opens_no_other_way(url: str, hosts: set[str]) -> None:
+    async def run() -> None:
+        guard = AddressGuard(0)
+        await guard.check("http://127.0.0.1:81/", frozenset({"127.0.0.1:81"}))
+        assert (await guard.check("http://127.0.0.1:81/a?b#c", frozenset({"127.0.0.1:81"}))).port == 81
+        with pytest.raises((ForeignAddress, PrivateAddress)):
+            await guard.check(url, frozenset(hosts))
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize(
     "address", ["10.1.2.3", "127.0.0.1", "169.254.169.254", "::1", "fe80::1%eth0", "0.0.0.1"]
 )

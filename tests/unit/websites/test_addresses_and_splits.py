@@ -26,6 +26,8 @@ MORE = {"css": "x"}
         ("https://x.bg/a", "/a/../b", "https://x.bg/b"),
         ("http://127.0.0.1:81/a", "/q?x=1", "http://127.0.0.1:81/q?x=1"),
         ("https://x.bg/", "https://www.x.bg:443/bg/?page=2", "https://www.x.bg/bg/?page=2"),
+        ("https://x.bg/", "http://127.0.0.1:8080/d/e", "http://127.0.0.1:8080/d/e"),
+        ("https://x.bg/", "http://y.bg:80/d/e", "http://y.bg/d/e"),
         ("https://x.bg/", "http://[", ""),
     ],
 )
