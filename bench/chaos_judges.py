@@ -18,7 +18,7 @@ from chaos_world import HOPS, LEASE_SECONDS, PROCESSES, World
 from crawls import Row, differences, stored_at, truth
 from parallel_world import OUR_KEYS, doubled
 from postgres_servers import PostgresServer
-from sale_sofia.crawl.runners.messages import result_url
+from sale_sofia.crawl.runners.dispatching import result_url
 from sale_sofia.crawl.tables import frontier, jobs
 from sale_sofia.operations.services.redis import connect
 from sale_sofia.websites.site_file import load_site_config

@@ -41,8 +41,8 @@ SCRAPES = 5
 METRICS, LOGS, DRIFT, OTHER_MONITORING = "metrics", "logs", "drift", "other monitoring"
 _FILES = {
     METRICS: (
-        "telemetry/metrics.py", "telemetry/meter.py", "telemetry/meter.py", "telemetry/metrics.py",
-        "telemetry/metrics.py", "telemetry/metrics.py", "telemetry/metrics.py", "telemetry/meter.py",
+        "telemetry/metrics.py", "telemetry/metrics.py", "telemetry/metrics.py", "telemetry/metrics.py",
+        "telemetry/metrics.py", "telemetry/metrics.py", "telemetry/metrics.py", "telemetry/metrics.py",
     ),
     LOGS: ("logging/__init__.py", "telemetry/logs.py", "telemetry/log_lines.py", "/structlog/"),
     DRIFT: ("monitoring/drift", "crawl/visit/writer.py"),

@@ -10,7 +10,7 @@ from typing import Any
 
 from proxies_fleet import FleetProcess
 from sale_sofia.proxies.checker import Checker, Finding, JudgeClient, Ourselves
-from sale_sofia.proxies.memory_pool import MemoryProxyPool
+from sale_sofia.proxies.pool import MemoryProxyPool
 from sale_sofia.proxies.refresh import Refresher
 from sale_sofia.proxies.settings import PoolRules
 from sale_sofia.proxies.sources import Count, Source, read_source

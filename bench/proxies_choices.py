@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any, Final
 
-from sale_sofia.proxies.memory_pool import MemoryProxyPool
 from sale_sofia.proxies.model import Lease, Proxy, ProxyAddress, Use, Wish
+from sale_sofia.proxies.pool import MemoryProxyPool
 from sale_sofia.proxies.settings import Choice, PoolRules
 
 PROXIES, PAGES, TRIES = 60, 2400, 3

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from sale_sofia.proxies.memory_pool import MemoryProxyPool
 from sale_sofia.proxies.model import Lease, NoProxy, Proxy, Use, Wish
+from sale_sofia.proxies.pool import MemoryProxyPool
 from sale_sofia.proxies.settings import Choice, PoolRules
 
 DOMAIN = "portal-a.test"

@@ -18,11 +18,11 @@ from redis.exceptions import RedisError
 from sale_sofia.crawl.resilience.gate import Admission, Outcome
 from sale_sofia.crawl.resilience.policy import ResilienceConfig
 from sale_sofia.crawl.resilience.redis_gate import RedisGate
-from sale_sofia.crawl.runners.messages import result_url
+from sale_sofia.crawl.runners.dispatching import result_url
 from sale_sofia.crawl.runners.progress import Progress, publish
 from sale_sofia.crawl.settings import APP_NAME, EVENTS_CHANNEL, ROOM_KEY
 from sale_sofia.operations.services.redis import RedisServer
-from sale_sofia.proxies.lanes import RedisNotes
+from sale_sofia.proxies.browser import RedisNotes
 from sale_sofia.proxies.model import Lease, Proxy, Use, Wish, parse_proxy
 from sale_sofia.proxies.pool import RedisProxyPool
 from sale_sofia.proxies.refresh import RefreshBoard, RefreshProgress

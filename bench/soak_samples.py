@@ -16,7 +16,7 @@ from parallel_crawls import running_in
 from parallel_soak import WAITING, database_bytes
 from parallel_world import OUR_KEYS
 from process_sizes import Held, held_by
-from sale_sofia.crawl.runners.messages import result_url
+from sale_sofia.crawl.runners.dispatching import result_url
 from sale_sofia.operations.services.redis import RedisServer, connect
 
 ROLES = {

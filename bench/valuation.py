@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import measure
-from sale_sofia.advice.valuation.error import Judged, fit_and_judge, judge_apart, neighbourhood_of
 from sale_sofia.advice.valuation.flats import known_flats, matrix
-from sale_sofia.advice.valuation.model import folds_of
+from sale_sofia.advice.valuation.model import Judged, fit_and_judge, folds_of, judge_apart, neighbourhood_of
 from sale_sofia.advice.valuation.trial import read_file
 from sale_sofia.flats.flat import Flat
 from sale_sofia.settings.model import Settings

@@ -16,8 +16,8 @@ import zstandard
 
 from any_rows import fill
 from sale_sofia.crawl.fetch.archive import PageArchive
-from sale_sofia.operations.backup.format import FORMAT, About, sums_text
 from sale_sofia.operations.backup.making import Order
+from sale_sofia.operations.backup.reading import FORMAT, About, sums_text
 from sale_sofia.operations.copying import Content, all_tables, batches, content
 from sale_sofia.settings.model import DATABASE_FILE
 from sale_sofia.storage.database import Database

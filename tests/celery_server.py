@@ -1,11 +1,9 @@
 """Celery's workers and beats without their slow start: one process has imported all, and forks for each.
 
-Run as a program it is that process: it reads one request a line and answers with one line, on its standard
-input and, for commands that were forked elsewhere, on a socket. What is begun so has its own environment,
-session and output, and dies with the tests however they end.
+Run as a program it is that process, one for a whole run of tests, and answers requests on a socket, each of a
+line. What is begun so has its own environment, session and output, and dies with the run however that ends.
 """
 
-import atexit
 import ctypes
 import gc
 import importlib
@@ -19,15 +17,14 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from forked_programs import learn_own_portals
+from forked_programs import learn_loopback, learn_own_portals, wait_for_end, warm_up
+from run_servers import kept_server, remove, tell_ready
 from sale_sofia.operations.services import processes
 from sale_sofia.operations.services.processes import Process, born, spawn
 from sale_sofia.settings.programs import own_program
@@ -69,47 +66,17 @@ NUMBERS = "OTHER_NUMBERS"
 """The one that has the fixed numbers they are to have."""
 
 
-class CeleryServer:
-    """The process with everything imported."""
-
-    def __init__(self) -> None:
-        self._asking = threading.Lock()
-        self._folder = TemporaryDirectory(prefix="celery-")
-        self.door = Path(self._folder.name) / "door"
-        ours = {name: value for name, value in os.environ.items() if name != "DATA_DIR"}  # it is of no folder
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, str(self.door), _ROOM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**ours, "SITES_DIR": "", "ROOM": _ROOM},
-        )
-        self._answer()  # it is ready
-
-    def ask(self, request: Request) -> int | None:
-        """The number of a new process, or the exit code of one that ended."""
-        assert self._process.stdin
-        with self._asking:
-            self._process.stdin.write(json.dumps(request) + "\n")
-            self._process.stdin.flush()
-            return self._answer()
-
-    def close(self) -> None:
-        """It ends, and what it runs with it."""
-        self._process.communicate()
-        self._folder.cleanup()
-
-    def _answer(self) -> int | None:
-        assert self._process.stdout
-        line = self._process.stdout.readline()
-        assert line, "the server of Celery's programs has ended"
-        told: int | None = json.loads(line)
-        return told
+@cache
+def _door() -> str:
+    """Of the server of this run, which all its test processes share."""
+    ours = {name: value for name, value in os.environ.items() if name != "DATA_DIR"}  # it is of no folder
+    environ = {**ours, "SITES_DIR": "", "ROOM": _ROOM}
+    return str(kept_server("celery", "celery_server", [_ROOM], environ) / "door")
 
 
 def server_variables(numbers: Numbers) -> dict[str, str]:
     """With these a forked command has its Celery programs forked, each with these fixed numbers."""
-    return {SERVER: str(_shared().door), NUMBERS: json.dumps(dict(numbers))}
+    return {SERVER: _door(), NUMBERS: json.dumps(dict(numbers))}
 
 
 def obey_variables() -> None:
@@ -119,14 +86,17 @@ def obey_variables() -> None:
         vars(processes)["spawn"] = partial(spawn_forked, numbers, door=door)
 
 
-def _ask_at(door: str, request: Request) -> int:
-    """What the server answers through its door, in a process that has not started it."""
+def _ask(door: str, request: Request) -> int | None:
+    """The number of a new process, or the exit code of one that ended."""
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(door)
         with server.makefile("rw", encoding="utf-8") as stream:
             stream.write(json.dumps(request) + "\n")
             stream.flush()
-            return int(stream.readline())
+            line = stream.readline()
+    assert line, "the server of Celery's programs has ended"
+    told: int | None = json.loads(line)
+    return told
 
 
 def _request(arguments: Sequence[str], environ: Mapping[str, str], log: Path, numbers: Numbers) -> Request:
@@ -151,11 +121,9 @@ def spawn_forked(
     if _PROGRAM not in command or environ is None:
         return spawn(command, log, held, environ)
     arguments = command[command.index(_PROGRAM) + 1 :]
-    if door:
-        log.write_bytes(b"")
-        pid = _ask_at(door, _request(arguments, environ, log.absolute(), numbers))
-    else:
-        pid = Forked(arguments, environ, log, numbers).pid
+    log.write_bytes(b"")
+    pid = _ask(door or _door(), _request(arguments, environ, log.absolute(), numbers))
+    assert pid
     return Process(pid, born(pid) or "")
 
 
@@ -175,51 +143,33 @@ class Forked(subprocess.Popen[bytes]):
         log.touch()
         self.args = list(arguments)
         self.returncode = None
-        pid = _shared().ask(_request(arguments, environ, log, numbers or {}))
+        pid = _ask(_door(), _request(arguments, environ, log, numbers or {}))
         assert pid
         self.pid = pid
 
     def poll(self) -> int | None:
         """The exit code, when it has ended."""
         if self.returncode is None:
-            self.returncode = _shared().ask({"look": self.pid})
+            self.returncode = _ask(_door(), {"look": self.pid})
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         """The exit code, when it has ended in time."""
-        end = time.monotonic() + (timeout or float("inf"))
-        while (code := self.poll()) is None:
-            if time.monotonic() > end:
-                raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
-            time.sleep(_LOOK_SECONDS)
+        wait_for_end(self.pid, timeout)
+        if (code := self.poll()) is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
         return code
 
 
-@cache
-def _shared() -> CeleryServer:
-    server = CeleryServer()
-    atexit.register(_close, server, os.getpid())
-    return server
-
-
-def _close(server: CeleryServer, owner: int) -> None:
-    if os.getpid() == owner:  # a forked child has our notes, but not our server
-        server.close()
-
-
-def _serve(door: socket.socket) -> None:
-    """Fork for each request until the standard input ends; a child becomes the program."""
-    while True:
-        ready, _, _ = select.select([sys.stdin, door], [], [])
-        if door in ready:
-            caller, _ = door.accept()
-            with caller, caller.makefile("rw", encoding="utf-8") as stream:
-                stream.write(f"{_begin(json.loads(stream.readline()), door, caller)}\n")
-        elif line := sys.stdin.readline():
-            request = json.loads(line)
-            _say(_code_of(request["look"]) if "look" in request else _begin(request, door))
-        else:
-            return
+def _serve(door: socket.socket, run: int) -> None:
+    """Fork for each request until the run of tests is over; a child becomes the program."""
+    over = os.pidfd_open(run)
+    while over not in select.select([over, door], [], [])[0]:
+        caller, _ = door.accept()
+        with caller, caller.makefile("rw", encoding="utf-8") as stream:
+            request = json.loads(stream.readline())
+            answer = _code_of(request["look"]) if "look" in request else _begin(request, door, caller)
+            stream.write(json.dumps(answer) + "\n")
 
 
 def _begin(request: Request, *ours: socket.socket) -> int:
@@ -230,11 +180,6 @@ def _begin(request: Request, *ours: socket.socket) -> int:
             os.close(one.detach())
         _become(request)
     return pid
-
-
-def _say(answer: int | None) -> None:
-    sys.stdout.write(json.dumps(answer) + "\n")
-    sys.stdout.flush()
 
 
 def _code_of(pid: int) -> int | None:
@@ -251,6 +196,7 @@ def _become(request: Request) -> NoReturn:
     os.environ.update(request["environ"])
     sys.argv = ["celery", *request["arguments"]]
     _show(own_program(_PROGRAM, *request["arguments"]), request["environ"])
+    learn_loopback()
     learn_own_portals()
     _set_numbers(request["numbers"])
     # One byte that it shares with its own children, and with nobody else who was forked here.
@@ -301,15 +247,18 @@ def _import_all() -> None:
         if name not in _OF_THE_APP:
             with suppress(ImportError):
                 importlib.import_module(name)
+    warm_up()
     assert not [name for name in _OF_THE_APP if name in sys.modules], "a task was imported too early"
     assert threading.active_count() == 1, "a thread would be lost by a fork"
     gc.freeze()  # children look at nothing that was there before them, so that no page of memory is copied
 
 
 if __name__ == "__main__":
+    place = Path(sys.argv[1])
     _import_all()
     with socket.socket(socket.AF_UNIX) as opened:
-        opened.bind(sys.argv[1])
+        opened.bind(str(place / "door"))
         opened.listen()
-        _say(0)
-        _serve(opened)
+        tell_ready(place)
+        _serve(opened, int(sys.argv[2]))
+    remove(place)

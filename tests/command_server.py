@@ -1,6 +1,7 @@
 """`sale-sofia` without its slow start: one process has imported all commands, and forks for each one begun.
 
-Run as a program it is that process: it reads one request a line and answers with one line. A command begun so
+Run as a program it is that process: it reads one request a line and answers with one line, on its standard
+input or, as the server of a whole run, on a socket. A command begun so
 is a process of its own, with its own environment, folder, output and exit code. Other programs of ours, which
 are a module with a function `main`, can be begun in the same way.
 """
@@ -12,22 +13,25 @@ import importlib
 import json
 import os
 import pkgutil
+import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import IO, Any, NoReturn, Self
 
 from celery_server import obey_variables
-from forked_programs import learn_own_portals, warm_up, warm_up_pages
+from forked_programs import learn_loopback, learn_own_portals, wait_for_end, warm_up, warm_up_pages
+from run_servers import kept_server, remove, tell_ready
 
 PATIENCE_SECONDS = 300.0
 _PR_SET_PDEATHSIG = 1
@@ -38,12 +42,8 @@ _OFTEN = (
     "sqlalchemy.dialects.sqlite", "sqlite3", "stamina", "structlog", "typer.rich_utils", "yaml", "zstandard",
 )  # fmt: skip
 """What most commands import."""
-SELDOM = (
-    "apprise", "celery.bin.celery", "flower", "ollama", "pandas", "prometheus_client", "pyarrow.parquet",
-    "sklearn.ensemble",
-)  # fmt: skip
-"""What few commands import, and only when they need it."""
 _LOOK_SECONDS = 0.02
+_DOOR = "door"
 COLUMNS = "120"
 """How wide the terminal of most commands is."""
 COMMAND = Path(sys.prefix) / "bin" / "sale-sofia"
@@ -68,22 +68,48 @@ class Begun:
 
 
 class CommandServer:
-    """The process with everything imported, for the time of a `with` block."""
+    """The process with everything imported, for the time of a `with` block.
+
+    By a name it is one for the whole run, shared by all its test processes.
+    """
 
     def __init__(
-        self, imported: Sequence[str] = EVERYTHING, environ: Mapping[str, str] | None = None
+        self,
+        imported: Sequence[str] = EVERYTHING,
+        environ: Mapping[str, str] | None = None,
+        shared_as: str = "",
     ) -> None:
         self._folder = TemporaryDirectory(prefix="commands-")
         self._asking = threading.Lock()
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, *imported],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            # Of whatever test has it started, nothing may be known to the commands of others.
-            env={**os.environ, "SITES_DIR": "", **(environ or {})},
+        self._open = ExitStack()
+        # Of whatever test has it started, nothing may be known to the commands of others.
+        variables = {**os.environ, "SITES_DIR": "", **(environ or {})}
+        self._requests, self._answers = (
+            self._connect(kept_server(shared_as, "command_server", imported, variables))
+            if shared_as
+            else self._start(imported, variables)
         )
-        self._answer()  # it is ready
+
+    def _connect(self, folder: Path) -> tuple[IO[str], IO[str]]:
+        server = self._open.enter_context(socket.socket(socket.AF_UNIX))
+        server.connect(str(folder / _DOOR))
+        stream = self._open.enter_context(server.makefile("rw", encoding="utf-8"))
+        return stream, stream
+
+    def _start(self, imported: Sequence[str], environ: Mapping[str, str]) -> tuple[IO[str], IO[str]]:
+        process = self._open.enter_context(
+            subprocess.Popen(
+                [sys.executable, __file__, "", "", *imported],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env=environ,
+            )
+        )
+        assert process.stdin
+        assert process.stdout
+        assert process.stdout.readline(), "the server of commands has ended"  # else it is ready
+        return process.stdin, process.stdout
 
     def __enter__(self) -> Self:
         return self
@@ -94,8 +120,8 @@ class CommandServer:
         self.close()
 
     def close(self) -> None:
-        """It ends, and what it runs with it."""
-        self._process.communicate(timeout=PATIENCE_SECONDS)
+        """What it runs for us ends, and so does it, if it is our own."""
+        self._open.close()
         self._folder.cleanup()
 
     def run(
@@ -141,25 +167,15 @@ class CommandServer:
 
     def ended(self, begun: Begun, seconds: float = PATIENCE_SECONDS) -> int | None:
         """The exit code; None when it still runs after so long. A signal's number is negative."""
-        deadline = time.monotonic() + seconds
-        while (code := self._code(begun)) is None and time.monotonic() < deadline:
-            time.sleep(_LOOK_SECONDS)
-        return code
-
-    def _code(self, begun: Begun) -> int | None:
+        wait_for_end(begun.pid, seconds)
         code = self._ask({"look": begun.pid})["code"]
         return None if code is None else int(code)
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        assert self._process.stdin
         with self._asking:
-            self._process.stdin.write(json.dumps(request) + "\n")
-            self._process.stdin.flush()
-            return self._answer()
-
-    def _answer(self) -> dict[str, Any]:
-        assert self._process.stdout
-        line = self._process.stdout.readline()
+            self._requests.write(json.dumps(request) + "\n")
+            self._requests.flush()
+            line = self._answers.readline()
         assert line, "the server of commands has ended"
         return dict(json.loads(line))
 
@@ -252,33 +268,82 @@ def _umask() -> int:
 
 @cache
 def shared_commands() -> CommandServer:
-    """The server of this process; it ends with the process."""
-    server = CommandServer(environ={"COLUMNS": COLUMNS})
-    atexit.register(_close, server, os.getpid())
+    """The server of this run; what it does for this process ends with it."""
+    server = CommandServer(environ={"COLUMNS": COLUMNS}, shared_as="commands")
+    close_at_exit(server)
     return server
 
 
+def close_at_exit(server: CommandServer) -> None:
+    """Of this process alone: a forked child has our notes, but not our server."""
+    atexit.register(_close, server, os.getpid())
+
+
 def _close(server: CommandServer, owner: int) -> None:
-    if os.getpid() == owner:  # a forked child has our notes, but not our server
+    if os.getpid() == owner:
         server.close()
 
 
-def _serve() -> None:
-    """Fork for each request; returns in a child, which then is the command."""
-    for line in sys.stdin:
-        request = json.loads(line)
+@dataclass(eq=False, slots=True)
+class _Caller:
+    """A process that has commands begun."""
+
+    requests: IO[str]
+    answers: IO[str]
+    begun: set[int] = field(default_factory=set)
+
+    def serve(self, request: Mapping[str, Any]) -> None:
+        """Fork, or look at what was forked; returns never in a child, which then is the command."""
         if "look" in request:
-            _say({"code": _code_of(request["look"])})
+            code = _code_of(request["look"])
+            if code is not None:
+                self.begun.discard(request["look"])
+            self.say({"code": code})
         elif pid := os.fork():
-            _say({"pid": pid})
+            self.begun.add(pid)
+            self.say({"pid": pid})
         else:
             _become(request)
-    sys.exit(0)
+
+    def say(self, answer: Mapping[str, Any]) -> None:
+        with suppress(BrokenPipeError):  # it has gone meanwhile
+            self.answers.write(json.dumps(answer) + "\n")
+            self.answers.flush()
+
+    def leave(self) -> None:
+        """What still runs for it ends."""
+        for pid in self.begun:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
 
 
-def _say(answer: Mapping[str, Any]) -> None:
-    sys.stdout.write(json.dumps(answer) + "\n")
-    sys.stdout.flush()
+def _serve_one() -> None:
+    """The one that has started us, until it is gone."""
+    caller = _Caller(sys.stdin, sys.stdout)
+    caller.say({"ready": True})
+    for line in sys.stdin:
+        caller.serve(json.loads(line))
+
+
+def _serve_run(folder: Path, run: int) -> None:
+    """All that come to our door, until the run of tests is over."""
+    over, callers = os.pidfd_open(run), dict[socket.socket, _Caller]()
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(folder / _DOOR))
+        door.listen()
+        tell_ready(folder)
+        while over not in (ready := select.select([over, door, *callers], [], [])[0]):
+            if door in ready:
+                caller, _ = door.accept()
+                stream = caller.makefile("rw", encoding="utf-8")
+                callers[caller] = _Caller(stream, stream)
+            for one in [one for one in ready if one in callers]:
+                if line := callers[one].requests.readline():
+                    callers[one].serve(json.loads(line))
+                else:
+                    callers.pop(one).leave()
+                    one.close()
+    remove(folder)
 
 
 def _code_of(pid: int) -> int | None:
@@ -299,6 +364,7 @@ def _become(request: Mapping[str, Any]) -> NoReturn:
     sys.argv = [str(COMMAND), *request["arguments"]]
     signal.signal(signal.SIGINT, signal.default_int_handler)
     obey_variables()
+    learn_loopback()
     told_otherwise = learn_own_portals() and "--help" in request["arguments"]
     if told_otherwise or not (wide_as_ours or _widened()):
         _forget_ours()
@@ -372,6 +438,8 @@ def _import_all(names: Sequence[str]) -> None:
 
 if __name__ == "__main__":
     atexit.register(_leave)  # before all others: what is registered first is called last
-    _import_all(sys.argv[1:])
-    _say({"ready": True})
-    _serve()
+    _import_all(sys.argv[3:])
+    if sys.argv[1]:
+        _serve_run(Path(sys.argv[1]), int(sys.argv[2]))
+    else:
+        _serve_one()

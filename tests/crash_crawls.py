@@ -57,8 +57,7 @@ from sale_sofia.installation import open_database
 from sale_sofia.settings.model import DATABASE_FILE, Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.migrate import initialize_database
-from sale_sofia.telemetry.meter import MetricsFlusher
-from sale_sofia.telemetry.metrics import MetricsCollector
+from sale_sofia.telemetry.metrics import MetricsCollector, MetricsFlusher
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import known_starts
 from sale_sofia_simulator.running import RunningSimulator

@@ -1,6 +1,5 @@
 """The dashboard until the test ends: as a person starts it, or its server alone, forked and there at once."""
 
-import atexit
 import os
 import re
 import signal
@@ -17,7 +16,7 @@ from queue import Empty, Queue
 
 import httpx
 
-from command_server import COMMAND, DASHBOARD, CommandServer
+from command_server import COMMAND, DASHBOARD, CommandServer, close_at_exit
 from listening import free_port
 from ready_files import put_ready_file
 from sale_sofia.operations.services import dashboard as dashboard_server
@@ -159,12 +158,8 @@ def _answers(url: str) -> bool:
 
 @cache
 def _shared() -> CommandServer:
-    """The process that all servers of this test process are forked from; it ends with it."""
-    server = CommandServer((*_LIBRARIES, DASHBOARD), {**_WIDTH, **DASHBOARD_ENVIRONMENT})
-    atexit.register(_close, server, os.getpid())
+    """The process that all dashboards of this run are forked from; those of this process end with it."""
+    environ = {**_WIDTH, **DASHBOARD_ENVIRONMENT}
+    server = CommandServer((*_LIBRARIES, DASHBOARD), environ, shared_as="dashboards")
+    close_at_exit(server)
     return server
-
-
-def _close(server: CommandServer, owner: int) -> None:
-    if os.getpid() == owner:  # a forked child has our notes, but not our server
-        server.close()

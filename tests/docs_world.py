@@ -10,16 +10,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from celery_server import server_variables
 from command_lines import File, Line, Shown, Step
-from command_server import EVERYTHING, PATIENCE_SECONDS, SELDOM, Begun, CommandServer
+from command_server import PATIENCE_SECONDS, Begun, CommandServer, shared_commands
 from crawls import site_folder
+from forked_programs import LOOPBACK_ONLY
 from forked_simulators import start_forked
+from parallel_world import HURRIED
 from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SITES, SimulatorConfig
 
 ADVERTS = 12
-LOOPBACK_ONLY = str(Path(__file__).with_name("loopback_only"))
-"""On the path of the commands and of all that they start: nothing leaves this machine."""
 STOPPED = {0, 130, -signal.SIGINT}
 READY: Mapping[str, str] = {
     "up": "running: ",
@@ -185,6 +186,7 @@ class DocsWorld:
             "WORKER_PROCESSES": "2",
             "PYTHONPATH": LOOPBACK_ONLY,
             "LOOKED_UP": str(self.looked_up),
+            **server_variables(HURRIED),
         }
 
     def reader(
@@ -209,8 +211,7 @@ class DocsWorld:
 def docs_world(root: Path) -> Iterator[DocsWorld]:
     """All of it, until the block ends."""
     config = SimulatorConfig(sites=SITES, properties=ADVERTS, port=0)
-    alone = {"COLUMNS": "160", "PYTHONPATH": LOOPBACK_ONLY}
-    with start_forked(config) as simulator, CommandServer((*EVERYTHING, *SELDOM), alone) as server:
+    with start_forked(config) as simulator:
         for site in SITES:
             site_folder(root / "portals", site, start_urls=simulator.start_urls(site))
-        yield DocsWorld(server, simulator, root)
+        yield DocsWorld(shared_commands(), simulator, root)

@@ -2,8 +2,32 @@
 
 import importlib
 import os
+import runpy
+import select
 import sys
+from contextlib import suppress
 from pathlib import Path
+
+LOOPBACK_ONLY = str(Path(__file__).with_name("loopback_only"))
+"""On the path of programs, and of all that they start, nothing leaves this machine."""
+
+
+def learn_loopback() -> None:
+    """What Python does at its start with that folder on its path."""
+    if LOOPBACK_ONLY in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+        runpy.run_path(f"{LOOPBACK_ONLY}/sitecustomize.py")
+
+
+def wait_for_end(pid: int, seconds: float | None) -> None:
+    """Until the process, whoever's child it is, has ended, or for so long."""
+    with suppress(ProcessLookupError):
+        end = os.pidfd_open(pid)
+        try:
+            waiting = select.poll()
+            waiting.register(end, select.POLLIN)
+            waiting.poll(None if seconds is None else seconds * 1000)
+        finally:
+            os.close(end)
 
 
 def learn_own_portals() -> bool:

@@ -11,11 +11,10 @@ from protego import Protego
 from fuzzing import parse_any
 from own_patterns import Used, own_patterns
 from sale_sofia.crawl.fetch.robots import without_others
-from sale_sofia.crawl.runners.messages import WrongMessage, check_job
+from sale_sofia.crawl.runners.dispatching import WrongMessage, check_job
 from sale_sofia.descriptions.asking import judge_text
 from sale_sofia.descriptions.dictionary import read_description
-from sale_sofia.flats.matching.addresses import addresses, unit
-from sale_sofia.flats.matching.fingerprint import references
+from sale_sofia.flats.matching.fingerprint import addresses, references, unit
 from sale_sofia.listings.parsers import PARSERS
 from sale_sofia.operations.hostile import (
     END,

@@ -10,8 +10,8 @@ from sqlalchemy import select
 from crawls import site_folder
 from parallel_crawls import until
 from parallel_world import Party, Team
-from sale_sofia.crawl.runners.dispatching import sender
 from sale_sofia.crawl.tables import frontier
+from sale_sofia.operations.services.celery import sender
 from sale_sofia.websites.site_file import load_site_config
 from sale_sofia_simulator.portal import PortalOptions
 from sale_sofia_simulator.simulation import SimulatorConfig

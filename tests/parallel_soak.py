@@ -8,7 +8,7 @@ from parallel_crawls import until
 from parallel_world import Party, children
 from process_sizes import Held, held_by
 from sale_sofia.crawl.frontier.planning import JobPlan
-from sale_sofia.crawl.runners.messages import result_url
+from sale_sofia.crawl.runners.dispatching import result_url
 from sale_sofia.history.sightings import CARD
 from sale_sofia.history.tables import scrape_history
 from sale_sofia.operations.services.redis import connect

@@ -23,8 +23,7 @@ from parallel_guard import guarded
 from ready_files import put_ready_file
 from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
-from sale_sofia.crawl.runners.dispatching import send_jobs
-from sale_sofia.crawl.runners.messages import result_url
+from sale_sofia.crawl.runners.dispatching import result_url, send_jobs
 from sale_sofia.crawl.runners.progress import Progress, read_progress
 from sale_sofia.history.tables import listing_changes, price_points
 from sale_sofia.installation import open_database

@@ -14,8 +14,7 @@ from crawls import FAST, PATIENCE_SECONDS, crawl_arguments
 from crawls import environment as command_environment
 from power_disk import VARIANTS, Disk, Note, Variant, environment, make, mark, points, read_notes
 from sale_sofia.crawl.fetch.archive import is_page_of
-from sale_sofia.operations.backup.format import backups_in
-from sale_sofia.operations.backup.reading import list_backups, unpack
+from sale_sofia.operations.backup.reading import backups_in, list_backups, unpack
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.migrate import current_revision
 from sale_sofia_simulator.running import RunningSimulator

@@ -1,4 +1,4 @@
-"""One Redis and one PostgreSQL for a whole run of tests, shared by all its processes and ended with it.
+"""One server of each kind for a whole run of tests, shared by all its processes and ended with it.
 
 The first test that wants a server has a keeper started: a process that starts the server, writes down where
 it is, and stops it when the run is over, however that ends. Who breaks a server starts one of its own.
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -45,21 +45,28 @@ def only_one(name: str) -> Iterator[Path]:
         yield path
 
 
-def kept_server(kind: str, module: str) -> Path:
-    """The folder of the run's server, which answers; `module` has `keep(folder)` and is run as its keeper."""
+def kept_server(
+    kind: str, module: str, more: Sequence[str] = (), environ: Mapping[str, str] | None = None
+) -> Path:
+    """The folder of the run's server, which answers; `module` is run as its keeper, with these words too."""
     folder = run_folder() / kind
     with only_one(f"{kind}.lock"):
         if not (folder / _READY).exists():
-            _start_keeper(folder, module)
+            _start_keeper(folder, module, more, environ)
     return folder
 
 
-def _start_keeper(folder: Path, module: str) -> None:
+def _start_keeper(folder: Path, module: str, more: Sequence[str], environ: Mapping[str, str] | None) -> None:
     folder.mkdir(exist_ok=True)
-    words = [sys.executable, str(Path(__file__).with_name(f"{module}.py")), str(folder), str(_run_process())]
+    program = str(Path(__file__).with_name(f"{module}.py"))
     with (folder / "keeper.log").open("w") as log:
         keeper = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            [sys.executable, program, str(folder), str(_run_process()), *more],
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
     _keepers.append(keeper)
     deadline = time.monotonic() + _PATIENCE_SECONDS
@@ -75,14 +82,20 @@ def keep(start: Callable[[Path], Callable[[], None]]) -> None:
     over = os.pidfd_open(run)
     stop = start(folder)
     try:
-        (folder / _READY).touch()
+        tell_ready(folder)
         select.select([over], [], [])
     finally:
         stop()
-        shutil.rmtree(folder, ignore_errors=True)
-        _remove_if_last(folder.parent)
+        remove(folder)
 
 
-def _remove_if_last(folder: Path) -> None:
-    if not any(path.is_dir() for path in folder.iterdir()):
-        shutil.rmtree(folder, ignore_errors=True)
+def tell_ready(folder: Path) -> None:
+    """The server of this folder answers."""
+    (folder / _READY).touch()
+
+
+def remove(folder: Path) -> None:
+    """The folder of a server that has ended; with the last one goes that of the run."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if not any(path.is_dir() for path in folder.parent.iterdir()):
+        shutil.rmtree(folder.parent, ignore_errors=True)

@@ -16,7 +16,7 @@ from crawls import Row, run, site_folder, stored, truth
 from dashboards import running_dashboard
 from forked_simulators import start_forked
 from parallel_crawls import QUICK, services_forked, until
-from sale_sofia.crawl.runners.conclusion import match_crawled
+from sale_sofia.crawl.runners.local import match_crawled
 from sale_sofia.settings.model import Settings
 from sale_sofia_simulator.model import ImotAdvert
 from sale_sofia_simulator.running import RunningSimulator

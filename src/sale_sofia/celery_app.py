@@ -12,8 +12,8 @@ from kombu import Queue
 
 from sale_sofia.alerts.settings import BEAT_SECONDS
 from sale_sofia.crawl import settings as parallel
+from sale_sofia.crawl.runners.dispatching import result_url
 from sale_sofia.crawl.runners.lane import shut_down
-from sale_sofia.crawl.runners.messages import result_url
 from sale_sofia.crawl.runners.schedule import SCHEDULE_LOOK_SECONDS, load_schedule
 from sale_sofia.descriptions.settings import ENRICH_BEAT_SECONDS, ENRICH_GRACE_SECONDS, LLM_QUEUE
 from sale_sofia.operations.services.processes import tell_alive, tell_ready
@@ -80,7 +80,7 @@ def configuration() -> dict[str, Any]:
         "worker_enable_soft_shutdown_on_idle": True,
         "worker_hijack_root_logger": False,
         "beat_schedule": _beat_schedule(settings),
-        "beat_scheduler": "sale_sofia.operations.services.beat_clock:BeatClock",
+        "beat_scheduler": "sale_sofia.celery_program:BeatClock",
     }
 
 

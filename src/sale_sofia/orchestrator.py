@@ -24,9 +24,8 @@ from sale_sofia.crawl.runners.progress import (
 from sale_sofia.crawl.runners.runners import let_go
 from sale_sofia.history.jobs import CELERY
 from sale_sofia.installation import open_database
-from sale_sofia.operations.services.disk_room import is_full
 from sale_sofia.operations.services.fleet import Fleet
-from sale_sofia.operations.services.ownership import ServicesBusy
+from sale_sofia.operations.services.ownership import ServicesBusy, is_full
 from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.operations.services.redis import connect, known_redis_url
 from sale_sofia.operations.settings import SUPERVISE_SECONDS

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 from string import ascii_letters, digits
+from typing import Any
 
 from sale_sofia_simulator.homes import chance, describe, pick
 from sale_sofia_simulator.model import (
@@ -104,21 +105,9 @@ def import_to_bazar(rng: Random, number: int, source: ImotAdvert) -> BazarAdvert
         seller_name = f"Потребител {seller.user}"
     elif chance(rng, 0.04):
         seller_name = f"{seller_name} 02/8000100 {seller.phones[0]}"
-    return _bazar(
-        rng,
-        number,
-        home,
-        seller=seller,
-        title=title,
-        money=money,
-        words=words,
-        posted=source.posted,
-        photos=photos,
-        native=False,
-        imot_id=source.external_id if photos else None,
-        vat=home.vat,
-        seller_name=seller_name,
-    )
+    own = {"native": False, "imot_id": source.external_id if photos else None, "vat": home.vat}
+    said = {"title": title, "money": money, "prose": words, "photos": photos, "seller_name": seller_name}
+    return _bazar(rng, number, home, seller=seller, posted=source.posted, **own, **said)
 
 
 def write_on_bazar(rng: Random, number: int, home: Property, seller: Seller) -> BazarAdvert:
@@ -141,7 +130,7 @@ def write_on_bazar(rng: Random, number: int, home: Property, seller: Seller) -> 
         seller=seller,
         title=f"{what} {deal} в {home.place.neighbourhood}{tail}",
         money=money,
-        words=replace(words, html=f"<div><span><span>{words.html}</span></span></div>"),
+        prose=replace(words, html=f"<div><span><span>{words.html}</span></span></div>"),
         posted=posted,
         photos=tuple(photos),
         native=True,
@@ -151,44 +140,20 @@ def write_on_bazar(rng: Random, number: int, home: Property, seller: Seller) -> 
     )
 
 
-def _bazar(  # noqa: PLR0913
-    rng: Random,
-    number: int,
-    home: Property,
-    *,
-    title: str,
-    posted: datetime,
-    money: Money,
-    words: Prose,
-    seller: Seller,
-    photos: tuple[str, ...],
-    native: bool,
-    imot_id: str | None,
-    vat: str | None,
-    seller_name: str,
-) -> BazarAdvert:
+def _bazar(rng: Random, number: int, home: Property, **said: Any) -> BazarAdvert:  # noqa: ANN401 - its fields
     external_id = str(50_000_000 + number * 37 + rng.randrange(37))
     return BazarAdvert(
         site="bazar.bg",
         external_id=external_id,
-        url=f"https://bazar.bg/obiava-{external_id}/{slug(title, bazar=True)}",
-        title=title,
+        url=f"https://bazar.bg/obiava-{external_id}/{slug(said['title'], bazar=True)}",
         home=home,
-        money=money,
-        prose=words,
-        seller=seller,
-        posted=posted,
-        updated=refreshed(rng, posted),
+        updated=refreshed(rng, said["posted"]),
         views=rng.randint(1, 4000),
-        photos=photos,
         tier=pick(rng, ("", "TOP"), (40, 60)),
-        native=native,
-        imot_id=imot_id,
-        vat=vat if money.shown else None,
         floor=None if home.floor is None or home.floor < 1 or chance(rng, 0.04) else home.floor,
         position=_position(rng, home),
-        seller_name=seller_name,
         lag_minutes=rng.randint(0, 4),
+        **said | {"vat": said["vat"] if said["money"].shown else None},
     )
 
 

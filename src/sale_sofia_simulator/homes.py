@@ -1,6 +1,6 @@
 """Makes properties, sellers and descriptions that could be true."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from html import escape, unescape
@@ -32,11 +32,6 @@ _FLAT_WEIGHTS = (14, 34, 30, 10, 6, 6)
 _SHARE_OTHER_KINDS = 0.08
 _SHARE_RENT = 0.18
 _SHARE_ELSEWHERE = 0.025
-_AREAS = {
-    1: (28, 62), 2: (45, 95), 3: (70, 140), 4: (110, 200), 5: (140, 320), 6: (90, 260), 7: (25, 400),
-    8: (20, 80), 9: (60, 200), 10: (80, 600), 11: (50, 250), 12: (8, 300), 13: (60, 500), 14: (30, 900),
-    15: (12, 40), 16: (100, 2000), 17: (400, 3000), 18: (300, 3000), 19: (1000, 20000), 20: (80, 900),
-}  # fmt: skip
 ELSEWHERE = (("Вароша", "varosha"), ("Запад 2", "zapad-2"))
 NO_SUCH_HOODS = frozenset({"m-t-batareyata", "m-t-yubileyna-gora", "m-t-yaladzha"})
 """Neighbourhoods of the list that imot.bg itself does not have: nothing stands in them."""
@@ -62,7 +57,7 @@ def make_home(rng: Random, number: int, *, flat: bool = False) -> Property:
     kind = _kind(rng, flat=flat)
     land = kind.property_type in OPEN_LAND
     deal = "rent" if chance(rng, _SHARE_RENT) and not land else "sale"
-    area = rng.randint(*_AREAS[kind.number])
+    area = rng.randint(*text.TABLES["areas"][kind.number])
     floor, floors_total = _storeys(rng, kind)
     construction = None
     if not land and not chance(rng, 0.85 if deal == "rent" else 0.05):
@@ -152,14 +147,7 @@ def _price(rng: Random, deal: str, area: int, *, land: bool) -> int:
 # A lifelike city: flats in neighbourhoods that are known, at what is asked for there, and built when such
 # houses were. Their texts agree with that.
 
-_CITY = {
-    "lozenets": 3900, "iztok": 3700, "ivan-vazov": 3500, "izgrev": 3500, "oborishte": 3800,
-    "zona-b-5": 2900, "banishora": 2500, "geo-milev": 3000, "belite-brezi": 3100, "strelbishte": 3000,
-    "borovo": 2900, "krasno-selo": 2900, "manastirski-livadi": 2800, "krastova-vada": 3000,
-    "studentski-grad": 2700, "darvenitsa": 2500, "mladost-1": 2600, "mladost-3": 2500, "mladost-4": 2500,
-    "druzhba-1": 2200, "druzhba-2": 2200, "lyulin-5": 1900, "lyulin-8": 2000, "nadezhda-2": 2100,
-    "ovcha-kupel": 2200,
-}  # fmt: skip
+_CITY: Mapping[str, int] = text.TABLES["city"]
 """EUR for each m² by neighbourhood."""
 _SHARE_WRONG = 0.05
 """Texts that are written of some other flat."""

@@ -1,11 +1,12 @@
 """What the simulated world is made of. Everything is frozen: a world never changes after it is made."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from zoneinfo import ZoneInfo
 
-from sale_sofia_simulator.text import BGN_PER_EUR, leva
+from sale_sofia_simulator.text import BGN_PER_EUR, TABLES, leva
 
 # The words of the imot.bg family for what is sold: property types, construction, features.
 
@@ -46,47 +47,15 @@ class Kind:
 
 MAISONETTE = 6
 
-KINDS = (
-    Kind(1, "1-СТАЕН", "ednostaen", "Едностайни апартаменти", "apartment", 1),
-    Kind(2, "2-СТАЕН", "dvustaen", "Двустайни апартаменти", "apartment", 2),
-    Kind(3, "3-СТАЕН", "tristaen", "Тристайни апартаменти", "apartment", 3),
-    Kind(4, "4-СТАЕН", "chetiristaen", "Четиристайни апартаменти", "apartment", 4),
-    Kind(5, "МНОГОСТАЕН", "mnogostaen", "Многостайни апартаменти", "apartment", 5),
-    Kind(6, "МЕЗОНЕТ", "mezonet", "Мезонети", "maisonette"),
-    Kind(7, "ОФИС", "ofis", "Офиси", "office"),
-    Kind(8, "АТЕЛИЕ, ТАВАН", "atelie-tavan", "Ателиета, тавани", "studio"),
-    Kind(9, "ЕТАЖ ОТ КЪЩА", "etazh-ot-kashta", "Етажи от къща", "house_floor"),
-    Kind(10, "КЪЩА", "kashta", "Къщи", "house"),
-    Kind(11, "ВИЛА", "vila", "Вили", "villa"),
-    Kind(12, "МАГАЗИН", "magazin", "Магазини", "shop"),
-    Kind(13, "ЗАВЕДЕНИЕ", "zavedenie", "Заведения", "other"),
-    Kind(14, "СКЛАД", "sklad", "Складове", "industrial"),
-    Kind(15, "ГАРАЖ, ПАРКОМЯСТО", "garazh-parkomyasto", "Гаражи, паркоместа", "garage"),
-    Kind(16, "ПРОМ. ПОМЕЩЕНИЕ", "promishleno-pomeshtenie", "Промишлени помещения", "industrial"),
-    Kind(17, "ХОТЕЛ", "hotel", "Хотели", "hotel"),
-    Kind(18, "ПАРЦЕЛ", "partsel", "Парцели", "plot"),
-    Kind(19, "ЗЕМЕДЕЛСКА ЗЕМЯ", "zemedelska-zemya", "Земеделска земя", "land"),
-    Kind(20, "БИЗНЕС ИМОТ", "biznes-imot", "Бизнес имоти", "other"),
-)
+KINDS = tuple(Kind(*row) for row in TABLES["kinds"])
 FLATS = tuple(kind for kind in KINDS if kind.flat)
 OTHERS = tuple(kind for kind in KINDS if not kind.flat)
 OPEN_LAND = frozenset({"plot", "land"})
 
-CONSTRUCTIONS = {
-    "Тухла": "brick",
-    "Панел": "panel",
-    "ЕПК": "epk",
-    "ПК": "pk",
-    "Гредоред": "beam",
-    "Сглобяема конструкция": "prefab",
-}
+CONSTRUCTIONS: Mapping[str, str] = TABLES["constructions"]
 CONSTRUCTION_WEIGHTS = (70, 14, 6, 4, 3, 2)
 
-FEATURES = (
-    "В строеж", "С преход", "Асансьор", "С гараж", "С паркинг", "Лизинг", "Ипотекиран", "Бартер",
-    "Интернет връзка", "С действащ бизнес", "Обзаведен", "Видео наблюдение", "Контрол на достъпа", "Охрана",
-    "Саниран", "В затворен комплекс", "За ремонт", "Възможност за дан. кредит",
-)  # fmt: skip
+FEATURES: Sequence[str] = TABLES["features"]
 
 DEAL_WORDS = {"sale": "Продава", "rent": "Дава под наем"}
 RUBRICS = {"sale": "prodazhbi", "rent": "naemi"}

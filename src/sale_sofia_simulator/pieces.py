@@ -3,14 +3,15 @@
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from functools import cache
+from functools import cache, partial
 from html import escape
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from sale_sofia_simulator.text import spaced, thumbnail
+from sale_sofia_simulator.model import Advert
+from sale_sofia_simulator.text import grouped, imot_moment, leva, ordinal, spaced, thumbnail
 
 _TEMPLATES: Final = Environment(
     loader=PackageLoader(__package__),
@@ -22,12 +23,33 @@ _TEMPLATES: Final = Environment(
 )
 
 
-_TEMPLATES.filters |= {"spaced": lambda amount: spaced(round(amount)), "thumbnail": thumbnail}
+_TEMPLATES.filters |= {
+    "attribute": partial(escape, quote=True),
+    "grouped": grouped,
+    "imot_moment": imot_moment,
+    "json": partial(json.dumps, ensure_ascii=False),
+    "leva": leva,
+    "ordinal": ordinal,
+    "spaced": lambda amount: spaced(round(amount)),
+    "thumbnail": thumbnail,
+}
 
 
 def fill(name: str, /, **values: object) -> str:
-    """The template of this name with every placeholder filled; None is printed as nothing."""
-    return _TEMPLATES.get_template(f"{name}.html").render(values)
+    """The template of this name with every placeholder filled; None is printed as nothing.
+
+    With an advert come its home, place, money and seller.
+    """
+    advert = values.get("advert")
+    if isinstance(advert, Advert):
+        home = advert.home
+        values = {"home": home, "place": home.place, "money": advert.money, "seller": advert.seller} | values
+    return _TEMPLATES.get_template(name if "." in name else f"{name}.html").render(values)
+
+
+def fill_json(name: str, /, **values: object) -> dict[str, Any]:
+    """The template of this name, which is JSON, as what it says."""
+    return dict(json.loads(fill(f"{name}.json", **values)))
 
 
 @cache
@@ -40,6 +62,9 @@ def ballast(kilobytes: int, salt: str) -> str:
         functions.append(_function(rng))
         size += len(functions[-1]) + 1
     return "\n".join(functions)
+
+
+_TEMPLATES.globals["ballast"] = ballast
 
 
 def _function(rng: Random) -> str:

@@ -13,7 +13,7 @@ from sale_sofia_simulator.model import NOW
 from sale_sofia_simulator.photos import Photo, draw, photos_of
 from sale_sofia_simulator.pieces import PageCache
 from sale_sofia_simulator.search_index import NO_FILTERS, A, Filters, Scope, SearchIndex, Stock
-from sale_sofia_simulator.truth import PHOTOS, REAL, Origin, Truth
+from sale_sofia_simulator.truth import PHOTOS, Origin, Truth
 
 # What is asked of a portal and what it answers.
 
@@ -39,6 +39,11 @@ class Search(NamedTuple):
     window: range | None = None
     """The places of the results that are wanted, where the portal counts results instead of pages."""
 
+    @property
+    def deal(self) -> str:
+        """Sale, where nothing else is said."""
+        return self.scope.deal or "sale"
+
 
 class Robots(NamedTuple):
     """What robots.txt says, or the status with which it fails."""
@@ -46,11 +51,11 @@ class Robots(NamedTuple):
     status: int = OK
     crawl_delay: float | None = None
 
-    def answer(self, *forbidden: str) -> Answer:
+    def answer(self, forbidden: str) -> Answer:
         """The file: what is closed for everybody, and the delay where there is one."""
         if self.status != OK:
             return Answer(self.status, b"", "text/plain")
-        lines = ["User-agent: *", *(f"Disallow: {path}" for path in forbidden)]
+        lines = ["User-agent: *", f"Disallow: {forbidden}"]
         lines += [f"Crawl-delay: {self.crawl_delay:g}"] if self.crawl_delay is not None else []
         return Answer(OK, ("\n".join(lines) + "\n").encode(), "text/plain")
 
@@ -72,13 +77,10 @@ class PortalOptions:
     """Whether imot.bg leads a neighbourhood that it does not have to its city, instead of a 404."""
     redirects: int = 0
     """How often an advert's address leads on, on the portal's own host, before the advert is shown."""
-    interface_forbidden: bool = False
-    """Whether robots.txt closes the JSON interface."""
     sitemap_rows: int = 5000
     """How many addresses a shard of the sitemap holds."""
     sitemap_overlap: float = 0.0
     """The share of each shard's rows that stand in another shard, in place of adverts that stand nowhere."""
-    sitemap_lastmod: bool = True
     photos: bool = False
     """Whether photos are served, by the portal itself; else they have real addresses and nothing behind."""
 
@@ -118,7 +120,6 @@ class Sitemap:
     ) -> None:
         self._overview = paths.overview
         self._row = row
-        self._lastmod = options.sitemap_lastmod
         self._shards: dict[str, Sequence[int]] = {}
         size = options.sitemap_rows
         own = round(size * (1 - options.sitemap_overlap))
@@ -142,8 +143,7 @@ class Sitemap:
 
     def _line(self, number: int) -> str:
         url, updated = self._row(number)
-        changed = f"<lastmod>{updated.isoformat()}</lastmod>" if self._lastmod else ""
-        return f"<url><loc>{url}</loc>{changed}</url>\n"
+        return f"<url><loc>{url}</loc><lastmod>{updated.isoformat()}</lastmod></url>\n"
 
 
 def _xml(text: str) -> Answer:
@@ -168,8 +168,6 @@ class Portal(ABC, Generic[A]):
     page_size: ClassVar[int]
     most_results: ClassVar[int] = _NO_CAP
     """How many results of one search the real portal shows."""
-    interface: ClassVar[str | None] = None
-    """The path under which its JSON interface answers."""
     sitemap_paths: ClassVar[SitemapPaths | None] = None
 
     def __init__(
@@ -199,8 +197,7 @@ class Portal(ABC, Generic[A]):
     def answer(self, path: str, query: str = "") -> Answer:
         """The answer to a GET of this path."""
         if path == "/robots.txt":
-            closed = (self.interface,) if self.interface and self.options.interface_forbidden else ()
-            return self._robots.answer(self.forbidden, *closed)
+            return self._robots.answer(self.forbidden)
         if self.options.photos and path.startswith(PHOTOS):
             return self._photo(path)
         if external_id := self.listing_id(path):
@@ -260,14 +257,6 @@ class Portal(ABC, Generic[A]):
     @abstractmethod
     def render(self, advert: A) -> bytes:
         """The page of an advert."""
-
-    @abstractmethod
-    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
-        """A page of results; beyond the last it is the last."""
-
-    @abstractmethod
-    def render_empty(self, url: str) -> bytes:
-        """A search that found nothing."""
 
     def city_searches(self, home: str, parts: Sequence[str], *, split: bool) -> list[Scope]:
         """Both deals of `home`, and of another city where it has adverts; `split` by `parts`."""
@@ -357,8 +346,6 @@ class Portal(ABC, Generic[A]):
 
         return self.stock.page(number, self._cache.get(original, rendered))
 
+    @abstractmethod
     def _results(self, search: Search) -> bytes:
-        """Not kept: a search page is made faster than it would push listings out of memory."""
-        found = self.matches(search)
-        url = REAL[self.site] + search.path
-        return self.origin.body(self.render_search(search, found) if found else self.render_empty(url))
+        """A page of results; not kept: it is made faster than it would push listings out of memory."""

@@ -1,16 +1,18 @@
 """Renders a world to pages with their truth, and writes them to a folder."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from shutil import rmtree
-from typing import TypeVar
+from types import ModuleType
+from typing import Final
+from urllib.parse import parse_qs
 
-from sale_sofia_simulator.model import RUBRICS, Advert, BazarAdvert, ImotAdvert, TwinAdvert, World
+from sale_sofia_simulator.model import RUBRICS, Advert, TwinAdvert, World
 from sale_sofia_simulator.pieces import PageCache
-from sale_sofia_simulator.portal import Robots
+from sale_sofia_simulator.portal import Robots, Search
 from sale_sofia_simulator.portals import bazar_bg as bazar
 from sale_sofia_simulator.portals import bazar_listing, imot_listing
 from sale_sofia_simulator.portals import imot_bg as imot
@@ -30,7 +32,7 @@ _IMOT = "https://www.imot.bg/obiavi"
 _BAZAR = "https://bazar.bg/obiavi"
 _BAZAR_RUBRICS = {"sale": "prodazhba-apartamenti", "rent": "naemi-apartamenti"}
 _TOO_MANY = 33_000
-_A = TypeVar("_A", ImotAdvert, BazarAdvert)
+_FAMILY: Final[Mapping[str, ModuleType]] = {"imot.bg": imot, "bazar.bg": bazar}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,14 @@ class RenderedPage:
 
 def render_world(world: World) -> Iterator[RenderedPage]:
     """Every listing, then the searches, then one page of each other kind; same world, same bytes."""
+    adverts: tuple[Advert, ...]
     for advert in world.imot:
         yield _listing(advert, imot_listing.listing_page(advert), imot_truth(advert))
     for offer in world.bazar:
         yield _listing(offer, bazar_listing.listing_page(offer), bazar_truth(offer))
-    yield from _imot_searches(world.imot)
-    yield from _bazar_searches(world.bazar)
-    yield from _imot_others(world)
-    yield from _bazar_others(world)
+    for site, adverts in (("imot.bg", world.imot), ("bazar.bg", world.bazar)):
+        yield from _searches(site, adverts)
+    yield from _others(world)
 
 
 def write_world(
@@ -97,84 +99,72 @@ def _listing(advert: Advert, body: bytes, truth: Truth) -> RenderedPage:
     return RenderedPage(advert.site, path, advert.url, body, truth)
 
 
-def _scopes(adverts: Sequence[_A], address: Callable[[_A], str]) -> list[tuple[str, list[_A]]]:
+def _scopes(adverts: Sequence[Advert], address: Callable[[Advert], str]) -> list[tuple[str, list[Advert]]]:
     """The adverts of each search by its address, the largest first."""
-    scopes: dict[str, list[_A]] = {}
+    scopes: dict[str, list[Advert]] = {}
     for advert in sorted(adverts, key=lambda advert: TIERS.index(advert.tier)):
         scopes.setdefault(address(advert), []).append(advert)
     return sorted(scopes.items(), key=lambda scope: -len(scope[1]))
 
 
-def _imot_searches(adverts: Sequence[ImotAdvert]) -> Iterator[RenderedPage]:
-    def address(advert: ImotAdvert) -> str:
-        return f"{_IMOT}/{RUBRICS[advert.home.deal]}/{advert.home.place.city_slug}"
-
-    def results(url: str, shown: Sequence[ImotAdvert], page: int, total: int, name: str) -> RenderedPage:
-        truth = search_truth(
-            "imot.bg",
-            imot.page_url(url, page),
-            [card_truth(advert, advert.url) for advert in shown],
-            total=min(total, imot.MOST_RESULTS),
-            capped=total > imot.MOST_RESULTS,
-            next_url=imot.next_url(url, page, total),
-        )
-        body = imot.search_page(shown, url=url, page=page, total=total)
-        return RenderedPage("imot.bg", f"imot.bg/search__{name}.html", truth["url"], body, truth)
-
-    for number, (url, found) in enumerate(_scopes(adverts, address)):
-        for page in range(1, imot.page_count(len(found)) + 1):
-            shown = found[(page - 1) * imot.PAGE_SIZE : page * imot.PAGE_SIZE]
-            yield results(url, shown, page, len(found), f"{number}-{page}")
-    # The last page that a search of the whole country shows: a thousand of many more.
-    sales = dict(_scopes(adverts, lambda advert: advert.home.deal)).get("sale", [])
-    last = imot.page_count(_TOO_MANY)
-    yield results(f"{_IMOT}/prodazhbi", sales[-imot.PAGE_SIZE :], last, _TOO_MANY, "capped")
+def _address(advert: Advert) -> str:
+    """The search of its deal in its city."""
+    deal, place = advert.home.deal, advert.home.place
+    if advert.site == "imot.bg":
+        return f"{_IMOT}/{RUBRICS[deal]}/{place.city_slug}"
+    return f"{_BAZAR}/{_BAZAR_RUBRICS[deal]}/{BAZAR_CITIES[place.city]}"
 
 
-def _bazar_searches(adverts: Sequence[BazarAdvert]) -> Iterator[RenderedPage]:
-    def address(advert: BazarAdvert) -> str:
-        return f"{_BAZAR}/{_BAZAR_RUBRICS[advert.home.deal]}/{BAZAR_CITIES[advert.home.place.city]}"
-
-    for number, (url, found) in enumerate(_scopes(adverts, address)):
-        for page in range(1, bazar.page_count(len(found)) + 1):
-            shown = found[(page - 1) * bazar.PAGE_SIZE : page * bazar.PAGE_SIZE]
-            truth = search_truth(
-                "bazar.bg",
-                bazar.page_url(url, page),
-                [card_truth(advert, advert.url) for advert in shown],
-                total=len(found),
-                next_url=bazar.next_url(url, page, len(found)),
-            )
-            body = bazar.search_page(shown, url=url, page=page, total=len(found))
-            path = f"bazar.bg/search__{number}-{page}.html"
-            yield RenderedPage("bazar.bg", path, truth["url"], body, truth)
+def _searches(site: str, adverts: Sequence[Advert]) -> Iterator[RenderedPage]:
+    size = _FAMILY[site].PAGE_SIZE
+    for number, (url, found) in enumerate(_scopes(adverts, _address)):
+        for page in range(1, _FAMILY[site].page_count(len(found)) + 1):
+            shown = found[(page - 1) * size : page * size]
+            yield _results(site, url, shown, page, len(found), f"{number}-{page}")
+    if site == "imot.bg":
+        # The last page that a search of the whole country shows: a thousand of many more.
+        sales = dict(_scopes(adverts, lambda advert: advert.home.deal)).get("sale", [])
+        last = imot.page_count(_TOO_MANY)
+        yield _results(site, f"{_IMOT}/prodazhbi", sales[-size:], last, _TOO_MANY, "capped")
 
 
-def _imot_others(world: World) -> Iterator[RenderedPage]:
+def _results(site: str, url: str, shown: Sequence[Advert], page: int, total: int, name: str) -> RenderedPage:
+    portal = _FAMILY[site]
+    most = imot.MOST_RESULTS if site == "imot.bg" else total
+    truth = search_truth(
+        site,
+        portal.page_url(url, page),
+        [card_truth(advert, advert.url) for advert in shown],
+        total=min(total, most),
+        capped=total > most,
+        next_url=portal.next_url(url, page, total),
+    )
+    body = portal.search_page(shown, url=url, page=page, total=total)
+    return RenderedPage(site, f"{site}/search__{name}.html", truth["url"], body, truth)
+
+
+def _others(world: World) -> Iterator[RenderedPage]:
+    """A project, an advert that is gone and a search that finds nothing."""
     project = imot.make_project(Random(f"{world.seed}:project"))
     yield _other("imot.bg", "project", project.url, imot.project_page(project))
+    sales = [advert for advert in world.imot if advert.home.deal == "sale"][: imot.PAGE_SIZE]
     gone = "https://www.imot.bg/obiava-1b175000000012345-prodava-dvustaen-apartament-grad-sofiya-tsentar"
-    shown = [advert for advert in world.imot if advert.home.deal == "sale"][: imot.PAGE_SIZE]
-    body = imot.search_page(shown, url=f"{_IMOT}/prodazhbi", page=1, total=len(shown))
+    body = imot.search_page(sales, url=f"{_IMOT}/prodazhbi", page=1, total=len(sales))
     yield _other("imot.bg", "removed", gone, body)
-    url = f"{_IMOT}/prodazhbi/grad-sofiya/tsentar/hotel"
-    yield _empty("imot.bg", url, imot.empty_search_page(url))
-
-
-def _bazar_others(world: World) -> Iterator[RenderedPage]:
-    gone = "https://bazar.bg/obiava-49999999/prodawa-2-staen-gr-sofiia-tsentar"
+    yield _empty("imot.bg", f"{_IMOT}/prodazhbi/grad-sofiya/tsentar/hotel")
     shown = world.bazar[: bazar.PAGE_SIZE]
+    gone = "https://bazar.bg/obiava-49999999/prodawa-2-staen-gr-sofiia-tsentar"
     body = bazar.search_page(shown, url=f"{_BAZAR}/apartamenti/sofia", page=1, total=len(shown))
     yield _other("bazar.bg", "removed", gone, body)
-    url = f"{_BAZAR}/prodazhba-apartamenti/sofia?asize[]=5&price_to=1"
-    yield _empty("bazar.bg", url, bazar.empty_search_page(url))
+    yield _empty("bazar.bg", f"{_BAZAR}/prodazhba-apartamenti/sofia?asize[]=5&price_to=1")
 
 
 def _other(site: str, kind: str, url: str, body: bytes) -> RenderedPage:
     return RenderedPage(site, f"{site}/{kind}.html", url, body, {"site": site, "kind": kind, "url": url})
 
 
-def _empty(site: str, url: str, body: bytes) -> RenderedPage:
+def _empty(site: str, url: str) -> RenderedPage:
+    body: bytes = _FAMILY[site].empty_search_page(url)
     truth = search_truth(site, url, [], total=0, next_url=None)
     return RenderedPage(site, f"{site}/search__empty.html", url, body, truth)
 
@@ -185,7 +175,7 @@ _PORTALS = (
     AloPortal, HomesPortal, ImotiComPortal, ImotiNetPortal, LuximmoPortal, OlxPortal, SuprimmoPortal,
 )  # fmt: skip
 TWIN_PORTALS: dict[str, type[TwinPortal]] = {portal.site: portal for portal in _PORTALS}
-Results = Callable[[Sequence[TwinAdvert], str, int, int], bytes]
+Results = Callable[[Search, Sequence[TwinAdvert], int], bytes]
 _NO_CACHE = 1
 
 
@@ -197,30 +187,28 @@ def render_twin(world: World, site: str) -> Iterator[RenderedPage]:
         path, truth = f"{site}/detail__{advert.external_id}.html", portal.truth(advert)
         yield RenderedPage(site, path, truth["url"], portal.render(advert), truth)
     for deal in DEALS:
-        adverts = [portal.stock.advert(number) for number in portal.index.find(Scope(deal))]
-        for page in range(1, portal.pages(len(adverts)) + 1) if adverts else ():
-            yield _search(portal, deal, page, adverts, f"search__{deal}-{page}")
-    yield _search(portal, DEALS[0], 1, [], "search__empty")
+        total = len(portal.index.find(Scope(deal)))
+        for page in range(1, portal.pages(total) + 1) if total else ():
+            yield _search(portal, deal, page, f"search__{deal}-{page}")
     if isinstance(portal, ImotiComPortal):
-        adverts = [portal.stock.advert(number) for number in portal.index.find(Scope(DEALS[0]))]
-        yield _search(portal, DEALS[0], 1, adverts, "search__old", portal.old_results)
+        yield _search(portal, DEALS[0], 1, "search__old", portal.old_results)
+    portal.show(Stock(()), world.now)
+    yield _search(portal, DEALS[0], 1, "search__empty")
 
 
 def _search(
-    portal: TwinPortal,
-    deal: str,
-    page: int,
-    adverts: list[TwinAdvert],
-    name: str,
-    results: Results | None = None,
+    portal: TwinPortal, deal: str, page: int, name: str, results: Results | None = None
 ) -> RenderedPage:
-    shown, total = adverts[(page - 1) * portal.page_size : page * portal.page_size], len(adverts)
-    body = (results or portal.results)(shown, deal, page, total)
+    path = portal.search_path(deal, page)
+    search = portal.search(path.partition("?")[0], parse_qs(path.partition("?")[2]))
+    if search is None:
+        raise ValueError(f"{portal.site} has no search at {path}")
+    shown, total = portal.on_page(search), portal.announced(search)
+    body = (results or portal.results)(search, shown, total)
     base, site = REAL[portal.site], portal.site
-    url = base + portal.search_path(deal, page)
-    following = portal.next_url(deal, page, total, base) if adverts else None
+    following = portal.next_url(deal, page, total, base) if shown else None
     cards = [card_truth(advert, base + portal.path_of(advert)) for advert in shown]
     if isinstance(portal, ImotiComPortal):
         cards = [card | {"family_id": advert.imot_id} for card, advert in zip(cards, shown, strict=True)]
-    truth = search_truth(site, url, cards, total=total, next_url=following)
-    return RenderedPage(site, f"{site}/{name}.html", url, body, truth)
+    truth = search_truth(site, base + path, cards, total=total, next_url=following)
+    return RenderedPage(site, f"{site}/{name}.html", base + path, body, truth)

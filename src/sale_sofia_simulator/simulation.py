@@ -84,7 +84,6 @@ class SimulatorConfig:
     """By how much all moments come later than those of a simulated world, whose clock began in April 2026."""
     etag: bool = False
     """Whether pages carry an ETag, and one that is named in a request is not sent again."""
-    cache_megabytes: int = 256
     log: Path | None = None
     truth: Path | None = None
 
@@ -134,7 +133,7 @@ class SimulatorConfig:
 
 PORTALS: dict[str, type[Portal[Any]]] = {"imot.bg": ImotPortal, "bazar.bg": BazarPortal, **TWIN_PORTALS}
 _PAGE_TYPES = ("text/html", "application/json")
-_MEGABYTE = 1024 * 1024
+_CACHE_BYTES = 256 * 1024 * 1024
 
 
 class Simulation:
@@ -145,7 +144,7 @@ class Simulation:
         self._settle = settle_in_city if config.lifelike else as_made
         self._world = world_on_day(config.originals, config.seed, config.day, self._settle)
         robots = Robots(config.robots_status, config.crawl_delay)
-        room = config.cache_megabytes * _MEGABYTE // len(config.sites)
+        room = _CACHE_BYTES // len(config.sites)
         self.portals = {
             site: PORTALS[site](url, robots, PageCache(room), config.options.get(site, AS_REAL))
             for site, url in addresses.items()

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.resources import files
 from random import Random
+from typing import Any
 
 from sale_sofia.settings.files import read_yaml
 
@@ -74,6 +75,8 @@ def bazar_moment(moment: datetime, now: datetime) -> str:
 
 WORDS: Mapping[str, Sequence[str]] = read_yaml(files(__package__).joinpath("words.yaml").read_text("utf-8"))
 """Every list of words and sentences, by name."""
+TABLES: Mapping[str, Any] = read_yaml(files(__package__).joinpath("tables.yaml").read_text("utf-8"))
+"""What the world and the portals call and number things, by name."""
 
 
 def firm(rng: Random, *, builder: bool = False) -> str:

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from sale_sofia_simulator.model import CONSTRUCTIONS, Advert, Age, BazarAdvert, ImotAdvert, Property, Seller
+from sale_sofia_simulator.text import TABLES
 
 Truth = dict[str, Any]
 
@@ -13,14 +14,7 @@ Truth = dict[str, Any]
 def blank_truth(advert: Advert, url: str) -> Truth:
     """What every portal prints of an advert; the rest is null until the portal's own truth says more."""
     home, money = advert.home, advert.money
-    unsaid: Truth = dict.fromkeys(
-        (
-            "family_id", "description", "vat", "yard_sqm", "floor", "floors_total", "construction",
-            "year_built", "under_construction", "act_status", "elevator", "furnishing", "condition", "street",
-            "lat", "lon", "seller_kind", "seller_name", "posted_at", "updated_at", "views",
-            "previous_price_eur", "area_net_sqm", "metro_station", "metro_distance_m",
-        )
-    )  # fmt: skip
+    unsaid: Truth = dict.fromkeys(TABLES["unsaid"])
     lists: Truth = {
         name: [] for name in ("heating", "parking", "phones", "features", "photo_urls", "orientation")
     }
@@ -42,12 +36,31 @@ def blank_truth(advert: Advert, url: str) -> Truth:
     }  # fmt: skip
 
 
-def _family_truth(advert: Advert) -> Truth:
-    """What both portals of the family print."""
-    return blank_truth(advert, advert.url) | {
+def full_truth(advert: Advert) -> Truth:
+    """What the most talkative portal would say of an advert; each prints some of it."""
+    home, seller = advert.home, advert.seller
+    under_construction = True if "В строеж" in home.features else None
+    if home.age.form == "will" or commissioned(home.age):
+        under_construction = home.age.form == "will"
+    return {
+        "description": advert.prose.text,
         "previous_price_eur": advert.money.previous_eur,
-        "year_built": advert.home.age.known_year,
-        "construction": CONSTRUCTIONS.get(advert.home.construction or ""),
+        "vat": home.vat if advert.money.shown else None,
+        "yard_sqm": home.yard_sqm,
+        "floor": home.floor,
+        "floors_total": home.floors_total,
+        "construction": CONSTRUCTIONS.get(home.construction or ""),
+        "year_built": home.age.known_year,
+        "under_construction": under_construction,
+        "act_status": "commissioned" if commissioned(home.age) else None,
+        "heating": heating_truth(home),
+        **feature_truth(home.features),
+        "street": home.place.street,
+        "seller_kind": seller.kind,
+        "seller_name": seller.name,
+        "phones": phone_truth(seller),
+        "posted_at": advert.posted.isoformat(),
+        "updated_at": advert.updated.isoformat(),
         "views": advert.views,
         "photo_urls": list(advert.photos),
     }
@@ -55,45 +68,26 @@ def _family_truth(advert: Advert) -> Truth:
 
 def imot_truth(advert: ImotAdvert) -> Truth:
     """All fields of a listing, as JSON."""
-    home = advert.home
-    under_construction = True if "В строеж" in home.features else None
-    if home.age.form == "will" or commissioned(home.age):
-        under_construction = home.age.form == "will"
-    return _family_truth(advert) | {
-        "family_id": advert.external_id,
-        "description": advert.prose.text,
-        "vat": home.vat if advert.money.shown else None,
-        "yard_sqm": home.yard_sqm,
-        "floor": home.floor,
-        "floors_total": home.floors_total,
-        "under_construction": under_construction,
-        "act_status": "commissioned" if commissioned(home.age) else None,
-        "heating": heating_truth(home),
-        **feature_truth(home.features),
-        "street": home.place.street,
-        "seller_kind": advert.seller.kind,
-        "seller_name": advert.seller.name,
-        "phones": phone_truth(advert.seller),
-        "posted_at": advert.posted.isoformat(),
-        "updated_at": advert.updated.isoformat(),
-    }
+    return blank_truth(advert, advert.url) | full_truth(advert) | {"family_id": advert.external_id}
 
 
 def bazar_truth(advert: BazarAdvert) -> Truth:
     """All fields of a listing, as JSON. What bazar.bg does not print is null, whatever imot.bg knows."""
     lat, lon = advert.position or (None, None)
-    return _family_truth(advert) | {
+    full = full_truth(advert)
+    printed = ("previous_price_eur", "year_built", "construction", "views", "photo_urls")
+    return blank_truth(advert, advert.url) | {name: full[name] for name in printed} | {
         "family_id": advert.imot_id,
         "description": advert.prose.glued,
         "vat": advert.vat,
         "floor": advert.floor,
-        "floors_total": advert.home.floors_total if advert.native else None,
+        "floors_total": full["floors_total"] if advert.native else None,
         "lat": lat,
         "lon": lon,
         "seller_name": advert.seller_name,
-        "posted_at": advert.posted.isoformat() if advert.imot_id else None,
-        "updated_at": advert.updated.isoformat() if advert.money.shown else None,
-    }
+        "posted_at": full["posted_at"] if advert.imot_id else None,
+        "updated_at": full["updated_at"] if advert.money.shown else None,
+    }  # fmt: skip
 
 
 def search_truth(

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Final
 
 from sale_sofia.listings.places import Neighbourhood, neighbourhoods
 from sale_sofia_simulator.homes import chance
-from sale_sofia_simulator.model import CONSTRUCTIONS, ImotAdvert, Money, Place, TwinAdvert, World
+from sale_sofia_simulator.model import ImotAdvert, Money, Place, TwinAdvert, World
 from sale_sofia_simulator.portal import Answer, Portal, Query, Search
-from sale_sofia_simulator.truth import REAL, Truth, blank_truth
+from sale_sofia_simulator.truth import REAL, Truth, blank_truth, full_truth
 
 TWINS: Final = {
     "alo.bg": 10_000_000,
@@ -144,6 +144,8 @@ class TwinPortal(Portal[TwinAdvert]):
 
     charset = "utf-8"
     content_type = "text/html; charset=utf-8"
+    prints: ClassVar[Sequence[str]] = ()
+    """The fields that it prints as they are, beside those that all portals print."""
     search_type: ClassVar[str] = "text/html; charset=utf-8"
 
     @property
@@ -160,7 +162,7 @@ class TwinPortal(Portal[TwinAdvert]):
         return super().searched(search)._replace(content_type=self.search_type)
 
     def _results(self, search: Search) -> bytes:
-        return self.render_search(search, self.matches(search))
+        return self.results(search, self.on_page(search), self.announced(search))
 
     def _listing(self, number: int) -> bytes:
         """Made for each copy: its photos and links have names that come from its own number."""
@@ -170,14 +172,11 @@ class TwinPortal(Portal[TwinAdvert]):
         """The served address of an advert."""
         return self.base + self.path_of(advert)
 
-    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
-        """A page of results; beyond the last there are none."""
-        shown = self.shown(found[: self.most], search.page)
-        return self.results(shown, search.scope.deal or "sale", search.page, self.announced(search))
-
-    def render_empty(self, url: str) -> bytes:  # noqa: ARG002 - the same for every search
-        """A search that found nothing."""
-        return self.results([], "sale", 1, 0)
+    def on_page(self, search: Search) -> list[TwinAdvert]:
+        """The adverts that this page of results shows; beyond the last there are none."""
+        seen, first = self.matches(search)[: self.most], (search.page - 1) * self.page_size
+        window = range(first, first + self.page_size) if search.window is None else search.window
+        return [self.stock.advert(number) for number in seen[window.start : window.stop]]
 
     def gone(self, external_id: str) -> Answer:  # noqa: ARG002 - all the same
         """Not found."""
@@ -186,14 +185,11 @@ class TwinPortal(Portal[TwinAdvert]):
     def truth(self, advert: TwinAdvert) -> Truth:
         """All fields, at the portal's real address."""
         lat, lon = advert.position or (None, None)
-        printed = {
-            "description": advert.prose.text,
-            "construction": CONSTRUCTIONS.get(advert.home.construction or ""),
-            "lat": lat,
-            "lon": lon,
-            "flags": ["place_conflict"] if advert.misfiled else [],
-        }
-        return blank_truth(advert, REAL[self.site] + self.path_of(advert)) | printed | self.facts(advert)
+        full = full_truth(advert)
+        printed = {name: full[name] for name in ("description", "construction", *self.prints)}
+        where = {"lat": lat, "lon": lon, "flags": ["place_conflict"] if advert.misfiled else []}
+        blank = blank_truth(advert, REAL[self.site] + self.path_of(advert))
+        return blank | printed | where | self.facts(advert)
 
     @abstractmethod
     def path_of(self, advert: TwinAdvert) -> str:
@@ -204,7 +200,7 @@ class TwinPortal(Portal[TwinAdvert]):
         """The address of a page of results, from its path on."""
 
     @abstractmethod
-    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
+    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
         """A page of results."""
 
     @abstractmethod

@@ -10,9 +10,8 @@ import pytest
 
 from backup_worlds import database_in, files_in, filled, order, quiet
 from crash_points import Enumeration, count_points
-from sale_sofia.operations.backup.format import parts_in
 from sale_sofia.operations.backup.making import make_backup
-from sale_sofia.operations.backup.reading import list_backups, unpack
+from sale_sofia.operations.backup.reading import list_backups, parts_in, unpack
 from sale_sofia.operations.backup.restoring import restore
 
 Holdings = tuple[list[str], dict[str, bytes], str]

@@ -12,7 +12,7 @@ from crash_points import COMMIT, Enumeration, count_points
 from property_worlds import advert
 from ready_files import put_ready_file
 from sale_sofia.advice.scoring import runs
-from sale_sofia.crawl.runners.conclusion import match_crawled
+from sale_sofia.crawl.runners.local import match_crawled
 from sale_sofia.flats import projection
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.market_events import set_gone

@@ -19,9 +19,8 @@ from crawls import ALONE, FAST, crawl_arguments, differences, fork, run, stored,
 from forked_simulators import start_forked
 from postgres_servers import PASSWORD, PostgresServer
 from sale_sofia.crawl.runners.runners import site_lock
-from sale_sofia.operations.backup.format import KEPT_FILES, KEPT_FOLDERS
 from sale_sofia.operations.backup.making import make_backup
-from sale_sofia.operations.backup.reading import Kept
+from sale_sofia.operations.backup.reading import KEPT_FILES, KEPT_FOLDERS, Kept
 from sale_sofia.operations.backup.restoring import restore
 from sale_sofia.storage.migrate import check
 from sale_sofia_simulator.running import RunningSimulator

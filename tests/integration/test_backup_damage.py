@@ -13,9 +13,8 @@ from sqlalchemy import text
 from backup_worlds import database_in, filled, order, page_path, plain, put_pages, quiet, write_backup
 from crawls import run
 from sale_sofia.history.pages import PageRecord, record_pages
-from sale_sofia.operations.backup.format import BackupError
 from sale_sofia.operations.backup.making import make_backup
-from sale_sofia.operations.backup.reading import unpack
+from sale_sofia.operations.backup.reading import BackupError, unpack
 from sale_sofia.storage.database import Database
 
 FETCHED = 1_700_000_000.0

@@ -14,7 +14,7 @@ import pytest
 
 from crawls import ALONE, FAST, IMPATIENT, crawl_arguments, differences, requests, run, stored, truth
 from forked_simulators import start_forked
-from sale_sofia.cli.demo import write_simulated_sites
+from sale_sofia.cli.start import write_simulated_sites
 from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 

@@ -16,7 +16,7 @@ from sale_sofia.settings.programs import own_program
 ROOT = Path(sale_sofia.__file__).parent
 
 
-@pytest.mark.parametrize("module", ["sale_sofia.alerts.postman", "sale_sofia.proxies.rotator"])
+@pytest.mark.parametrize("module", ["sale_sofia.alerts.delivery", "sale_sofia.proxies.rotator"])
 def test_nothing_is_imported_by_programs_that_only_some_commands_start(tmp_path: Path, module: str) -> None:
     with foreign_folder(tmp_path / "foreign") as foreign:
         environ = {**os.environ, "DATA_DIR": str(foreign)}

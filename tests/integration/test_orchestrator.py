@@ -4,8 +4,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -14,14 +12,16 @@ import pytest
 import redis
 from pydantic import SecretStr
 
-from crawls import differences, stored, truth
+from celery_server import server_variables
+from crawls import differences, fork, stored, truth
 from forked_simulators import start_forked
 from hurried_services import forked_programs
-from parallel_crawls import QUICK, running_in, until
+from parallel_crawls import QUICK, running_in, until, wait_until_running
+from parallel_world import HURRIED
 from ready_files import put_ready_file
 from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
-from sale_sofia.crawl.runners.messages import ScrapingKeys
+from sale_sofia.crawl.runners.dispatching import ScrapingKeys
 from sale_sofia.operations.services.processes import Interrupted, Process
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.operations.settings import SERVICE_SILENT_SECONDS
@@ -150,21 +150,9 @@ def test_a_foreign_redis_a_lost_message_and_a_signal(
     client.close()
 
 
-KILLED = """
-from sale_sofia.settings.model import load_settings
-from sale_sofia.orchestrator import Orchestrator
-with Orchestrator(load_settings()) as services:
-    services.start_celery()
-    print("up", flush=True)
-    input()
-"""
-
-
 def test_what_a_killed_orchestrator_left_is_cleaned_up(settings: Settings) -> None:
-    command = [sys.executable, "-c", KILLED]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
-        assert first.stdout is not None
-        assert first.stdout.readline() == "up\n"
+    with fork(settings.data_dir, "up", "--no-flower", **server_variables(HURRIED)) as first:
+        wait_until_running(first)
         first.kill()
     assert sum("celery" in command for command in others(settings).values()) >= 4
     with Orchestrator(settings) as services:

@@ -26,12 +26,11 @@ from crawls import (
     in_background,
     requests,
     run,
-    start,
     stored,
     truth,
 )
 from forked_simulators import start_forked
-from hurried_services import HURRIED_PROGRAMS, forked_programs
+from hurried_services import forked_programs
 from integration.test_bad_input import SEARCH, portal
 from listening import free_port
 from parallel_crawls import (
@@ -45,9 +44,9 @@ from parallel_crawls import (
 )
 from parallel_world import HURRIED, surroundings
 from ready_files import put_ready_file
-from sale_sofia.crawl.runners.dispatching import sender
 from sale_sofia.crawl.runners.runners import site_lock
 from sale_sofia.crawl.settings import EVENTS_CHANNEL
+from sale_sofia.operations.services.celery import sender
 from sale_sofia.operations.services.redis import RedisServer, connect
 from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.settings.model import DATABASE_FILE, load_settings
@@ -273,7 +272,8 @@ def test_stopped_then_killed_then_resumed_beside_another_portal_and_down_stops_a
 
 def stop_by_ctrl_c(data: Path, log: Path, crawl: list[str]) -> None:
     """A crawl that has its services to itself goes, with all of them, and says how to go on."""
-    first = start(data, *crawl, "--parallel", **{**GENTLY, **HURRIED_PROGRAMS, "WORKER_PROCESSES": "3"})
+    more = {**GENTLY, "WORKER_PROCESSES": "3", **server_variables(HURRIED)}
+    first = fork(data, *crawl, "--parallel", **more)
     # Said once the services are at work; their first requests may be earlier.
     idle = "1 of 3 worker processes stay idle: 1 portal feeds 1 lane at the rates that are set"
     wait_until_said(first, idle)

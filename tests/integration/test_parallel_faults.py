@@ -323,8 +323,9 @@ def test_a_lane_cut_by_its_time_limit_hands_back_the_rest_and_one_that_does_not_
     tmp_path: Path,
 ) -> None:
     # A busy machine may need seconds to hand back what a lane holds; only a deaf one is to be killed.
-    limits = {"SCRAPING_SOFT_TIME_LIMIT": "1", "SCRAPING_HARD_TIME_LIMIT": "15"}
-    more = {**SURROUNDINGS, **with_places(tmp_path), **limits}
+    limits = {"SCRAPING_SOFT_TIME_LIMIT": "2", "SCRAPING_HARD_TIME_LIMIT": "15"}
+    slower = {"DOMAIN_RATE_LIMITS": json.dumps({SITE: 700})}  # so that there is work for a third generation
+    more = {**SURROUNDINGS, **with_places(tmp_path), **limits, **slower}
     with party(tmp_path / "p", small_portal(tmp_path, 70), processes=2, **more) as crawl:
         begin(crawl)
         until(lambda: generation(crawl) > 2, f"lanes that were cut and followed by others{crawl.tail()}")

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from command_server import shared_commands
 from listening import free_port
 from sale_sofia.cli.sites import write_site
 from sale_sofia.settings.files import read_yaml
@@ -23,6 +25,8 @@ from sale_sofia.websites.site_file import load_site_config, merge
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-portal.md"
 BLOCK = re.compile(r"```(?P<kind>\w+)(?: (?P<name>[\w.-]+))?\n(?P<text>.*?)```", re.DOTALL)
 PORT = "8799"
+ONLY_PYTEST = {"PYTEST_ADDOPTS": "-p no:cacheprovider", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""For the test that the guide has written: it is run without what this one is run with."""
 START_SECONDS = 60
 
 
@@ -31,26 +35,19 @@ def blocks(kind: str, name: str | None = None) -> list[re.Match[str]]:
     return [block for block in found if name is None or block["name"] == name]
 
 
-def script(blocks_of_commands: list[re.Match[str]], port: int) -> str:
-    text = "\n".join(block["text"] for block in blocks_of_commands)
+def typed(blocks_of_commands: list[re.Match[str]], folder: Path, port: int) -> list[list[str]]:
+    """The words of each line, as a shell in this folder understands them."""
+    text = "\n".join(block["text"] for block in blocks_of_commands).replace(PORT, str(port))
     lines = [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
-    return "\n".join(["set -e", *lines]).replace(PORT, str(port))
-
-
-def environment() -> dict[str, str]:
-    path = f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "COLUMNS": "150", "PYTEST_ADDOPTS": "-p no:cacheprovider"}
+    return [shlex.split(line.replace("$PWD", str(folder))) for line in lines]
 
 
 @contextmanager
-def in_background(commands: str, folder: Path, port: int) -> Iterator[None]:
+def in_background(command: list[str], folder: Path, port: int) -> Iterator[None]:
     """A server the guide starts in another window."""
+    assert command.pop(0) == "python"
     with subprocess.Popen(
-        ["bash", "-c", f"exec {commands.splitlines()[-1]}"],  # noqa: S607 - the user's own shell
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        [sys.executable, *command], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
         try:
             wait_for(port)
@@ -78,13 +75,26 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     for block in blocks("html"):
         (folder / block["name"]).write_text(block["text"], "utf-8")
     commands = [block for block in blocks("console") if block["name"] is None]
-    with in_background(script(blocks("console", "background"), port), folder, port):
-        done = subprocess.run(
-            ["bash", "-c", script(commands, port)],  # noqa: S607 - the user's own shell
-            cwd=folder, env=environment(), capture_output=True, text=True, check=False, timeout=200,
-        )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return folder, done.stdout
+    (server,) = typed(blocks("console", "background"), folder, port)
+    with in_background(server, folder, port):
+        return folder, follow(typed(commands, folder, port), folder)
+
+
+def follow(commands: list[list[str]], folder: Path) -> str:
+    """What all commands print, each of which goes well; none waits for the start of its libraries."""
+    environ = {**os.environ, "COLUMNS": "150", **ONLY_PYTEST}
+    printed = ""
+    for program, *words in commands:
+        if program == "export":
+            environ |= dict(word.split("=", 1) for word in words)
+            continue
+        module = {"python": words[1], "sale-sofia": "sale_sofia.cli.main"}[program]
+        arguments = words[2:] if program == "python" else words
+        begun = shared_commands().begin(arguments, environ, folder, module=module)
+        code = shared_commands().ended(begun)
+        assert code == 0, f"{program} {words}: {code}\n{begun.told()[-3000:]}"
+        printed += begun.told()
+    return printed
 
 
 def test_the_check_shows_which_link_found_what(followed: tuple[Path, str]) -> None:

@@ -20,7 +20,7 @@ from integration.test_proxies_services import lasting
 from listening import free_port
 from parallel_crawls import running_in, services_forked, until, wait_until_said
 from proxy_fleet import PASSWORD
-from sale_sofia.crawl.runners.dispatching import sender
+from sale_sofia.operations.services.celery import sender
 from sale_sofia.operations.services.processes import read_child
 from sale_sofia.operations.services.redis import connect
 from sale_sofia.orchestrator import Orchestrator

@@ -13,8 +13,7 @@ from crawls import run
 from sale_sofia.history.jobs import JobState
 from sale_sofia.history.runs.reports import SessionReportGenerator
 from sale_sofia.settings.model import Settings
-from sale_sofia.telemetry.meter import MetricsFlusher
-from sale_sofia.telemetry.metrics import MetricsCollector
+from sale_sofia.telemetry.metrics import MetricsCollector, MetricsFlusher
 from unit.monitoring.monitoring_workers import make_run
 
 SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")

@@ -22,7 +22,7 @@ from foreign_folders import foreign_folder, imported_from
 from forked_simulators import start_forked
 from listening import OTHER, answers, free_port, listening
 from parallel_crawls import PATIENCE_SECONDS, QUICK, running_in, services_up, until
-from sale_sofia.crawl.runners.dispatching import sender
+from sale_sofia.operations.services.celery import sender
 from sale_sofia.operations.services.redis import RedisServer, ServerRecord, read_record
 from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawls import start
+from crawls import fork
 from hurried_services import forked_programs
 from parallel_crawls import PATIENCE_SECONDS, QUICK, running_in, until, wait_until_running, wait_until_said
 from sale_sofia.operations.services.processes import Child, Process
@@ -35,7 +35,7 @@ def kill_at_its_start(data: Path, who: str) -> None:
 
 
 def test_who_is_killed_while_all_start_is_started_again(tmp_path: Path) -> None:
-    process = start(tmp_path, "up", "--no-flower", **QUICK)
+    process = fork(tmp_path, "up", "--no-flower", **QUICK)
     try:
         for who in SERVICES:
             kill_at_its_start(tmp_path, who)
@@ -78,7 +78,7 @@ def test_who_dies_while_all_are_looked_at_is_told_of(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("who", ["Redis", "the beat"])
 def test_a_signal_is_heard_while_all_start(tmp_path: Path, who: str) -> None:
-    process = start(tmp_path, "up", "--no-flower", **QUICK)
+    process = fork(tmp_path, "up", "--no-flower", **QUICK)
     until(lambda: pid_of(tmp_path, who), f"{who} is started")
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE_SECONDS)

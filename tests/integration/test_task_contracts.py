@@ -20,7 +20,7 @@ from parallel_world import Party, party
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
 from sale_sofia.crawl.resilience.owners import this_owner
-from sale_sofia.crawl.runners.messages import ScrapingKeys, result_url
+from sale_sofia.crawl.runners.dispatching import ScrapingKeys, result_url
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.operations.services.redis import connect
 from sale_sofia.websites.registry import get_scraper

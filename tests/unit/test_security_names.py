@@ -10,7 +10,7 @@ from sale_sofia.advice.scoring.profile import ProfileError, profile_path
 from sale_sofia.crawl.fetch import archive
 from sale_sofia.crawl.fetch.archive import ArchiveDamaged, PageArchive
 from sale_sofia.crawl.frontier.jobs import new_job_id
-from sale_sofia.crawl.runners.messages import (
+from sale_sofia.crawl.runners.dispatching import (
     WrongMessage,
     check_job_id,
     check_lane,

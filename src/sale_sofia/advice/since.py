@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
 
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Connection, func, select
 
 from sale_sofia.flats.rows import price_steps
-from sale_sofia.flats.store import portions, with_current
+from sale_sofia.flats.store import OFFERED, rows_of, with_current
 from sale_sofia.flats.tables import flats, listing_sources
 from sale_sofia.history.tables import listings, market_events, price_points
 
@@ -53,31 +53,20 @@ class _Advert(NamedTuple):
     flat_offered: bool
 
 
-_THERE: Final = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
-
-
 def _adverts(connection: Connection, listing_ids: Collection[int]) -> list[_Advert]:
     """These, as far as they are of flats."""
     table, current = with_current(listings.c.id)
-    columns = select(listings.c.id, current, _THERE, flats.c.offered)
+    columns = select(listings.c.id, current, OFFERED, flats.c.offered)
     joined = columns.select_from(table.join(flats, flats.c.property_id == current))
-    return [
-        _Advert._make(row)
-        for some in portions(sorted(listing_ids))
-        for row in connection.execute(joined.where(listings.c.id.in_(some)))
-    ]
+    return [_Advert._make(row) for row in rows_of(connection, joined, listings.c.id, listing_ids)]
 
 
 def _several_offered(connection: Connection, property_ids: Collection[int]) -> set[int]:
     """Those of these flats of which more than one advert is there."""
     of = listing_sources.c
-    chosen = select(of.property_id).join(listings, listings.c.id == of.listing_id).where(_THERE)
+    chosen = select(of.property_id).join(listings, listings.c.id == of.listing_id).where(OFFERED)
     several = chosen.group_by(of.property_id).having(func.count() > 1)
-    return {
-        number
-        for some in portions(sorted(property_ids))
-        for number in connection.scalars(several.where(of.property_id.in_(some)))
-    }
+    return {row[0] for row in rows_of(connection, several, of.property_id, property_ids)}
 
 
 def _gone_and_back(connection: Connection, since: float) -> Iterator[News]:
@@ -103,12 +92,8 @@ def _priced(connection: Connection, since: float, among: Collection[int]) -> Ite
     lately = (price_points.c.kind == "price", price_points.c.seen_at >= since)
     rows = connection.execute(moved.where(*lately)).all()
     wanted = {listing_id: property_id for listing_id, property_id in rows if property_id in among}
-    there = select(listings.c.id).where(_THERE)
-    adverts = [
-        number
-        for some in portions(sorted(wanted))
-        for number in connection.scalars(there.where(listings.c.id.in_(some))).all()
-    ]
+    there = select(listings.c.id).where(OFFERED)
+    adverts = [row[0] for row in rows_of(connection, there, listings.c.id, wanted)]
     greatest: dict[int, tuple[float, News]] = {}
     for advert, steps in price_steps(connection, adverts).items():
         property_id = wanted[advert]

@@ -25,7 +25,7 @@ from sale_sofia.buyer.viewings import all_viewings
 from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.prices import lowest_offers
 from sale_sofia.flats.projection import load_flats
-from sale_sofia.flats.store import UnknownProperty, portions
+from sale_sofia.flats.store import UnknownProperty, rows_of
 from sale_sofia.flats.walks import MetroWalk
 from sale_sofia.history.drift.store import DRIFT
 from sale_sofia.history.settings import SECONDS_PER_HOUR
@@ -138,11 +138,7 @@ def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile:
     )
 
     def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
-        rows = (
-            row
-            for some in portions(sorted(flat.property_id for flat in flats))
-            for row in connection.execute(chosen.where(s.property_id.in_(some)))
-        )
+        rows = rows_of(connection, chosen, s.property_id, [flat.property_id for flat in flats])
         return {
             row.property_id: Judgement(
                 fits=True,

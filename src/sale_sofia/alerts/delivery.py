@@ -2,15 +2,18 @@
 
 import json
 import os
+import select
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from sqlalchemy import Connection
 
-from sale_sofia.alerts.channels import Channel, NotSent, Sender, Shown
+from sale_sofia.alerts.channels import Channel, NotSent, Sender, Shown, channels_of
+from sale_sofia.alerts.kept import kept_channels
 from sale_sofia.alerts.links import addresses, link_key
 from sale_sofia.alerts.outbox import (
     Delivered,
@@ -23,15 +26,17 @@ from sale_sofia.alerts.outbox import (
     take,
     uid_of,
 )
-from sale_sofia.alerts.rules import NONE, AlertsError, QuietHours, is_quiet, not_quiet
+from sale_sofia.alerts.rules import NONE, AlertsError, QuietHours, is_quiet, load_alerts, not_quiet
 from sale_sofia.alerts.settings import LEASE_FACTOR, POSTMAN_GRACE_SECONDS
 from sale_sofia.alerts.store import Item
 from sale_sofia.alerts.wording import Links, buttons_of, no_links, photo_of, word_message
 from sale_sofia.buyer.people import Person, all_people
-from sale_sofia.settings.model import Settings, environment_of
-from sale_sofia.settings.programs import own_program
+from sale_sofia.installation import open_database
+from sale_sofia.settings.model import Settings, environment_of, load_settings
+from sale_sofia.settings.programs import end_at_once, own_program
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.logs import log_as_service
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +142,7 @@ def send_out(settings: Settings, seconds: float) -> Delivered:
     try:
         # Not `subprocess.run`, which kills the process when this one is interrupted.
         with subprocess.Popen(  # noqa: S603 - our own program
-            own_program("sale_sofia.alerts.postman", f"{seconds:g}", str(lifeline)),
+            own_program("sale_sofia.alerts.delivery", f"{seconds:g}", str(lifeline)),
             env=environment_of(settings, os.environ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -159,3 +164,30 @@ def send_out(settings: Settings, seconds: float) -> Delivered:
         last = complaint.strip().splitlines()[-1:] or [f"exit code {process.returncode}"]
         raise PostmanFailed(f"sending failed: {last[0]}")
     return Delivered(**json.loads(counts))
+
+
+# The process that sends what is due: `python -P -m sale_sofia.alerts.delivery SECONDS LIFELINE`.
+
+
+def main(seconds: float, lifeline: int) -> None:
+    """Send for so long, or until whoever started us is gone; print the counts."""
+    settings = load_settings()
+    log_as_service(settings)
+    done, file = Delivered(), load_alerts(settings.data_dir)
+    if file is not None:
+        database = open_database(settings)
+        end = time.monotonic() + seconds
+
+        def go_on() -> bool:
+            starter_gone, _, _ = select.select([lifeline], [], [], 0)
+            return not starter_gone and time.monotonic() < end
+
+        channels = channels_of(file, kept_channels(settings.data_dir))
+        done = Delivery(settings, database, channels, file.quiet_hours, go_on=go_on).run()
+        database.dispose()
+    sys.stdout.write(json.dumps(asdict(done), ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    end_at_once()
+    main(float(sys.argv[1]), int(sys.argv[2]))

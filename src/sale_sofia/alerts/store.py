@@ -8,7 +8,7 @@ from sqlalchemy import Connection, RowMapping, delete, insert, select, update
 
 from sale_sofia.alerts.settings import ROWS_WRITTEN_AT_ONCE
 from sale_sofia.alerts.tables import alert_items, alert_looks, alert_rules, alert_waiting, alert_watch
-from sale_sofia.flats.store import portions
+from sale_sofia.flats.store import portions, rows_of
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.revisions import Changes
 from sale_sofia.history.tables import WAS_ASKED, listings, market_events, price_points
@@ -91,10 +91,9 @@ def read_waiting(connection: Connection) -> frozenset[int]:
 def read_watched(connection: Connection, listing_ids: Sequence[int]) -> dict[str, dict[int, Watched]]:
     """By rule and advert: what the rules know of these adverts."""
     found: dict[str, dict[int, Watched]] = {}
-    for some in portions(sorted(listing_ids)):
-        for row in connection.execute(select(alert_watch).where(alert_watch.c.listing_id.in_(some))):
-            known = found.setdefault(row.rule, {})
-            known[row.listing_id] = Watched(row.listing_id, row.price_eur, row.vat, row.gone_at)
+    for row in rows_of(connection, select(alert_watch), alert_watch.c.listing_id, listing_ids):
+        known = found.setdefault(row.rule, {})
+        known[row.listing_id] = Watched(row.listing_id, row.price_eur, row.vat, row.gone_at)
     return found
 
 
@@ -135,10 +134,9 @@ def incident_news(connection: Connection, since: float) -> Iterator[tuple[RowMap
     chosen = select(incidents).where(incidents.c.closed_at.is_(None) | (incidents.c.closed_at >= since))
     rows = connection.execute(chosen.order_by(incidents.c.opened_at, incidents.c.id)).mappings().all()
     told: dict[int, list[Any]] = {}
-    for some in portions(sorted(row["id"] for row in rows)):
-        columns = select(alert_items.c.incident_id, alert_items.c.kind, alert_items.c.facts)
-        for item in connection.execute(columns.where(alert_items.c.incident_id.in_(some))):
-            told.setdefault(item.incident_id, []).append(item)
+    columns = select(alert_items.c.incident_id, alert_items.c.kind, alert_items.c.facts)
+    for item in rows_of(connection, columns, alert_items.c.incident_id, [row["id"] for row in rows]):
+        told.setdefault(item.incident_id, []).append(item)
     for row in rows:
         items = told.get(row["id"], [])
         yield row, {item.kind for item in items}, any(item.facts.get("closed_at") for item in items)
@@ -150,13 +148,7 @@ def incident_news(connection: Connection, since: float) -> Iterator[tuple[RowMap
 def matched(connection: Connection, property_ids: Collection[int] | None) -> list[int]:
     """The properties of matched adverts, of these numbers or all: others are not told of yet."""
     own = select(listing_sources.c.property_id).distinct()
-    if property_ids is None:
-        return list(connection.scalars(own))
-    return [
-        property_id
-        for some in portions(sorted(property_ids))
-        for property_id in connection.scalars(own.where(listing_sources.c.property_id.in_(some)))
-    ]
+    return [row[0] for row in rows_of(connection, own, listing_sources.c.property_id, property_ids)]
 
 
 def properties_on(connection: Connection, sites: Collection[str]) -> frozenset[int]:
@@ -171,14 +163,13 @@ def properties_on(connection: Connection, sites: Collection[str]) -> frozenset[i
 def as_of(connection: Connection, moments: Mapping[int, float]) -> dict[int, Watched]:
     """Each of these adverts as it was known at its moment; one that was not seen yet is left out."""
     found: dict[int, Watched] = {}
-    for some in portions(sorted(moments)):
-        points = select(price_points).where(price_points.c.listing_id.in_(some), WAS_ASKED)
-        for row in connection.execute(points.order_by(price_points.c.seen_at, price_points.c.id)):
-            if row.seen_at <= moments[row.listing_id]:
-                found[row.listing_id] = Watched(row.listing_id, row.price_eur, row.vat, None)
-        events = select(market_events).where(market_events.c.listing_id.in_(some))
-        for row in connection.execute(events.order_by(market_events.c.noted_at, market_events.c.id)):
-            if row.noted_at <= moments[row.listing_id] and row.listing_id in found:
-                gone_at = row.at if row.kind == "gone" else None
-                found[row.listing_id] = found[row.listing_id]._replace(gone_at=gone_at)
+    points = select(price_points).where(WAS_ASKED).order_by(price_points.c.seen_at, price_points.c.id)
+    for row in rows_of(connection, points, price_points.c.listing_id, moments):
+        if row.seen_at <= moments[row.listing_id]:
+            found[row.listing_id] = Watched(row.listing_id, row.price_eur, row.vat, None)
+    events = select(market_events).order_by(market_events.c.noted_at, market_events.c.id)
+    for row in rows_of(connection, events, market_events.c.listing_id, moments):
+        if row.noted_at <= moments[row.listing_id] and row.listing_id in found:
+            gone_at = row.at if row.kind == "gone" else None
+            found[row.listing_id] = found[row.listing_id]._replace(gone_at=gone_at)
     return found

@@ -24,12 +24,22 @@ from sale_sofia.advice.scoring.profile import DEFAULT, Loaded, Profile, ProfileE
 from sale_sofia.advice.scoring.runs import score_all
 from sale_sofia.advice.scoring.store import count_verdicts, kept_yardsticks, ranked
 from sale_sofia.advice.settings import MARKET_LISTED, SCORES_SHOWN
-from sale_sofia.advice.valuation.error import Error
 from sale_sofia.advice.valuation.flats import asked_eur_sqm
+from sale_sofia.advice.valuation.model import Error
 from sale_sofia.advice.valuation.trial import Trial, try_file
 from sale_sofia.advice.valuation.valuation import BASIS, Comparable, Valuation, value_property
 from sale_sofia.buyer.changes import What, note_change
-from sale_sofia.cli.console import BAD_INPUT, AsJson, log, out, plain_table, print_json, refuse, tell
+from sale_sofia.cli.console import (
+    BAD_INPUT,
+    AsJson,
+    log,
+    out,
+    plain_table,
+    print_answer,
+    print_json,
+    refuse,
+    tell,
+)
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import merge_flats, moment, number
 from sale_sofia.flats.prices import price_band
@@ -70,18 +80,11 @@ def score(
         tell(remark)
     if property_id is not None:
         view = database.run_read(partial(_explained, number=property_id, profile=wanted, lang=lang))
-        if as_json:
-            print_json(view)
-            return
-        for part in _explanation(view, lang):
-            out.print(part)
+        print_answer(view, *_explanation(view, lang), as_json=as_json)
         return
     found = database.run_read(partial(_ranking, profile=profile, passing=passing, limit=limit))
-    if as_json:
-        print_json({"profile": profile, **found})
-        return
-    out.print(_ranking_table(profile, found["scores"], lang))
-    log.print(_counted(found["verdicts"], len(found["scores"])))
+    table, note = _ranking_table(profile, found["scores"], lang), _counted(found)
+    print_answer({"profile": profile, **found}, table, as_json=as_json, note=note)
 
 
 def _ranking(connection: Connection, profile: str, *, passing: bool, limit: int) -> dict[str, Any]:
@@ -124,7 +127,8 @@ def _worth(value: float | None) -> str:
     return _UNKNOWN if value is None else f"{value:.1f}"
 
 
-def _counted(verdicts: dict[str, int], shown: int) -> str:
+def _counted(found: View) -> str:
+    verdicts, shown = found["verdicts"], len(found["scores"])
     if not verdicts:
         return "nothing to score yet; adverts come with `sale-sofia crawl`"
     counts = (verdicts.get(verdict, 0) for verdict in ("pass", "unknown", "fail"))
@@ -206,14 +210,9 @@ def show(name: Name = DEFAULT, as_json: AsJson = False) -> None:
     path, values = profile_files.read_profile(load_settings().data_dir, name)
     profile = profile_files.check_profile(path, values)
     shown = profile.model_dump(mode="json")
-    if as_json:
-        print_json({"name": name, "path": str(path), "remark": profile.remark(), "profile": shown})
-        return
-    out.print(f"# {path}", soft_wrap=True)
+    record = {"name": name, "path": str(path), "remark": profile.remark(), "profile": shown}
     text = yaml.safe_dump(shown, allow_unicode=True, sort_keys=False, default_flow_style=None, width=100)
-    out.print(text, soft_wrap=True, end="")
-    if remark := profile.remark():
-        tell(remark)
+    print_answer(record, f"# {path}", text.rstrip(), as_json=as_json, note=profile.remark() or "")
 
 
 @app.command()
@@ -335,14 +334,10 @@ def market(
     if place is not None:
         cells = {cell: one for cell, one in found.cells.items() if cell.neighbourhood == place.name}
         found = Market(found.deal, found.now, found.least, cells)
-    if as_json:
-        print_json(found.as_json())
-        return
-    out.print(_market_table(found, limit, by_rooms=place is not None))
-    if found.cells:
-        tell(f"{LABEL}; {VAT_RULE}; what fewer than {found.least} flats make is not shown")
-    else:
-        tell("no flat yet; adverts come with `sale-sofia crawl`")
+    note = f"{LABEL}; {VAT_RULE}; what fewer than {found.least} flats make is not shown"
+    none_yet = "no flat yet; adverts come with `sale-sofia crawl`"
+    table = _market_table(found, limit, by_rooms=place is not None)
+    print_answer(found.as_json(), table, as_json=as_json, note=note, empty=none_yet)
 
 
 def _market_table(found: Market, limit: int, *, by_rooms: bool) -> Table:
@@ -400,19 +395,11 @@ def value(
     settings = load_settings()
     if property_id is not None:
         valued = value_property(open_ready(settings), settings, property_id, refit=refit)
-        if as_json:
-            print_json(valued.as_json())
-            return
-        for part in _valuation_parts(valued):
-            out.print(part)
+        print_answer(valued.as_json(), *_valuation_parts(valued), as_json=as_json)
     elif adverts is not None:
         tried = try_file(adverts, settings)
-        if as_json:
-            print_json(tried.as_json())
-            return
-        for table in _error_tables(tried):
-            out.print(table)
-        log.print(f"{tried.flats} flats in {adverts}, {tried.seconds:.1f} s")
+        note = f"{tried.flats} flats in {adverts}, {tried.seconds:.1f} s"
+        print_answer(tried.as_json(), *_error_tables(tried), as_json=as_json, note=note)
 
 
 def _valuation_parts(found: Valuation) -> Iterator[Table | Text]:

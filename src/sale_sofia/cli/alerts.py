@@ -21,7 +21,7 @@ from sale_sofia.alerts.running import Alerts
 from sale_sofia.alerts.settings import ALERTS_FILE, PREVIEW_SHOWN, SHOWN_MESSAGES
 from sale_sofia.alerts.store import Item, read_rules
 from sale_sofia.alerts.wording import headline, word_message, word_test
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, out, plain_table, print_json, show_table, tell
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, out, plain_table, print_answer, print_json, tell
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import moment
 from sale_sofia.installation import open_ready
@@ -132,7 +132,7 @@ def show_log(
         message = text.subject + broken + failed
         table.add_row(*map(Text, (one.state, moment(when), one.channel, str(one.attempts), why, message)))
     none_yet = "no message yet; `sale-sofia alerts run` looks what there is to tell"
-    show_table({"messages": records}, table, as_json=as_json, empty=none_yet)
+    print_answer({"messages": records}, table, as_json=as_json, empty=none_yet)
 
 
 @app.command()
@@ -199,7 +199,7 @@ def channels(as_json: AsJson = False) -> None:
         rules = ", ".join(rule.name for rule in file.rules if name in rule.channels)
         table.add_row(*map(Text, (name, f"{channel.service}://***", rules or "none")))
     record = {"channels": [{"name": one.name, "service": one.service} for one in found.values()]}
-    show_table(record, table, as_json=as_json)
+    print_answer(record, table, as_json=as_json)
 
 
 @app.command()

@@ -20,14 +20,21 @@ from sale_sofia.cli.progress import moment, number
 from sale_sofia.crawl.runners.runners import running_job
 from sale_sofia.history.jobs import unfinished_jobs
 from sale_sofia.installation import open_database, open_ready
-from sale_sofia.operations import copying
-from sale_sofia.operations.backup.format import BACKUPS_FOLDER, SHOWN_PAGES, SITES_FOLDER, BackupError
-from sale_sofia.operations.backup.making import Order, make_backup
-from sale_sofia.operations.backup.reading import Kept, list_backups, remove_old, unpack
+from sale_sofia.operations.backup.making import Order, copy_rows, examined, make_backup, open_file
+from sale_sofia.operations.backup.reading import (
+    BACKUPS_FOLDER,
+    SHOWN_PAGES,
+    SITES_FOLDER,
+    BackupError,
+    Kept,
+    Progress,
+    list_backups,
+    remove_old,
+    unpack,
+)
 from sale_sofia.operations.backup.restoring import Restored, check_target, is_filled, standstill
 from sale_sofia.operations.backup.restoring import restore as restore_backup
-from sale_sofia.operations.backup.snapshot import Progress, copy_rows, examined, open_file
-from sale_sofia.operations.copying import CopyFailed, CopyRefused, copy_database
+from sale_sofia.operations.copying import CopyFailed, CopyRefused
 from sale_sofia.settings.model import DATABASE_FILE, Settings, load_settings
 from sale_sofia.settings.types import DATABASE_ALLOWED, DatabaseUrl, with_password
 from sale_sofia.storage.database import Database, is_on_server
@@ -40,8 +47,6 @@ To = Annotated[
     Path | None, typer.Option("--to", metavar="DIR", help="The folder of the backups; BACKUP_DIR without it.")
 ]
 _MB = 1_000_000
-_PASSES = 3
-"""Every row of a copied database is read, written and compared."""
 
 
 @contextmanager
@@ -185,8 +190,8 @@ def copy(
             f"wait for it, or end it with `sale-sofia cancel {job}`."
         )
     try:
-        with _copying(source) as progress:
-            copied = copy_database(source, target, progress)
+        with shown() as progress:
+            copied = copy_rows(source, target, progress)
     except CopyFailed as error:
         tell(f"sale-sofia: {error}", style="red")
         raise typer.Exit(NOT_ALL_RIGHT) from None
@@ -227,16 +232,6 @@ def _running_job(source: Database) -> str | None:
     with suppress(DatabaseError):
         return source.run_read(read)
     return None
-
-
-@contextmanager
-def _copying(source: Database) -> Iterator[copying.Progress]:
-    """A bar on standard error, when somebody looks."""
-    with Bars(console=log, transient=True, disable=not log.is_terminal) as bars:
-        task = bars.add_task("copying", total=None)
-        with suppress(DatabaseError):
-            bars.update(task, total=_PASSES * source.run_read(copying.row_count))
-        yield lambda table, more: bars.update(task, advance=more, description=table)
 
 
 # `sale-sofia restore`: a backup back into a data folder, and into a database server if one is named.

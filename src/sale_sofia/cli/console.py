@@ -78,10 +78,7 @@ INTERRUPTED = 130
 
 
 class PlainConsole(Console):
-    """Whatever is printed is words: nothing in a text of a portal, a proxy or a server is obeyed.
-
-    Brackets are no markup, and no text moves the cursor, sets a title or changes a colour.
-    """
+    """Whatever is printed is words: no text of a portal or a server is markup, or moves the cursor."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
@@ -111,18 +108,19 @@ def print_json(answer: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def show_table(
-    record: dict[str, Any], table: Table, *, as_json: bool, note: str = "", empty: str = ""
+def print_answer(
+    record: dict[str, Any], *parts: Table | Text | str, as_json: bool, note: str = "", empty: str = ""
 ) -> None:
-    """The record for programs; for people the table and a note, or the note alone where there are no rows."""
+    """The record for programs; for people its parts and a note, or `empty` for tables without rows."""
     if as_json:
         print_json(record)
         return
-    note = note if table.row_count else empty or note
-    if table.row_count or not note:
-        out.print(table)
+    shown = [part for part in parts if not isinstance(part, Table) or part.row_count]
+    note = note if shown else empty or note
+    for part in shown if note else parts:
+        out.print(part, soft_wrap=not isinstance(part, Table))
     if note:
-        log.print(note)
+        tell(note)
 
 
 def refuse(given: object, sentence: str) -> None:

@@ -94,11 +94,11 @@ def crawl(
     plans = plans_for(settings, names, start_url or (), looks_for or ())
     plans = [replace(plan, limit=limit, fresh=fresh, everything=full) for plan in plans]
     if settings.browser_enabled:
-        from sale_sofia.proxies.lanes import check_browser  # noqa: PLC0415 - slow, few crawls need it
+        from sale_sofia.proxies.browser import check_browser  # noqa: PLC0415 - slow, few crawls need it
 
         check_browser(settings, [plan.site.name for plan in plans])
     if settings.parallel_scraping and not estimate:
-        from sale_sofia.cli.parallel import crawl_in_parallel  # noqa: PLC0415 - a local crawl needs no services
+        from sale_sofia.cli.services import crawl_in_parallel  # noqa: PLC0415 - a local crawl needs no services
 
         crawl_in_parallel(settings, plans, as_json=as_json)
         return
@@ -180,7 +180,7 @@ def resume(
             print_json({"jobs": [], "stopped": False})
         log.print("nothing to resume: every job has ended")
     elif settings.parallel_scraping:
-        from sale_sofia.cli.parallel import resume_in_parallel  # noqa: PLC0415 - as above
+        from sale_sofia.cli.services import resume_in_parallel  # noqa: PLC0415 - as above
 
         resume_in_parallel(settings, job_ids, as_json=as_json)
     else:

@@ -17,9 +17,9 @@ from sale_sofia.cli.console import (
     log,
     out,
     plain_table,
+    print_answer,
     print_json,
     refuse,
-    show_table,
     tell,
 )
 from sale_sofia.cli.progress import moment
@@ -215,7 +215,7 @@ def show(as_json: AsJson = False) -> None:
     about = {kind: (own["meta"] if (own := imported.own(kind)) else None) for kind in imported.KINDS}
     rows = [(kind, _told(meta) if meta else _SHIPPED[kind]) for kind, meta in about.items()]
     record = {"places": {kind: meta or {"source": _SHIPPED[kind]} for kind, meta in about.items()}}
-    show_table(record, plain_table("Places", ("set",), (), "from", rows=rows), as_json=as_json)
+    print_answer(record, plain_table("Places", ("set",), (), "from", rows=rows), as_json=as_json)
 
 
 def _told(meta: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from sale_sofia.buyer.opinions import dismiss, welcome
 from sale_sofia.buyer.people import ROLES, Person
 from sale_sofia.buyer.settings import CALENDAR_PATH, SHARED_PATH, SIGN_IN_PATH, VIEWING_MINUTES
 from sale_sofia.buyer.viewings import ALLOWED, Viewing, viewing_moment, viewings_of
-from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, refuse, show_table
+from sale_sofia.cli.console import AsJson, log, out, plain_table, print_answer, print_json, refuse
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import read_flats
@@ -80,7 +80,7 @@ def shortlist(
         why = f"{'' if flat.offered else 'gone; '}{said.reason or ''}"
         table.add_row(str(flat.property_id), flat.neighbourhood or "?", *facts, why)
     record = {"shortlist": [asdict(said) | {"price_eur": flat.price_eur} for flat, said in listed]}
-    show_table(record, table, as_json=as_json, note=f"{len(listed)} properties on the shortlist")
+    print_answer(record, table, as_json=as_json, note=f"{len(listed)} properties on the shortlist")
 
 
 def _shortlisted(connection: Connection) -> list[tuple[Flat, Evaluation]]:
@@ -148,12 +148,9 @@ def _evaluate(property_id: int, fields: dict[str, Any], *, as_json: bool) -> Non
 
 def _show_evaluation(property_id: int, *, as_json: bool) -> None:
     now = _read(partial(evaluations.evaluation_of, property_id=property_id))
-    if as_json:
-        print_json(asdict(now))
-        return
     rest = _given(**{name: getattr(now, name) for name in _REST})
     words = "; ".join([now.status, *(f"{name} {value}" for name, value in rest.items())])
-    log.print(f"property {now.property_id}: {words}")
+    print_answer(asdict(now), as_json=as_json, note=f"property {now.property_id}: {words}")
 
 
 def note(
@@ -165,22 +162,15 @@ def note(
     if text is not None:
         _write(partial(evaluations.add_note, property_id=property_id, text=text, by=me()))
     found = _read(partial(evaluations.notes_of, property_id=property_id))
-    if as_json:
-        print_json({"property": property_id, "notes": [asdict(one) for one in found]})
-        return
-    for one in found if text is None else found[-1:]:
-        out.print(f"{one.written_by}: {one.text}")
-    log.print(f"{len(found)} notes on property {property_id}")
+    record = {"property": property_id, "notes": [asdict(one) for one in found]}
+    lines = [f"{one.written_by}: {one.text}" for one in (found if text is None else found[-1:])]
+    print_answer(record, *lines, as_json=as_json, note=f"{len(found)} notes on property {property_id}")
 
 
 def evaluation(property_id: PropertyId, as_json: AsJson = False) -> None:
     """Show all that you said of a property: status, reason, notes, viewings, and every change of them."""
     found = _read(partial(_everything, property_id=property_id))
-    if as_json:
-        print_json(found)
-        return
-    for line in _lines(found):
-        out.print(line)
+    print_answer(found, *_lines(found), as_json=as_json)
 
 
 def _everything(connection: Connection, property_id: int) -> dict[str, Any]:
@@ -289,7 +279,7 @@ def list_command(
         cells = (str(one.id), str(one.property_id), moment(one.starts_at), one.state, str(one.minutes))
         table.add_row(*cells, "; ".join(filter(None, texts)))
     none_yet = "no viewing yet; plan one with `sale-sofia viewing add`"
-    show_table({"viewings": [asdict(one) for one in found]}, table, as_json=as_json, empty=none_yet)
+    print_answer({"viewings": [asdict(one) for one in found]}, table, as_json=as_json, empty=none_yet)
 
 
 @app.command(name="agenda")
@@ -366,11 +356,9 @@ def _planned(found: Sequence[Viewing], property_id: int, viewing: int | None) ->
 def _show_viewing(property_id: int, viewing: int, *, as_json: bool) -> None:
     found = _read(partial(viewings_of, property_id=property_id))
     [one] = [one for one in found if one.id == viewing]
-    if as_json:
-        print_json(asdict(one))
-        return
     when = f"{moment(one.starts_at)}, {one.minutes} minutes"
-    log.print(f"viewing {one.id} of property {one.property_id}: {one.state}, {when}")
+    note = f"viewing {one.id} of property {one.property_id}: {one.state}, {when}"
+    print_answer(asdict(one), as_json=as_json, note=note)
 
 
 # The people of the household, who each enter the pages as themselves.
@@ -413,12 +401,12 @@ def add_person(
 @people_app.command(name="list")
 def list_people(as_json: AsJson = False) -> None:
     """List the people: what each may do, and whether they came in yet."""
-    found = open_ready(load_settings()).run_read(people.all_people)
+    found = _read(people.all_people)
     table = plain_table("People", ("name", "language", "role"), (), "in since")
     for one in found:
         table.add_row(one.name, one.language, one.role, moment(one.entered_at) if one.entered_at else "–")
     record = {"people": [asdict(one) for one in found]}
-    show_table(record, table, as_json=as_json, note=f"{len(found)} people")
+    print_answer(record, table, as_json=as_json, note=f"{len(found)} people")
 
 
 @people_app.command(name="link")
@@ -435,11 +423,8 @@ def link_person(name: Name, address: Address = DASHBOARD_ADDRESS, as_json: AsJso
 
 def _show_link(person: Person, token: str, address: str, *, as_json: bool) -> None:
     where = f"{address.rstrip('/')}{SIGN_IN_PATH}{token}"
-    if as_json:
-        print_json({"person": asdict(person), "link": where})
-        return
-    out.print(where, soft_wrap=True)
-    log.print(f"lets {person.name} ({person.role}) in once, within three days")
+    note = f"lets {person.name} ({person.role}) in once, within three days"
+    print_answer({"person": asdict(person), "link": where}, where, as_json=as_json, note=note)
 
 
 @people_app.command(name="password")
@@ -496,12 +481,8 @@ def person_calendar(
 
     token = _write(work)
     where = f"{address.rstrip('/')}{CALENDAR_PATH}{token}.ics" if token else None
-    if as_json:
-        print_json({"person": name, "calendar": where})
-        return
-    if where:
-        out.print(where, soft_wrap=True)
-    log.print("whoever has it sees the viewings" if where else "no address any more")
+    note = "whoever has it sees the viewings" if where else "no address any more"
+    print_answer({"person": name, "calendar": where}, *filter(None, [where]), as_json=as_json, note=note)
 
 
 @people_app.command(name="remove")
@@ -532,11 +513,8 @@ def add_share(
     lasts = load_settings().share_link_days if days is None else days
     token = _write(partial(sharing.share, property_id=property_id, days=lasts, by=me()))
     where = f"{address.rstrip('/')}{SHARED_PATH}{token}"
-    if as_json:
-        print_json({"property": property_id, "days": lasts, "link": where})
-        return
-    out.print(where, soft_wrap=True)
-    log.print(f"shows property {property_id} for {lasts} days to whoever has it")
+    note = f"shows property {property_id} for {lasts} days to whoever has it"
+    print_answer({"property": property_id, "days": lasts, "link": where}, where, as_json=as_json, note=note)
 
 
 @share_app.command(name="list")
@@ -547,7 +525,9 @@ def list_shares(as_json: AsJson = False) -> None:
     for one in found:
         cells = (str(one.id), str(one.property_id), one.made_by, moment(one.made_at))
         table.add_row(*cells, moment(one.ends_at))
-    show_table({"links": [asdict(one) for one in found]}, table, as_json=as_json, note=f"{len(found)} links")
+    print_answer(
+        {"links": [asdict(one) for one in found]}, table, as_json=as_json, note=f"{len(found)} links"
+    )
 
 
 @share_app.command(name="revoke")

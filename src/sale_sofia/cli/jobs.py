@@ -25,9 +25,9 @@ from sale_sofia.cli.console import (
     moment_of,
     out,
     plain_table,
+    print_answer,
     print_json,
     refuse,
-    show_table,
 )
 from sale_sofia.cli.progress import held_back, moment, number, on_market_words
 from sale_sofia.crawl.frontier.jobs import copy_notes
@@ -49,8 +49,8 @@ from sale_sofia.history.settings import SHOWN_CHANGES, SHOWN_SWEEPS
 from sale_sofia.history.sweeps import list_sweeps
 from sale_sofia.history.tables import PRINTED_BEFORE
 from sale_sofia.installation import open_error_log, open_ready
+from sale_sofia.operations.portals import SiteStatus, site_statuses
 from sale_sofia.operations.services.redis import known_redis_url
-from sale_sofia.operations.status import SiteStatus, site_statuses
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.telemetry.error_log import Line
 from sale_sofia.telemetry.incidents import Incident, open_incidents
@@ -70,17 +70,12 @@ def jobs(as_json: AsJson = False) -> None:
     """List the newest jobs and how each ended."""
     with open_ready(load_settings()).read() as connection:
         found = list_jobs(connection, limit=SHOWN_JOBS)
-    if as_json:
-        print_json({"jobs": [asdict(job) for job in found]})
-        return
     table = plain_table("Jobs", ("job", "state"), ("requests", "new", "changed", "seconds"))
     for job in found:
         counts = (job.requests, job.new_listings, job.changed_listings, job.worked_seconds)
         table.add_row(job.id, job.state.value, *map(number, counts))
-    out.print(table)
-    for job in found:
-        if job.error:
-            _say(f"{job.id}: {job.error}")
+    errors = [f"{job.id}: {job.error}" for job in found if job.error]
+    print_answer({"jobs": [asdict(job) for job in found]}, table, *errors, as_json=as_json)
 
 
 def status(
@@ -275,12 +270,6 @@ def sweeps(site: Site = None, as_json: AsJson = False) -> None:
     if site is not None:
         get_scraper(site)
     found = open_ready(load_settings()).run_read(partial(list_sweeps, limit=SHOWN_SWEEPS, site=site))
-    if as_json:
-        print_json({"sweeps": [asdict(one) for one in found]})
-        return
-    if not found:
-        log.print("no sweep yet; begin one with `sale-sofia crawl`")
-        return
     counted = ("announced", "seen", "opened", "priced", "gone")
     table = plain_table("Sweeps", ("site", "began", "ended", "complete"), counted, "job")
     for one in found:
@@ -288,10 +277,10 @@ def sweeps(site: Site = None, as_json: AsJson = False) -> None:
         counts = map(number, (one.announced, one.adverts, one.opened, one.stored, one.gone))
         ended = moment(one.finished_at) if one.finished_at else ""
         table.add_row(one.site, moment(one.started_at), ended, complete, *counts, one.job_id)
-    out.print(table)
-    for one in found:
-        if one.reason:
-            _say(f"{one.job_id}: {one.reason}")
+    reasons = [f"{one.job_id}: {one.reason}" for one in found if one.reason]
+    none_yet = "no sweep yet; begin one with `sale-sofia crawl`"
+    record = {"sweeps": [asdict(one) for one in found]}
+    print_answer(record, table, *reasons, as_json=as_json, empty=none_yet)
 
 
 def report(
@@ -434,7 +423,7 @@ def circuits(as_json: AsJson = False) -> None:
     for domain, one in sorted(found.items()):
         counts = (str(one.failures), one.last_block or "–", str(one.allowed), str(one.refused))
         table.add_row(domain, one.state.value.lower(), *counts)
-    show_table({"circuits": {domain: asdict(one) for domain, one in found.items()}}, table, as_json=as_json)
+    print_answer({"circuits": {domain: asdict(one) for domain, one in found.items()}}, table, as_json=as_json)
 
 
 async def _read_circuits(settings: Settings, url: str) -> Mapping[str, CircuitStatus]:

@@ -21,9 +21,9 @@ Contents = Mapping[str, Mapping[str, tuple[str, str]]]
 CONTENTS: Final[Contents] = {
     "Begin here": {
         "start": ("start:start", "Say what you look for, and see the flats that fit."),
-        "demo": ("demo:demo", "Crawl two simulated portals and show them."),
+        "demo": ("start:demo", "Crawl two simulated portals and show them."),
         "crawl": ("crawl:crawl", "Crawl portals; stopped or killed, it goes on from there."),
-        "dashboard": ("demo:dashboard", "Show flats, market and crawls in the browser."),
+        "dashboard": ("start:dashboard", "Show flats, market and crawls in the browser."),
         "doctor": ("doctor:doctor", "Check that this machine is ready."),
         "settings": ("main:settings", "Print every setting and what is allowed."),
         "places": ("doctor:places_app", "Use your own timetable, stations or borders."),
@@ -70,7 +70,7 @@ CONTENTS: Final[Contents] = {
         "reparse": ("pages:reparse", "Extract everything again from archived pages."),
         "extract": ("pages:extract", "Read what a description says."),
         "enrich": ("pages:enrich", "Read the descriptions of all stored adverts."),
-        "simulate": ("demo:app", "Serve portals that exist only here."),
+        "simulate": ("start:app", "Serve portals that exist only here."),
     },
     "Run it for long": {
         "up": ("services:up", "Start the services of the parallel mode."),
@@ -182,10 +182,10 @@ def _exit_code(error: Exception) -> int | None:
     # Known when there is one: all of these are slow to import, and help and version need none.
     import sqlite3  # noqa: PLC0415
 
-    from sale_sofia.crawl.errors import SiteBusy  # noqa: PLC0415
     from sale_sofia.crawl.resilience.errors import ServiceRedis  # noqa: PLC0415
+    from sale_sofia.crawl.runners.runners import SiteBusy  # noqa: PLC0415
     from sale_sofia.history.jobs import UnknownJob  # noqa: PLC0415
-    from sale_sofia.operations.services.disk_room import is_full  # noqa: PLC0415
+    from sale_sofia.operations.services.ownership import is_full  # noqa: PLC0415
     from sale_sofia.settings.errors import ServiceError, ServiceFailed  # noqa: PLC0415
     from sale_sofia.storage.errors import DatabaseError, DiskFull  # noqa: PLC0415
 

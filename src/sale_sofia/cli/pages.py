@@ -14,7 +14,7 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, refuse
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_answer, print_json, refuse
 from sale_sofia.crawl.reparse import BAD_LINE, read_file, read_manifest
 from sale_sofia.crawl.reparse import reparse as reparse_archive
 from sale_sofia.crawl.resilience.factory import needs_redis
@@ -122,13 +122,10 @@ def extract(
         attributes = read_description(text_file.read_text("utf-8"))
     except UnicodeDecodeError as error:
         raise ValueError(f"{text_file}: no UTF-8 text (byte {error.start})") from None
-    if as_json:
-        print_json({"attributes": _printed(attributes)})
-        return
     table = Table("field", "value", "status", "words")
     for name, one in attributes.items():
         table.add_row(name, _short(one.value), one.status, one.quote)
-    out.print(table)
+    print_answer({"attributes": _printed(attributes)}, table, as_json=as_json)
 
 
 def _printed(attributes: Attributes) -> dict[str, Any]:

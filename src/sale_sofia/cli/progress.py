@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import typer
 from rich.console import Console
@@ -31,7 +31,6 @@ from sale_sofia.flats.settings import MERGED_TOLD
 from sale_sofia.history.jobs import JobState
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.listings.dates import SOFIA
-from sale_sofia.operations.status import best_offers
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseError
 from sale_sofia.telemetry.settings import PROGRESS_LINE_SECONDS, PROGRESS_SECONDS
@@ -99,19 +98,6 @@ TOLD: Final = TextColumn("{task.fields[told]}", table_column=Column(ratio=1))
 NARROW_BAR: Final = 12
 
 
-@asynccontextmanager
-async def crawl_progress(database: Database, job_ids: Sequence[str], console: Console) -> AsyncIterator[None]:
-    """A bar per portal on a terminal, lines elsewhere. It only reads; a crawl never waits for it."""
-    with make_bars(console, TOLD, width=NARROW_BAR) as bars:
-        showing = asyncio.create_task(
-            _say_lines(console, database, job_ids) if bars.disable else _refresh(bars, database, job_ids)
-        )
-        try:
-            yield
-        finally:
-            showing.cancel()
-
-
 class Shown(NamedTuple):
     """How far a job is."""
 
@@ -169,31 +155,58 @@ class Outlooks:
         return told
 
 
-async def _say_lines(console: Console, database: Database, job_ids: Sequence[str]) -> None:
-    lines, outlooks = ProgressLines(console), Outlooks()
-    while True:
-        await asyncio.sleep(PROGRESS_LINE_SECONDS)
-        with suppress(DatabaseError):  # the crawl meets it itself, and says what is wrong
-            shown = [partial(_shown, job_id=job_id, outlooks=outlooks) for job_id in job_ids]
-            lines.show([await database.run_read_async(one) for one in shown])
+class LiveBars:
+    """A bar per portal on a terminal, lines elsewhere. It only reads; a crawl never waits for it."""
 
+    def __init__(self, console: Console) -> None:
+        self._bars = make_bars(console, TOLD, width=NARROW_BAR)
+        self._lines, self._outlooks = ProgressLines(console), Outlooks()
+        self._tasks: dict[str, TaskID] = {}
 
-async def _refresh(bars: Progress, database: Database, job_ids: Sequence[str]) -> None:
-    tasks: dict[str, TaskID] = {}
-    outlooks = Outlooks()
-    while True:
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def read(self, connection: Connection, job_ids: Sequence[str]) -> list[Shown]:
+        """The jobs as they are now."""
+        found = []
         for job_id in job_ids:
-            one = await database.run_read_async(partial(_shown, job_id=job_id, outlooks=outlooks))
-            if job_id not in tasks:
-                tasks[job_id] = bars.add_task(one.site, told="")
-            bars.update(tasks[job_id], completed=one.ended, total=one.total, told=one.told)
-        await asyncio.sleep(PROGRESS_SECONDS)
+            job, counts = known_job(connection, job_id), frontier.count_rows(connection, job_id)
+            told = self._outlooks.told(connection, job_id)
+            found.append(Shown(job_id, job.site, job.state, counts.done + counts.failed, counts.total, told))
+        return found
+
+    def show(self, found: Sequence[Shown]) -> None:
+        """Draw the jobs, or say how far they are."""
+        if self._bars.disable:
+            self._lines.show(found)
+            return
+        for one in found:
+            if one.job_id not in self._tasks:
+                self._tasks[one.job_id] = self._bars.add_task(one.site, told="")
+            self._bars.update(self._tasks[one.job_id], completed=one.ended, total=one.total, told=one.told)
 
 
-def _shown(connection: Connection, job_id: str, outlooks: Outlooks) -> Shown:
-    job, counts = known_job(connection, job_id), frontier.count_rows(connection, job_id)
-    told = outlooks.told(connection, job_id)
-    return Shown(job_id, job.site, job.state, counts.done + counts.failed, counts.total, told)
+@asynccontextmanager
+async def crawl_progress(database: Database, job_ids: Sequence[str], console: Console) -> AsyncIterator[None]:
+    """Show jobs of this process while they go on."""
+    seconds = PROGRESS_SECONDS if console.is_terminal else PROGRESS_LINE_SECONDS
+    with LiveBars(console) as bars:
+
+        async def show() -> None:
+            while True:
+                with suppress(DatabaseError):  # the crawl meets it itself, and says what is wrong
+                    bars.show(await database.run_read_async(partial(bars.read, job_ids=job_ids)))
+                await asyncio.sleep(seconds)
+
+        showing = asyncio.create_task(show())
+        try:
+            yield
+        finally:
+            showing.cancel()
 
 
 def held_back(adverts: int) -> str:
@@ -233,15 +246,6 @@ def _print_summary(database: Database, reports: Sequence[SiteReport]) -> None:
             tell(f"{one.site}: {sentence}", style="red")
         for sentence in one.notes:
             tell(f"{one.site}: {sentence}")
-    with database.read() as connection:
-        offers = best_offers(connection)
-    if offers:
-        words, numbers = ("site", "advert", "neighbourhood"), ("rooms", "m²", "€", "€/m²")
-        table = plain_table("Lowest price per m²", words, numbers)
-        for offer in offers:
-            cells = map(number, (offer.rooms, offer.area_sqm, offer.price_eur, offer.price_per_sqm))
-            table.add_row(offer.site, offer.external_id, offer.neighbourhood or "?", *cells)
-        out.print(table)
     out.print(f"database: {database.name}", soft_wrap=True)
 
 

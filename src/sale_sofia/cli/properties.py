@@ -8,11 +8,10 @@ from typing import Annotated, Any, Final
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from sale_sofia.buyer.corrections import CORRECTABLE
 from sale_sofia.buyer.corrections import correct as say_fact
-from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, refuse, show_table
+from sale_sofia.cli.console import AsJson, log, plain_table, print_answer, refuse
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import ago, make_bars, moment, number, on_market_words
 from sale_sofia.flats import overrides
@@ -48,9 +47,6 @@ def properties(
     with open_ready(load_settings()).read() as connection:
         lines = list_properties(connection, order=order, limit=limit)
         known, adverts = count_properties(connection)
-    if as_json:
-        print_json({"properties": [line._asdict() for line in lines], "total": known, "adverts": adverts})
-        return
     numbers = ("rooms", "m²", "floor", "adverts", "portals", "from €", "to €")
     table = plain_table("Properties", ("id", "neighbourhood"), numbers)
     table.add_column("seen first", no_wrap=True)
@@ -60,12 +56,12 @@ def properties(
         prices = (number(line.lowest_eur), number(line.highest_eur))
         place = line.neighbourhood or "?"
         table.add_row(str(line.id), place, *facts, *counts, *prices, moment(line.first_seen_at))
-    out.print(table)
     sentence = f"{len(lines)} of {known} properties shown; they have {adverts} adverts"
     none_yet = (
         "no property yet; adverts come with `sale-sofia crawl`, their properties with `sale-sofia match`"
     )
-    log.print(sentence if known else none_yet)
+    record = {"properties": [line._asdict() for line in lines], "total": known, "adverts": adverts}
+    print_answer(record, table, as_json=as_json, note=sentence, empty=none_yet)
 
 
 @app.command()
@@ -76,18 +72,11 @@ def show(property_id: PropertyId, as_json: AsJson = False) -> None:
     """
     now = time.time()
     view = open_ready(load_settings()).run_read(partial(read_property, property_id=property_id, now=now))
-    if as_json:
-        print_json(view)
-        return
-    out.print(_offers_table(view))
-    if price := view["price"]:
-        out.print(Text(_price_sentence(price)))
-    for line in (*_market_lines(view, now), *_way_lines(view), *_nearby_lines(view)):
-        out.print(Text(line))
-    out.print(_facts_table(view))
-    if view["contradictions"]:
-        out.print(_contradictions_table(view["contradictions"]))
-    out.print(_links_table(view["links"]))
+    price = [_price_sentence(view["price"])] if view["price"] else []
+    lines = (*price, *_market_lines(view, now), *_way_lines(view), *_nearby_lines(view))
+    doubts = [_contradictions_table(view["contradictions"])] if view["contradictions"] else []
+    tables = (_facts_table(view), *doubts, _links_table(view["links"]))
+    print_answer(view, _offers_table(view), *lines, *tables, as_json=as_json)
 
 
 def _offers_table(view: View) -> Table:
@@ -216,7 +205,7 @@ def correct(
     work = partial(say_fact, property_id=property_id, fact=fact, given=given, by=me())
     kept = open_ready(load_settings()).run_write(work)
     sentence = f"what you said of the {fact} is taken back" if undo else f"{fact} is {_value(kept)}"
-    _tell({"property": property_id, "fact": fact, "value": kept}, sentence, as_json=as_json)
+    print_answer({"property": property_id, "fact": fact, "value": kept}, as_json=as_json, note=sentence)
 
 
 def _links_table(links: Sequence[View]) -> Table:
@@ -237,21 +226,21 @@ def _links_table(links: Sequence[View]) -> Table:
 def link(one: PropertyId, two: PropertyId, as_json: AsJson = False) -> None:
     """Say that two properties are one. This wins over every score, until you split them."""
     kept = overrides.link(_matching(), one, two, by=me().who)
-    _tell({"property": kept}, f"{one} and {two} are one property now: {kept}", as_json=as_json)
+    print_answer({"property": kept}, as_json=as_json, note=f"{one} and {two} are one property now: {kept}")
 
 
 @app.command()
 def part(one: PropertyId, two: PropertyId, as_json: AsJson = False) -> None:
     """Say that two properties are two flats. This wins over every score, until you link them."""
     overrides.part(_matching(), one, two, by=me().who)
-    _tell({"properties": [one, two]}, f"{one} and {two} stay two properties", as_json=as_json)
+    print_answer({"properties": [one, two]}, as_json=as_json, note=f"{one} and {two} stay two properties")
 
 
 @app.command()
 def unsure(one: PropertyId, two: PropertyId, as_json: AsJson = False) -> None:
     """Say that you cannot tell whether two properties are one: `review` shows them after all others."""
     overrides.leave_open(_matching(), one, two)
-    _tell({"properties": [one, two]}, f"{one} and {two} are asked about last", as_json=as_json)
+    print_answer({"properties": [one, two]}, as_json=as_json, note=f"{one} and {two} are asked about last")
 
 
 @app.command()
@@ -265,7 +254,7 @@ def split(
     `sale-sofia properties show ID` names its adverts: sale-sofia properties split 12 345 346
     """
     found = overrides.split(_matching(), property_id, adverts, by=me().who)
-    _tell({"property": found}, f"they are property {found} now", as_json=as_json)
+    print_answer({"property": found}, as_json=as_json, note=f"they are property {found} now")
 
 
 @app.command()
@@ -276,9 +265,6 @@ def review(limit: Limit = LISTED, as_json: AsJson = False) -> None:
     """
     with open_ready(load_settings()).read() as connection:
         found = read_review(connection, review_queue(connection, limit=limit))
-    if as_json:
-        print_json({"review": found})
-        return
     words = ("property", "site", "advert", "neighbourhood")
     table = plain_table("Perhaps one property", words, ("€", "m²", "floor", "surely"))
     for pair in found:
@@ -292,10 +278,9 @@ def review(limit: Limit = LISTED, as_json: AsJson = False) -> None:
             place = (advert["site"], str(advert["listing_id"]), advert["neighbourhood"] or "?")
             table.add_row(str(property_id), *place, *facts, remark)
         table.add_section()
-    out.print(table)
-    if found:
-        ways = "`sale-sofia properties link ID ID`, `… part ID ID` or `… unsure ID ID`"
-        log.print(f"decide with {ways}")
+    ways = "`sale-sofia properties link ID ID`, `… part ID ID` or `… unsure ID ID`"
+    note = f"decide with {ways}" if found else ""
+    print_answer({"review": found}, table, as_json=as_json, note=note)
 
 
 _ENDED: Final = {
@@ -328,7 +313,7 @@ def photos(as_json: AsJson = False) -> None:
         f"{done.failed} could not be had, {done.moved} changes of property, {done.seconds:.1f} s; "
         f"{_ENDED[done.ended]}"
     )
-    _tell(done._asdict(), sentence, as_json=as_json)
+    print_answer(done._asdict(), as_json=as_json, note=sentence)
 
 
 def match(
@@ -347,14 +332,14 @@ def match(
     if adverts is not None and pairs is not None:
         written = match_file(adverts, pairs, load_settings())
         sentence = f"{written.pairs} pairs among {written.adverts} adverts in {pairs}"
-        _tell(written._asdict(), sentence, as_json=as_json)
+        print_answer(written._asdict(), as_json=as_json, note=sentence)
         return
     matching = _matching()
     done = matching.match_all() if full else matching.match_new()
     matching.database.run_write(partial(forget_private_phones, settings=matching.settings))
     refresh_outliers(matching.database, matching.settings)
     sentence = f"{done.adverts} adverts matched, {done.moved} changes of property, {done.seconds:.1f} s"
-    _tell(done._asdict(), sentence, as_json=as_json)
+    print_answer(done._asdict(), as_json=as_json, note=sentence)
 
 
 def agencies(limit: Limit = LISTED, as_json: AsJson = False) -> None:
@@ -368,14 +353,7 @@ def agencies(limit: Limit = LISTED, as_json: AsJson = False) -> None:
         phones = ", ".join(sorted(one.phones)[:2]) + (" …" if len(one.phones) > 2 else "")  # noqa: PLR2004
         table.add_row(one.name, *counts, phones, one.mark or ("private" if one.private else ""))
     record = {"agencies": [one.as_json() for one in found[:limit]], "total": len(found)}
-    show_table(record, table, as_json=as_json)
-
-
-def _tell(answer: dict[str, object], sentence: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(answer)
-    else:
-        log.print(sentence)
+    print_answer(record, table, as_json=as_json)
 
 
 def _matching() -> PropertyMatching:

@@ -3,8 +3,8 @@
 import asyncio
 import ssl
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
@@ -13,15 +13,20 @@ import typer
 from rich.table import Column, Table
 from rich.text import Text
 
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, show_table, tell
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_answer, print_json, tell
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies.checker import Finding
-from sale_sofia.proxies.control import RotatorService, run_job
+from sale_sofia.proxies.control import RotatorService, refresh_here
 from sale_sofia.proxies.judge import JudgeServer
-from sale_sofia.proxies.memory_pool import MemoryProxyPool
 from sale_sofia.proxies.model import TIERS, DomainStats, Proxy, Scheme, Tier
-from sale_sofia.proxies.pool import ScoredProxyPool, domain_tables, forget_stats, get_pool
-from sale_sofia.proxies.refresh import Refresher, Sweep, get_refresher, new_job_id, open_checker
+from sale_sofia.proxies.pool import (
+    MemoryProxyPool,
+    domain_tables,
+    forget_stats,
+    get_pool,
+    open_pool,
+)
+from sale_sofia.proxies.refresh import Refresher, Sweep, new_job_id, open_checker, run_job
 from sale_sofia.proxies.rotator import serve
 from sale_sofia.proxies.settings import JUDGE_HOST, JUDGE_HTTP_PORT, JUDGE_PORT, ROTATOR_HOST, PoolRules
 from sale_sofia.proxies.sources import Count, Source, SourceList, public_lists, read_source
@@ -33,18 +38,8 @@ _NOTHING = "–"
 _MOST_COLONS = 2  # in scheme://host:port; a third one stands before a user
 
 
-@asynccontextmanager
-async def _open_pool(settings: Settings) -> AsyncIterator[ScoredProxyPool]:
-    """The pool that all share; without Redis, what the last check found."""
-    pool = await get_pool(settings, _shared_redis_url(settings))
-    try:
-        yield pool
-    finally:
-        await pool.close()
-
-
 async def _known(settings: Settings) -> list[Proxy]:
-    async with _open_pool(settings) as pool:
+    async with open_pool(settings, _shared_redis_url(settings)) as pool:
         return await pool.known()
 
 
@@ -198,7 +193,7 @@ def sources(
     for row in rows:
         told = ("name", "address", "tier", "scheme")
         table.add_row(*(str(row[name]) for name in told), "on" if row["on"] else "off")
-    show_table({"sources": rows}, table, as_json=as_json)
+    print_answer({"sources": rows}, table, as_json=as_json)
 
 
 def _named(name: str, listed: Mapping[str, Source]) -> Source:
@@ -215,7 +210,7 @@ def list_proxies(as_json: AsJson = False) -> None:
     for one in proxies:
         seen = (one.tier, one.exit_address or _NOTHING, one.anonymity, one.source)
         table.add_row(one.id, one.address.masked, *seen)
-    show_table({"proxies": [_record(one) for one in proxies]}, table, as_json=as_json)
+    print_answer({"proxies": [_record(one) for one in proxies]}, table, as_json=as_json)
 
 
 def _record(proxy: Proxy) -> dict[str, Any]:
@@ -279,7 +274,8 @@ def refresh(as_json: AsJson = False) -> None:
     settings = load_settings()
     redis_url = _shared_redis_url(settings)
     if redis_url is None:
-        sweep = asyncio.run(_refresh_here(settings))
+        pool = asyncio.run(get_pool(settings, None))
+        sweep = asyncio.run(refresh_here(settings, pool, None))
         _say_sources(sweep)
         if as_json:
             print_json({"candidates": sweep.candidates, "checked": sweep.checked, "found": sweep.labels})
@@ -298,13 +294,6 @@ def refresh(as_json: AsJson = False) -> None:
         usable = replaced or bool(progress.usable)
     if not usable:
         raise typer.Exit(NOT_ALL_RIGHT)
-
-
-async def _refresh_here(settings: Settings) -> Sweep:
-    pool = await get_pool(settings, None)
-    sweep = await get_refresher(settings, pool, None).run()
-    SourceList(settings.data_dir).remember_sweep(sweep.usable, whole=not sweep.timed_out)
-    return sweep
 
 
 @app.command()
@@ -353,5 +342,5 @@ def remove(ids: Annotated[list[str], typer.Argument(help="Ids, as `proxies list`
 
 
 async def _removed(settings: Settings, ids: Sequence[str]) -> int:
-    async with _open_pool(settings) as pool:
+    async with open_pool(settings, _shared_redis_url(settings)) as pool:
         return await pool.remove(ids)

@@ -18,7 +18,18 @@ from sale_sofia.advice.search.query import SHOWN_FLATS, SHOWN_UNKNOWN, SearchQue
 from sale_sofia.advice.search.run import Judged, saved_query
 from sale_sofia.advice.search.run import search as find
 from sale_sofia.buyer.searches import forget_search, list_searches, save_search
-from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse, tell
+from sale_sofia.cli.console import (
+    ALLOWED,
+    AsJson,
+    log,
+    moment_of,
+    out,
+    plain_table,
+    print_answer,
+    print_json,
+    refuse,
+    tell,
+)
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import merge_flats, moment, number
 from sale_sofia.flats.views import nearby_record
@@ -211,16 +222,14 @@ def run(name: SearchName, limit: Limit = SHOWN_FLATS, as_json: AsJson = False) -
 def saved(as_json: AsJson = False) -> None:
     """List the saved searches."""
     found = open_ready(load_settings()).run_read(list_searches)
-    if as_json:
-        print_json({"searches": [asdict(one) for one in found]})
-        return
+    lines = []
     for one in found:
         params = SearchQuery.of(one.query).to_params()
         words = "; ".join(f"{name} {', '.join(values)}" for name, values in params.items())
         by = f" by {one.saved_by}" if one.saved_by else ""
-        out.print(f"{one.name}: {words or 'every flat'} (saved {moment(one.saved_at)}{by})")
-    if not found:
-        log.print("no search is saved; `sale-sofia search … --save NAME` keeps one")
+        lines.append(f"{one.name}: {words or 'every flat'} (saved {moment(one.saved_at)}{by})")
+    none_yet = "no search is saved; `sale-sofia search … --save NAME` keeps one"
+    print_answer({"searches": [asdict(one) for one in found]}, *lines, as_json=as_json, empty=none_yet)
 
 
 @app.command()

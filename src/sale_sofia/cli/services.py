@@ -1,15 +1,22 @@
-"""The services of the parallel mode: up and down, and each Celery program by itself."""
+"""The parallel mode: services up and down, each Celery program by itself, crawls on workers."""
 
 import sys
 import time
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Annotated
 
 import typer
+from sqlalchemy import Connection
 
+from sale_sofia.alerts.after_crawl import alert_crawled
 from sale_sofia.cli.console import log, out, say
+from sale_sofia.cli.progress import GO_ON, LiveBars, conclude
+from sale_sofia.crawl.frontier.jobs import SiteReport, known_job, report
+from sale_sofia.crawl.frontier.planning import JobPlan
 from sale_sofia.crawl.runners.lane import idle_processes
+from sale_sofia.crawl.settings import LONGEST_CRAWL_SECONDS
 from sale_sofia.installation import open_ready
 from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.metrics import Exporter, serve_metrics
@@ -21,8 +28,7 @@ from sale_sofia.operations.services.celery import (
     program_environment,
     worker_command,
 )
-from sale_sofia.operations.services.disk_room import DiskRoom
-from sale_sofia.operations.services.ownership import take_down
+from sale_sofia.operations.services.ownership import DiskRoom, take_down
 from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.operations.services.redis import known_redis_url, stop_unused_redis
 from sale_sofia.orchestrator import Orchestrator
@@ -144,3 +150,55 @@ def flower(
     door = settings.flower_port if port is None else port
     log.print(f"http://{address}:{door}, user {fixed.FLOWER_USER}")
     become(flower_command(address, door), environ)
+
+
+# Crawls on Celery workers: what is missing is started, what was started is stopped.
+
+
+def crawl_in_parallel(settings: Settings, plans: Sequence[JobPlan], *, as_json: bool) -> None:
+    """Crawl the portals on workers and say what came of it."""
+    _run(settings, lambda services: services.start_all_sites_scraping(plans), as_json=as_json)
+
+
+def resume_in_parallel(settings: Settings, job_ids: Sequence[str], *, as_json: bool) -> None:
+    """Go on with the jobs on workers and say what came of it."""
+    _run(settings, lambda services: services.resume(job_ids), as_json=as_json)
+
+
+def _run(settings: Settings, begin: Callable[[Orchestrator], object], *, as_json: bool) -> None:
+    stopped = False
+    with Orchestrator(settings, say=say) as services:
+        services.with_room(partial(log_to_file, settings, "crawl"))
+        joined = services.fleet.joined
+        try:
+            begin(services)
+            if not joined and (idle := idle_processes(settings, _sites(services))):
+                say(idle)
+            with LiveBars(log) as bars:
+                read = partial(bars.read, job_ids=services.jobs)
+                services.wait_for_scraping_completion(
+                    services.jobs,
+                    LONGEST_CRAWL_SECONDS,
+                    lambda _: bars.show(services.database.run_read(read)),
+                )
+        except Interrupted:
+            stopped = True
+            if not joined:
+                say("stopping the services; a second signal stops them at once")
+    if not joined and not stopped:  # else the services that go on do it
+        alert_crawled(settings, services.database)
+    reports = [services.database.run_read(partial(_report, job_id=job_id)) for job_id in services.jobs]
+    advice = (
+        "no longer waiting; the services of `sale-sofia up` go on with it, `sale-sofia cancel JOB` ends it"
+        if joined
+        else f"{GO_ON} --parallel"
+    )
+    conclude(services.database, reports, stopped=stopped, as_json=as_json, advice=advice)
+
+
+def _sites(services: Orchestrator) -> list[str]:
+    return [services.database.run_read(partial(known_job, job_id=job_id)).site for job_id in services.jobs]
+
+
+def _report(connection: Connection, job_id: str) -> SiteReport:
+    return report(connection, known_job(connection, job_id))

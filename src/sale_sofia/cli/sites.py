@@ -24,14 +24,14 @@ from sale_sofia.cli.console import (
     log,
     out,
     plain_table,
+    print_answer,
     print_json,
-    show_table,
 )
 from sale_sofia.cli.progress import make_bars, moment
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.probe import Look, Probe, Reading, keep, make_folder, probe_sites, without_phones
 from sale_sofia.crawl.probe import as_json as probe_record
-from sale_sofia.crawl.repair import Repair, propose_repair
+from sale_sofia.crawl.reparse import Repair, propose_repair
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.crawl.settings import FIELDS, FREE_TEXTS, PERSONAL, REQUESTS, SAMPLE_CHARACTERS
 from sale_sofia.crawl.urls import check_start_url
@@ -233,7 +233,7 @@ def learnt(
     )
     table = plain_table("Learnt", ("site", "since", "what"), (), "value", rows=cells)
     none_yet = "nothing learnt yet; crawls of portals that cap their searches learn how to cut them"
-    show_table({"learnt": rows}, table, as_json=as_json, empty=none_yet)
+    print_answer({"learnt": rows}, table, as_json=as_json, empty=none_yet)
 
 
 def _learnt_cells(name: str, value: Any) -> tuple[str, str]:  # noqa: ANN401 - numbers, ids or names
@@ -419,7 +419,7 @@ def list_sites(as_json: AsJson = False) -> None:
         hosts, delay = ", ".join(row["hosts"]), f"{row['delay_seconds']:g} s"
         name = row["site"] if row["enabled"] else f"{row['site']} (off)"
         table.add_row(name, hosts, delay, str(row["concurrency"]), str(len(row["start_urls"])))
-    show_table({"sites": rows}, table, as_json=as_json)
+    print_answer({"sites": rows}, table, as_json=as_json)
 
 
 def _site_rows() -> Iterator[dict[str, Any]]:
@@ -446,7 +446,7 @@ def show(site: SiteName, as_json: AsJson = False) -> None:
         told = json.dumps(value, ensure_ascii=False, default=str)
         table.add_row(Text(key), Text(told), Text(str(path) if yours else path.name, "bold" if yours else ""))
     record = {key: {"value": value, "from": str(path)} for key, (value, path) in found.items()}
-    show_table(record, table, as_json=as_json)
+    print_answer(record, table, as_json=as_json)
 
 
 # How a page is read: a saved one, one of a simulated portal, or one of the real portal, asked for politely.

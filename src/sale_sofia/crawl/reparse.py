@@ -2,13 +2,13 @@
 
 import json
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -18,18 +18,21 @@ from sale_sofia.crawl.visit.apart import Apart, EndedApart, page_bounds
 from sale_sofia.crawl.visit.writer import count_facts
 from sale_sofia.history.drift.counts import Example, FactCounts
 from sale_sofia.history.drift.judging import are_met, floors_of
+from sale_sofia.history.drift.store import open_drift
 from sale_sofia.history.listings import SaveResult, Sighting, save_listings
 from sale_sofia.history.news import release_adverts
-from sale_sofia.history.pages import PageRecord, latest_pages
+from sale_sofia.history.pages import PageRecord, latest_pages, page_pairs, sound_until
 from sale_sofia.listings.model import FieldSeen, Listing
 from sale_sofia.listings.normalise import normalise_seen
 from sale_sofia.listings.page import HostilePage, Page, PageError
 from sale_sofia.settings.model import Settings, get_settings
 from sale_sofia.storage.database import Database
-from sale_sofia.telemetry.incidents import IncidentKind, close_incident
+from sale_sofia.telemetry.incidents import Incident, IncidentKind, close_incident
+from sale_sofia.telemetry.settings import REPAIR_LEAST_PAGES, REPAIR_PAGES, REPAIR_RIGHT_FOR_WRONG
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.reading import Answer, error_answer, read_page
 from sale_sofia.websites.registry import UnknownSite, get_scraper
+from sale_sofia.websites.repair import Facts, Proposal, Sample, known_facts, propose
 
 # Saved pages, one by one or by a manifest, as answers.
 
@@ -108,7 +111,7 @@ def _readers_apart(settings: Settings) -> Iterator[Callable[[Site, Page], _Read]
         if len(page.body) > settings.max_page_bytes:
             return normalise_seen(site.listing(page))  # refused for its size, unread
         if site.name not in readers:
-            readers[site.name] = Apart(partial(_read, site), page_bounds(settings))
+            readers[site.name] = Apart(partial(_read_apart, site), page_bounds(settings))
         try:
             found: _Read = readers[site.name].do_now((page.url, page.content_type), page.body)
         except EndedApart as why:
@@ -122,7 +125,7 @@ def _readers_apart(settings: Settings) -> Iterator[Callable[[Site, Page], _Read]
             reader.close()
 
 
-def _read(site: Site, task: tuple[str, str | None], body: bytes) -> _Read:
+def _read_apart(site: Site, task: tuple[str, str | None], body: bytes) -> _Read:
     url, content_type = task
     return normalise_seen(site.listing(Page(url, body, content_type)))
 
@@ -222,3 +225,90 @@ def _read_again(
     count_facts(again.facts, site.config.listing.fields, listing, seen, example)
     # The page is as old as it is: what a better reader finds in it was there at that moment.
     return Sighting(listing, seen_at=record.fetched_at, job_id=None, page_digest=record.digest)
+
+
+# New selectors for fields that drifted, proposed from archived pages: no network, nothing is changed.
+
+_LISTING = "listing."
+
+
+class NothingToRepair(ValueError):
+    """Why nothing can be proposed, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What is proposed for each field that broke, the best first; nothing where nothing gives its value."""
+
+    site: str
+    proposals: Mapping[str, Sequence[Proposal]]
+    others: Sequence[str]
+    """What drifted and is no field of an advert's page: a person must look."""
+
+
+def propose_repair(database: Database, archive: PageArchive, site: str) -> Repair:
+    """Proposals for a portal's open drift; `NothingToRepair` without one, or without pages to learn from."""
+    incidents = database.run_read(partial(open_drift, site=site))
+    if not incidents:
+        raise NothingToRepair(
+            f"{site}: nothing has drifted; `sale-sofia sites drift {site}` shows its fields"
+        )
+    drifted = sorted({one["field"] for incident in incidents for one in incident.details.get("findings", ())})
+    scraper = get_scraper(site)
+    names = [one.removeprefix(_LISTING) for one in drifted if one.startswith(_LISTING)]
+    fields = [name for name in names if name in scraper.config.listing.fields]
+    others = [one for one in drifted if one.removeprefix(_LISTING) not in fields]
+    pages = _pages(database, archive, site, incidents) if fields else []
+    known = [
+        _Known(after, known_facts(scraper, before), known_facts(scraper, after)) for before, after in pages
+    ]
+    fields += [name for name in _lost(known) if name not in fields]
+    return Repair(site, {name: propose(scraper, name, _samples(known, name)) for name in fields}, others)
+
+
+class _Known(NamedTuple):
+    """An advert's page as it is now, and what was read of it before and is now, by field."""
+
+    page: Page
+    before: Mapping[str, Facts]
+    now: Mapping[str, Facts]
+
+
+def _lost(known: Sequence[_Known]) -> list[str]:
+    """Fields that too many adverts lost at once to have been edited, though too few to be alarmed of each."""
+    had = Counter(name for one in known for name in one.before)
+    lost = Counter(name for one in known for name in one.before.keys() - one.now.keys())
+    return sorted(
+        name
+        for name, pages in lost.items()
+        if pages >= max(REPAIR_LEAST_PAGES, had[name] / REPAIR_RIGHT_FOR_WRONG)
+    )
+
+
+def _samples(known: Sequence[_Known], name: str) -> list[Sample]:
+    """The adverts of which the field was known before; first those that lost it, where its new place is."""
+    had = sorted((one for one in known if name in one.before), key=lambda one: name in one.now)
+    return [Sample(one.page, one.before[name]) for one in had]
+
+
+def _pages(
+    database: Database, archive: PageArchive, site: str, incidents: Sequence[Incident]
+) -> list[tuple[Page, Page]]:
+    opened = min(one.opened_at for one in incidents)
+    since = database.run_read(partial(sound_until, site=site, before=opened)) or opened
+    pairs = database.run_read(partial(page_pairs, site=site, since=since, most=REPAIR_PAGES))
+    read = [(_archived(archive, pair.before), _archived(archive, pair.after)) for pair in pairs]
+    both = [(before, after) for before, after in read if before and after]
+    if not both:
+        raise NothingToRepair(
+            f"{site}: no advert has an archived page from before the change and one from after it; "
+            "ARCHIVE_ENABLED keeps them"
+        )
+    return both
+
+
+def _archived(archive: PageArchive, record: PageRecord) -> Page | None:
+    try:
+        return Page(record.url, archive.get(record.digest), record.content_type)
+    except (ArchiveDamaged, FileNotFoundError):
+        return None

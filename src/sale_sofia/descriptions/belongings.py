@@ -8,7 +8,7 @@ from sale_sofia.descriptions.clauses import same_clause
 from sale_sofia.descriptions.grammar import ADJECTIVES
 from sale_sofia.descriptions.patterns import after, before, tagged
 from sale_sofia.descriptions.rulebook import Candidate
-from sale_sofia.descriptions.settings import NOUN_LETTERS
+from sale_sofia.descriptions.settings import NOUN_LETTERS, OF_ONE_FLAT
 from sale_sofia.descriptions.words import Token, group
 
 _BE: Final = frozenset({"е", "са"})
@@ -16,6 +16,7 @@ _EXIST: Final = frozenset({"има", "имат"})
 _NUMBERS: Final = frozenset({"num", "count"})
 _DISTANCES: Final = frozenset({"metre", "minute", "kilometre", "крачки"})
 _BUILDINGS: Final = frozenset({"building", "house", "storeys", "storeyed"})
+_SINGLE: Final = frozenset({"storage", "parking_type", "parking_status"})
 _ARTICLES: Final = ("ът", "ят", "та", "то", "те")
 
 
@@ -26,7 +27,27 @@ def is_not_the_flats(one: Candidate, tokens: Sequence[Token]) -> bool:
     is_seen = [token.text for token in before(tokens, one.first, 1)] == ["към"] and tagged(
         before(tokens, one.first, 2), {"view"}
     )  # "изглед към тераси"
-    return is_seen or _is_far(one, tokens) or _is_owned(one, tokens) or _is_named(one, tokens)
+    return (
+        is_seen
+        or _is_of_many(one, tokens)
+        or (one.field == "storage" and _is_priced(one, tokens))
+        or _is_far(one, tokens)
+        or _is_owned(one, tokens)
+        or _is_named(one, tokens)
+    )
+
+
+def _is_priced(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a thing has a price of its own: "склад - 8 000 евро"."""
+    ahead = after(tokens, one.after, 5)
+    is_told = tagged(ahead[:1], {"-", ":"}) and tagged(ahead[1:2], {"num"})
+    return is_told and tagged(ahead, {"money", "€"}) and not tagged(ahead, {"sqm"})
+
+
+def _is_of_many(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether there are more of a thing than one flat has: "28 гаража и 10 склада"."""
+    counts = [token.value for token in before(tokens, one.first, 1) if "year" not in token.tags]
+    return one.field in _SINGLE and any(isinstance(count, int) and count > OF_ONE_FLAT for count in counts)
 
 
 def _is_far(one: Candidate, tokens: Sequence[Token]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from sale_sofia.descriptions.grammar import find_heads, find_strangers, is_doubtful
+from sale_sofia.descriptions.grammar import find_heads, find_strangers, is_doubtful, restore_nouns
 from sale_sofia.descriptions.patterns import PatternIndex, tagged
 from sale_sofia.descriptions.settings import (
     ARTICLE_LETTERS,
@@ -22,7 +22,9 @@ from sale_sofia.descriptions.settings import (
     LED_IN_TOKENS,
     LIST_TOKENS,
     OFFER_WINDOW,
+    OFFER_WORDS,
     QUESTION_TOKENS,
+    RECENT_YEARS,
 )
 from sale_sofia.descriptions.words import Prepared, Token, load_rules_file, tokenize
 
@@ -32,7 +34,7 @@ Mood = Literal["stated", "planned", "possible", "former", "denied"]
 
 def read_clauses(prepared: Prepared) -> list[Token]:
     """The tokens of a text; each has the number of its clause, its owner and its mood."""
-    tokens = tokenize(prepared)
+    tokens = restore_nouns(tokenize(prepared))
     carried: Carried = _NOTHING
     previous = 0
     for number, (first, end) in enumerate(_cut(tokens)):
@@ -96,6 +98,8 @@ def is_anothers(field: str, tokens: Sequence[Token], place: int) -> bool:
         return False
     opening = [token for token in clause[:2] if "contrast" not in token.tags]
     is_place = field == "floor" and tagged(opening[:1], {"preposition"})  # "на втория етаж има офис"
+    if field == "elevator" and place > first and tokens[place - 1].text == "и":
+        return False  # "паркомясто и асансьор"
     heads = find_heads(tokens, first, end if is_place else place)
     return any(
         tokens[head].tags & nouns and tokens[head].tags.isdisjoint(_our_subjects()) for head, _ in heads
@@ -211,7 +215,9 @@ def _find_cues(tokens: Sequence[Token], first: int, end: int) -> Iterator[Found]
             following = tokens[behind : behind + 2]
             if cue.unless and (tagged(following, cue.unless) or _is_urging(following)):
                 continue
-            if cue.subject and tagged(tokens[max(0, place - 1) : place], {"preposition"}):
+            if cue.subject and tagged(tokens[max(0, place - 1) : place], {"preposition", "verb"}):
+                continue
+            if cue.says == "former" and _is_recent(tokens[place:behind]):
                 continue
             if cue.says == "possible" and _is_the_offer(tokens[behind : behind + OFFER_WINDOW]):
                 continue
@@ -221,6 +227,13 @@ def _find_cues(tokens: Sequence[Token], first: int, end: int) -> Iterator[Found]
 def _is_urging(following: Sequence[Token]) -> bool:
     """Whether a "не" only urges the reader: "не пропускайте", "не се колебайте"."""
     return any(token.text.endswith(("йте", "ете")) for token in following)
+
+
+def _is_recent(told: Sequence[Token]) -> bool:
+    """Whether it was so few years ago that it still counts: "ремонтиран преди две години"."""
+    return tagged(told, {"years"}) and any(
+        isinstance(token.value, int) and token.value <= RECENT_YEARS for token in told
+    )
 
 
 def _is_the_offer(following: Sequence[Token]) -> bool:
@@ -320,6 +333,8 @@ def _inherit_mood(tokens: Sequence[Token], first: int, end: int) -> None:
     mood = tokens[first - 1].mood
     # "без преходи и две тераси": these are there.
     goes_on = mood != "denied" and (_goes_on(tokens, first) or _is_led_in(tokens, first))
+    if "now" in tokens[first].tags:  # "имот с потенциал: сега двустаен"
+        return
     if goes_on or _is_listed(tokens, first):
         _raise_mood(tokens[first:end], mood)
 
@@ -336,6 +351,7 @@ _NO_THINGS: Final = frozenset({"told_of", "relative", "ours", "same", "prepositi
 _ADJECTIVES: Final = frozenset({"storeys", "storeyed", "new_built"})
 _NEAR_SUBJECTS: Final = frozenset({"district", "part"})
 _TURNS: Final = frozenset({"contrast", "now", "ours", "this_one", "sells", "lets", "offers", "offering"})
+_HANDED_OVER: Final = frozenset({"предава", "предават"})
 _CARRIED_BY_DASH: Final = frozenset({"district", "part", "room", "other"})
 _NOT_OURS: Final = frozenset({"other", "district", "unknown"})
 _HANGING: Final = frozenset({"че", "на", "в", "във", "с", "със"})
@@ -344,6 +360,8 @@ _POINTING: Final = frozenset(
     {"floor", "metro_near", "deal", "heating", "storage", "construction", "elevator"}
 )
 """Fields whose words also say which of several things is meant."""
+_ASIDE: Final = frozenset({"с", "със", "без", "като"})
+_WHOLES: Final = frozenset({"roomed", "storeys", "sells", "lets"})
 _ADDING: Final = frozenset({"-", "(", ":"})
 _INTRODUCING: Final = frozenset({"contrast", "и", "е", "са"})
 _MEASURED: Final = frozenset({"area", "area_built", "floor"})
@@ -364,7 +382,11 @@ def _carry_on(tokens: Sequence[Token], first: int, carried: Carried) -> Carried:
     owner = tokens[first - 1].owner
     if tokens[first - 1].text == "-" and owner in _CARRIED_BY_DASH:
         carried = (owner, "sentence")
-    if tokens[first - 1].text == "," and owner == "other" and not tokens[first].tags & _TURNS:
+    if (
+        tokens[first - 1].text == ","
+        and owner == "other"
+        and not tokens[first].tags & (_TURNS | _HANDED_OVER)
+    ):
         carried = (owner, carried[1])  # "търси двустаен, тухла, до метро"
     if "relative" in tokens[first].tags and owner in _NOT_OURS:  # "до магазин, който продава хляб"
         carried = (owner, "rest")
@@ -451,12 +473,27 @@ def _mark_owners(
         if cue.says in _STRENGTH:
             continue
         start = {"ahead": place, "rest": behind}.get(cue.reach, first)
+        if cue.says in _NOT_OURS and (lead := _leads_aside(tokens, first, place)):
+            start = max(start, lead)
         reached = (token for token in tokens[start:end] if not cue.only or token.tags & cue.only)
         # What a neighbour offers is no extra of this offer.
         _give((one for one in reached if cue.says != "extra" or one.owner != "other"), cue.says)
         if cue.reach in {"sentence", "rest"}:
             owner, reach = cue.says, cue.reach
     return (owner, reach) if reach else _NOTHING
+
+
+def _leads_aside(tokens: Sequence[Token], first: int, place: int) -> int:
+    """Where a preposition leads from this flat or its building to others; 0: nowhere.
+
+    "Двустаен апартамент с обща тераса с другите апартаменти" still is one of two rooms.
+    """
+    leads = (one for one in range(place - 1, first, -1) if "preposition" in tokens[one].tags)
+    lead = next(leads, 0)
+    is_aside = lead and tokens[lead].text in _ASIDE and place - lead <= OFFER_WORDS
+    if not is_aside or tagged(tokens[lead:place], {"verb"}):
+        return 0
+    return lead if tokens[first].tags & _WHOLES or _is_told_of_this(tokens, first, lead) else 0
 
 
 def _is_this_one(tokens: Sequence[Token], first: int) -> bool:
@@ -504,7 +541,8 @@ def _abstain_in_doubt(tokens: Sequence[Token], first: int, end: int, cues: Seque
     explained = frozenset(place for _, start, behind in cues for place in range(start, behind))
     if tagged(tokens[first:end], _OFFERING) or not is_doubtful(tokens, first, end, explained):
         return
-    told = tokens[first + 1 if _is_presupposed(tokens[first]) else first : end]
+    is_there = _is_presupposed(tokens[first]) and not tagged(tokens[first + 1 : first + 2], _PRONOUNS)
+    told = tokens[first + 1 if is_there else first : end]
     _give((one for one in told if one.owner in _OURS and one.mood != "denied"), "unknown")
 
 
@@ -541,7 +579,9 @@ def _look_back(tokens: Sequence[Token], first: int, end: int) -> None:
     elif tagged(opening[:1], {"not"}) and tagged(opening[1:2], _PRONOUNS):
         _give((one for one in tokens[before:first] if one.owner in _OURS), "unknown")
     elif (
-        tokens[first - 1].text in _ADDING and not tagged(opening, _facts()) and not _is_whole(tokens, before)
+        (tokens[first - 1].text in _ADDING or _is_short_offer(tokens[first:end]))
+        and not tagged(opening, _facts())
+        and not _is_whole(tokens, before)
     ):
         mood = max((token.mood for token in opening), key=_STRENGTH.__getitem__, default="stated")
         if mood in _LIMITING:  # "газ - възможност", "климатик (по желание)"
@@ -554,6 +594,11 @@ def _look_back(tokens: Sequence[Token], first: int, end: int) -> None:
         mood = max((token.mood for token in opening), key=_STRENGTH.__getitem__, default="stated")
         if mood in _LIMITING:  # "ремонтиран е, но преди 20 години"
             _raise_mood(tokens[before:first], mood)
+
+
+def _is_short_offer(told: Sequence[Token]) -> bool:
+    """Whether it only says that one may have it: "гараж, по желание"."""
+    return len(told) <= OFFER_WORDS and tagged(told, {"possible"})
 
 
 def _is_whole(tokens: Sequence[Token], place: int) -> bool:

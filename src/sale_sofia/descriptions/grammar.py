@@ -8,12 +8,19 @@ that stands in none of these places is a stranger: perhaps somebody else, perhap
 
 import re
 from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 from sale_sofia.descriptions.patterns import tagged
-from sale_sofia.descriptions.settings import PAST_LETTERS, STRANGER_LETTERS
-from sale_sofia.descriptions.words import Token, group, load_rules_file
+from sale_sofia.descriptions.settings import (
+    CLAUSE_MOST_TOKENS,
+    OWN_TOKENS,
+    PAST_LETTERS,
+    STRANGER_LETTERS,
+)
+from sale_sofia.descriptions.words import Token, group, load_rules_file, meaning
 
 ADJECTIVES: Final = (
     "ен", "ена", "ено", "ени", "на", "но", "ни", "ния", "ният", "ната", "ното", "ните", "ият", "нат",
@@ -55,6 +62,7 @@ _OBJECTS: Final = frozenset({"го", "ги", "я"})
 _NO_DOUBTS: Final = frozenset({"made", "harmless", "verb", "lacking", "not"})
 _OUTSIDE: Final = frozenset({'"', "към", "между", "не", "..", "..."})
 """Beside a word of these it is a name, or stands for what was just named: "две бани и тоалетни към тях"."""
+_AGENCY_DOES: Final = frozenset({"sells", "lets", "offering"})
 _OTHERS_DO: Final = frozenset({"occupies", "seeks", "lives"})
 """Verbs that are known, and that say nothing of this flat unless it is their subject."""
 
@@ -182,7 +190,8 @@ def _is_name(tokens: Sequence[Token], place: int) -> bool:
     last, following = tokens[max(0, place - 1) : place], tokens[place + 1 : place + 3]
     if not tokens[place].is_capital:
         return bool(last) and last[0].is_capital and not _begins(tokens, place - 1)
-    return not _begins(tokens, place) or any(one.is_capital for one in following)
+    is_agency = tagged(following[:1], _AGENCY_DOES)  # "Явлена продава …"
+    return not _begins(tokens, place) or is_agency or any(one.is_capital for one in following)
 
 
 def _begins(tokens: Sequence[Token], place: int) -> bool:
@@ -200,3 +209,84 @@ def _leads_on(tokens: Sequence[Token], place: int, end: int) -> bool:
     if not token.tags.isdisjoint(_DETERMINERS) or (_is_unknown(following) and _is_unknown(token)):
         return True
     return token.text.endswith(ADJECTIVES) and not token.text.endswith(_VERBS)
+
+
+# What a clause leaves out because the one before has said it: "съседите са с две бани, ние сме с една".
+
+_SINGULAR: Final = {"baths": "bath", "bedrooms": "bedroom", "terraces": "terrace", "toilets": "toilet"}
+_COUNTED: Final = frozenset({"sqm", "metre", "minute", *_SINGULAR, *_SINGULAR.values()})
+"""What a number may count without naming it again."""
+_NUMBERS: Final = frozenset({"num", "count", "twin"})
+_FLOORS: Final = frozenset({"floor", "floors", "storeys"})
+_COUNTABLE: Final = _COUNTED | {"floor", "floors"}
+_HAD: Final = frozenset({"lift", "terrace", "cellar", "garage", "parking", "furnished"})
+"""What this flat may have or lack without its name."""
+_NAMED: Final = frozenset({"act_word", "permit", "the_bath", "the_bedroom", "the_terrace", "the_toilet"})
+_HAVING: Final = frozenset({"без", "няма", "нямаме", "има", "имаме", "не"})
+_WAITING: Final = frozenset({"чака", "очаква", "чакаме", "очакваме"})
+_BARE: Final = frozenset({"end", ",", ")", "contrast"})
+_OPENING: Final = frozenset({"end", ",", "(", "-", ":"})
+
+
+def restore_nouns(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens, with the noun written out that a clause on this flat takes over from what stands before."""
+    restored: list[Token] = []
+    for place, token in enumerate(tokens):
+        restored.append(token)
+        own = _own_words(tokens, place)
+        if not own or not _may_leave_out(tokens, place):
+            continue
+        first = place - len(own)
+        nearest = tokens[max(0, first - CLAUSE_MOST_TOKENS) : first]
+        before = [one for one in nearest if token.sentence - one.sentence <= 1]
+        for noun in _left_out(token, own, before):
+            tags = frozenset(_SINGULAR.get(tag, tag) for tag in noun.tags) if token.value == 1 else noun.tags
+            copy = replace(noun, tags=tags, start=token.start, end=token.end, is_capital=False)
+            restored.append(replace(copy, sentence=token.sentence))
+    return restored
+
+
+def _own_words(tokens: Sequence[Token], place: int) -> Sequence[Token]:
+    """The words before a place in its clause where they say that this flat is meant; else none."""
+    if tokens[place].tags.isdisjoint(_BARE_VALUES):
+        return ()
+    first = place
+    while first and place - first < OWN_TOKENS and tokens[first - 1].tags.isdisjoint(_OPENING):
+        first -= 1
+        if "contrast" in tokens[first].tags:
+            break
+    own = tokens[first:place]
+    if not tagged(own, group("of_this_flat")) or tagged(own, _COUNTED | _FLOORS | _HAD | _NAMED):
+        return ()
+    return own if not tagged(own, {"building"}) or tagged(own, _BE) else ()
+
+
+_BARE_VALUES: Final = frozenset({"ordinal", "count", "whole"}) | _HAVING | _WAITING
+
+
+def _may_leave_out(tokens: Sequence[Token], place: int) -> bool:
+    """Whether no noun follows that could be what is meant."""
+    if tokens[place].text in _WAITING:
+        return True
+    following = [token for token in tokens[place + 1 : place + 3] if token.text not in _BE]
+    is_cut = any(token.text.startswith("..") for token in following)  # by a portal: "площ от 106. ..."
+    return tagged(following[:1], _BARE) and not is_cut and "year" not in tokens[place].tags
+
+
+def _left_out(token: Token, own: Sequence[Token], told: Sequence[Token]) -> Sequence[Token]:
+    """The words that a value needs, as they were told before; none where nothing fits."""
+    if token.text in _WAITING:
+        acts = [pair for pair in pairwise(told) if "act_word" in pair[0].tags and "whole" in pair[1].tags]
+        return acts[-1] if acts else ()
+    if token.text in _HAVING:
+        return [one for one in told if one.tags & _HAD][-1:]
+    if "ordinal" in token.tags or tagged(own, {"building"}):
+        floor = "етаж" if "ordinal" in token.tags else "етажа"
+        return _as_floors([one for one in told if one.tags & _FLOORS][-1:], floor)
+    kinds = _COUNTED if tagged(own, {"flat", "ours", "us"}) else _COUNTABLE  # a flat has no storeys
+    counted = [one for last, one in pairwise(told) if one.tags & kinds and last.tags & _NUMBERS][-1:]
+    return _as_floors(counted, "етажа") if tagged(counted, _FLOORS) else counted
+
+
+def _as_floors(found: Sequence[Token], floor: str) -> list[Token]:
+    return [replace(one, text=floor, tags=meaning(floor)[0], value=None) for one in found]

@@ -144,6 +144,7 @@ def _is_idle(one: Candidate, tokens: Sequence[Token]) -> bool:
     verbs = (token for token in clause if "verb" in token.tags)
     return (
         _is_a_ride_away(clause)
+        or _is_taken_along(tokens, places[-1])
         or _is_no_place(clause, after(tokens, places[-1] + 1, 2))
         or any(token.text not in group("stating") for token in verbs)
     )
@@ -152,13 +153,21 @@ def _is_idle(one: Candidate, tokens: Sequence[Token]) -> bool:
 def _is_a_ride_away(clause: Sequence[Token]) -> bool:
     """Whether one has to ride to the metro: "на две спирки от метрото", "до метро стигате с рейс"."""
     counted = any(
-        stop.text == "спирки" and not last.tags.isdisjoint(_NUMBERS) for last, stop in pairwise(clause)
+        stop.text in {"спирки", "спирка"} and not last.tags.isdisjoint(_NUMBERS | {"vehicle"})
+        for last, stop in pairwise(clause)
     )
     return (
         counted
         or tagged(clause, {"kilometre"})
         or (tagged(clause, {"goes"}) and tagged(clause, {"с", "със"}))
     )
+
+
+def _is_taken_along(tokens: Sequence[Token], metro: int) -> bool:
+    """Whether one gets there with something: "5 мин. от метрото с тротинетка", "… с градски транспорт"."""
+    ahead = after(tokens, metro + 1, 3)
+    led = [token for token in ahead[1:] if token.clause == tokens[metro].clause]
+    return tagged(ahead[:1], {"с", "със"}) and tagged(led, {"plain", "vehicle"}) and not tagged(led, {"walk"})
 
 
 def _is_no_place(clause: Sequence[Token], ahead: Sequence[Token]) -> bool:

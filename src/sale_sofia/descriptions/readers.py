@@ -98,7 +98,7 @@ def _owner_after(tokens: Sequence[Token], place: int) -> Owner | None:
         if token.tags & _WHOLE_AREA:
             return "total"
         if token.tags & group("measured_rooms"):
-            return None if number and ahead[number - 1].text in {"с", "със"} else "room"
+            return None if number and ahead[number - 1].text in {"с", "със", "без"} else "room"
         if "plain" not in token.tags and token.text not in {"с", "със", "без"}:
             break
     return None
@@ -217,9 +217,11 @@ def find_counts(tokens: Sequence[Token]) -> Iterator[Candidate]:
 
 def _is_outside_the_area(tokens: Sequence[Token], place: int) -> bool:
     """Whether a balcony is only not counted: "86 кв.м без общи части и тераси"; so there is one."""
-    if (tokens[place].owner, tokens[place].mood) != ("flat", "denied"):
+    if tokens[place].owner not in {"flat", "room"} or tokens[place].mood != "denied":
         return False
     clause = same_clause(tokens, place)
+    if tokens[place].owner == "room":  # "67 кв.м без терасата"
+        return tagged(before(tokens, place, 1), {"без"})
     if "the_terrace" in tokens[place].tags:
         return not tagged(clause, group("missing"))
     return tagged(clause, {"area", "sqm", "shared", "included"})
@@ -349,8 +351,9 @@ def _baths_and_toilets(tokens: Sequence[Token], places: Places) -> tuple[list[Me
                 toilets.append(Mention(1, mention.first, mention.after) if mention.ordinal else mention)
     for place in places["the_toilet"]:
         ahead = after(tokens, place + 1, 2)
-        if tagged(ahead[:1], {"verb"}) and tagged(ahead[1:], group("apart")) and _is_here(tokens[place]):
-            toilets.append(Mention(1, place, place + 3))
+        told = [token for token in ahead if "verb" not in token.tags]
+        if tagged(told[:1], group("apart")) and _is_here(tokens[place]):
+            toilets.append(Mention(1, place, place + 1))
     for tag, many in (("sanitary", False), ("sanitaries", True)):
         for place in places[tag]:
             following = after(tokens, place + 1, 1)
@@ -657,6 +660,7 @@ def _parking_end(tokens: Sequence[Token], place: int) -> int:
         token.text in {"паркоместа", "паркомяста"}
         or tagged(before(tokens, place, 2), {"count", "whole"})
         or _has_a_price(tokens, place)
+        or tagged(same_clause(tokens, place), {"included"})
         or _is_only_excluded(tokens, place)
         or tagged(after(tokens, place + 1, MEASURE_WINDOW), {"sqm"})
     ):
@@ -676,7 +680,9 @@ def _is_only_excluded(tokens: Sequence[Token], place: int) -> bool:
 
 def _has_a_price(tokens: Sequence[Token], place: int) -> bool:
     """Whether it has one of its own: "паркомястото се заплаща отделно", "гаражът е за 30 000 евро"."""
-    return tagged(same_clause(tokens, place), group("parking_apart"))
+    clause = same_clause(tokens, place)
+    has_terms = tagged(clause, {"separate"}) and tagged(clause, {"price"})
+    return has_terms or tagged(clause, group("parking_apart"))
 
 
 def _is_elsewhere(tokens: Sequence[Token], place: int) -> bool:

@@ -15,12 +15,18 @@ CUT_SHORT_LETTERS: Final = 3
 """Letters of the shortest beginning that stands for a word: "осн." for "основен"."""
 ROOT_LETTERS: Final = 2
 """Letters behind such a beginning in which all words agree that it may stand for."""
+SLIP_LETTERS: Final = 7
+"""Letters of the shortest word in which a slip is put right; a shorter one is too near to others."""
+SLIP_ENDING_LETTERS: Final = 3
+"""Letters of an ending that a misspelt stem may have: "апартментът", "обзадведените"."""
 LATIN_SHARE: Final = 0.9
 """Share of its letters from which on a text is written in Latin ones; with names alone it stays below."""
 WORDS_REMEMBERED: Final = 50_000
 """Words whose meaning is kept in memory: more than all adverts of a city use."""
 RULE_WINDOW: Final = 3
 """Tokens before and after its words in which a rule looks for what makes it say nothing."""
+OWN_TOKENS: Final = 6
+"""Tokens before a bare number among which "ние" or "този" says that it is this flat's."""
 CLAUSE_MOST_TOKENS: Final = 60
 """Tokens of the longest clause: a text without signs is cut after so many, so that time grows with it."""
 LED_IN_TOKENS: Final = 5
@@ -47,6 +53,10 @@ AREA_LEAST: Final = 12
 """Square metres of the smallest flat."""
 AREA_MOST: Final = 2000
 """Square metres of the largest flat."""
+RECENT_YEARS: Final = 5
+"""Years for which a flat that was renovated is a renovated one, where the advert says so."""
+OF_ONE_FLAT: Final = 3
+"""Most garages, or cellars, that are offered with one flat; more of them are the building's."""
 OWNER_WINDOW: Final = 9
 """Tokens before a number of square metres in which its owner stands."""
 EXPOSURE_WINDOW: Final = 8

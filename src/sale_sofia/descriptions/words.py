@@ -21,7 +21,7 @@ from sale_sofia.descriptions.settings import (
     YEAR_FIRST,
     YEAR_LAST,
 )
-from sale_sofia.descriptions.spelling import complete, is_latin, spell
+from sale_sofia.descriptions.spelling import complete, correct, index_slips, is_latin, spell
 from sale_sofia.listings.text import LOOKALIKES, fold_lookalikes
 from sale_sofia.settings.files import read_yaml
 
@@ -117,13 +117,27 @@ def meaning(word: str) -> Meaning:
     """What a word in small letters stands for: by its form, else by its stem, else by its lemma."""
     forms = _forms()
     found = forms.get(word) or _by_stem(word, forms) or forms.get(simplemma.lemmatize(word, lang="bg"))
-    if found is None and word.isascii():
-        found = forms.get(word.translate(LOOKALIKES))
+    if found is None:
+        found = forms.get(word.translate(LOOKALIKES)) if word.isascii() else _misspelt(word, forms)
     tags, value = found or (frozenset({"plain"}), None)
     own = {"word"} if word.isascii() else {"word", word}  # a Latin word could be taken for a tag
     cues = _cue_words()
     by_stem = _by_stem(word, cues) or frozenset()
     return tags | own | cues.get(word, frozenset()) | by_stem, value
+
+
+def _misspelt(word: str, forms: Mapping[str, Meaning]) -> Meaning | None:
+    """What the known word stands for of which this one, which no dictionary has, is a slip: "апратамент"."""
+    cues = _cue_words()
+    if word in cues or _by_stem(word, cues) is not None or simplemma.is_known(word, lang="bg"):
+        return None
+    meant = {forms[form] for form in correct(word, _slips())}
+    return meant.pop() if len(meant) == 1 else None
+
+
+@cache
+def _slips() -> Mapping[str, Sequence[str]]:
+    return index_slips(_forms())
 
 
 def _by_stem(word: str, forms: Mapping[str, T]) -> T | None:
@@ -218,13 +232,22 @@ def tokenize(prepared: Prepared) -> list[Token]:
             number = int(_DIGITS.findall(text)[0])
             tokens.append(Token(text, frozenset({kind}), number, start, end, sentence))
         elif kind != "end" or not _is_abbreviated(tokens, text, start, prepared):
-            tokens.append(Token(text, frozenset({kind, text}), None, start, end, sentence))
-            if kind == "end" and any(sign in text for sign in _PARAGRAPH):
-                sentence += 1
+            is_answered = text == "?" and bool(prepared.plain[end : end + 2].strip())
+            sign = ":" if is_answered and _is_asked_by_name(tokens, sentence) else text
+            tokens.append(
+                Token(sign, frozenset({kind if sign == text else "sign", sign}), None, start, end, sentence)
+            )
+            sentence += "end" in tokens[-1].tags and any(mark in text for mark in _PARAGRAPH)
     if tokens and "end" not in tokens[-1].tags:  # a text without a full stop ends all the same
         end = len(prepared.plain)
         tokens.append(Token(".", frozenset({"end", "."}), None, end, end, sentence))
     return tokens
+
+
+def _is_asked_by_name(tokens: Sequence[Token], sentence: int) -> bool:
+    """Whether a question only names a thing, so that the next words tell of it: "Метрото? На 3 минути."."""
+    asked = [token for token in tokens[-3:] if token.sentence == sentence and token.text != "а"]
+    return len(asked) == 1 and not asked[0].tags.isdisjoint(group("asked_by_name"))
 
 
 def _meaning(word: str, *, is_cut: bool) -> Meaning:
@@ -255,12 +278,15 @@ def _is_abbreviated(tokens: list[Token], stop: str, start: int, prepared: Prepar
     last = tokens[-1]
     if "cut" in last.tags:
         return True
-    # After a unit, and after "и др.", it may end the sentence too: a capital follows.
+    # After a unit, a floor and "и др." it may end the sentence too: a capital follows, and not only capitals.
+    written = prepared.quote(start + 1, min(start + 5, len(prepared.plain))).strip()
+    is_begun = written[:1].isupper() and not written[:3].isupper()
     if not last.tags.isdisjoint(_UNITS) or last.text == "др":
-        written = prepared.quote(start + 1, min(start + 3, len(prepared.plain))).strip()
         return not written[:1].isupper()
+    if last.text == "ет" and tokens[-2:-1] and "word" not in tokens[-2].tags:  # "на 2 ет. Над нас …"
+        return not is_begun
     if "ordinal" in last.tags:  # "на 3. етаж", and not "жилището е на третия."
-        return last.text[0].isdecimal() and bool(prepared.plain[start + 1 :][:2].strip())
+        return last.text[0].isdecimal() and bool(written) and not is_begun
     return last.text in _abbreviations()
 
 

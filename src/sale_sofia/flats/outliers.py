@@ -25,7 +25,7 @@ from sale_sofia.flats.settings import (
     SHARED_POINT_DIGITS,
     SHARED_POINT_FLATS,
 )
-from sale_sofia.flats.store import with_current
+from sale_sofia.flats.store import OFFERED, with_current
 from sale_sofia.flats.tables import outliers
 from sale_sofia.history.revisions import touch
 from sale_sofia.history.settings import BUILT_TYPES
@@ -126,9 +126,8 @@ class _Spans:
 
 def _priced(connection: Connection) -> Iterator[Priced]:
     columns = ("id", "deal", "property_type", "city", "neighbourhood", "price_eur", "area_sqm")
-    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
     chosen = select(*(listings.c[name] for name in columns)).where(
-        there, listings.c.deal.is_not(None), listings.c.property_type.in_(BUILT_TYPES)
+        OFFERED, listings.c.deal.is_not(None), listings.c.property_type.in_(BUILT_TYPES)
     )
     for listing_id, deal, kind, city, neighbourhood, price, area in connection.execute(chosen):
         if price and area:
@@ -138,9 +137,8 @@ def _priced(connection: Connection) -> Iterator[Priced]:
 def _sellers_of_many(connection: Connection, many: int) -> Iterator[tuple[int, int]]:
     """Private adverts whose phone offers so many properties, each with the number."""
     table, current = with_current(listings.c.id)
-    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
     chosen = select(listings.c.id, current, cast(listings.c.phones, Text)).select_from(table)
-    rows = connection.execute(chosen.where(there, listings.c.seller_kind == "private")).all()
+    rows = connection.execute(chosen.where(OFFERED, listings.c.seller_kind == "private")).all()
     flats: Mapping[str, set[int]] = defaultdict(set)
     phones = {listing_id: json.loads(stored or "[]") for listing_id, _, stored in rows}
     for listing_id, property_id, _ in rows:

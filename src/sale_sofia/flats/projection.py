@@ -27,7 +27,7 @@ from sale_sofia.flats.settings import (
     ROWS_AT_ONCE,
     TRIES,
 )
-from sale_sofia.flats.store import portions
+from sale_sofia.flats.store import portions, rows_of
 from sale_sofia.flats.tables import flat_contents, flats, listing_sources
 from sale_sofia.geography.imported import stamp
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
@@ -105,13 +105,8 @@ def _save(connection: Connection, changes: Changes, some: Sequence[int], *, last
         return None
     if last and not advance(connection, FOLLOWER, _version(), changes):
         return None
-    known = {
-        row[0]: row[1]
-        for ids in portions(some)
-        for row in connection.execute(
-            select(flats.c.property_id, flats.c.digest).where(flats.c.property_id.in_(ids))
-        )
-    }
+    stored_digests = select(flats.c.property_id, flats.c.digest)
+    known = {row[0]: row[1] for row in rows_of(connection, stored_digests, flats.c.property_id, some)}
     there, rows, contents = set(), [], []
     for group in read_groups(connection, some, photos=True):
         there.add(group.property_id)
@@ -257,9 +252,8 @@ def _decoded(connection: Connection, contents: Sequence[str]) -> list[Flat]:
     found = [_CONTENT.validate_json(content) for content in contents]
     adverts = {advert.listing_id: advert for flat in found for advert in flat.adverts}
     seen = select(listings.c.id, listings.c.last_seen_at)
-    for ids in portions(sorted(adverts)):
-        for listing_id, last_seen_at in connection.execute(seen.where(listings.c.id.in_(ids))):
-            adverts[listing_id].last_seen_at = last_seen_at
+    for listing_id, last_seen_at in rows_of(connection, seen, listings.c.id, adverts):
+        adverts[listing_id].last_seen_at = last_seen_at
     for flat in found:
         flat.last_seen_at = max(advert.last_seen_at for advert in flat.adverts)
     return found

@@ -24,7 +24,7 @@ from sale_sofia.flats.contradictions import TEXT_FACTS
 from sale_sofia.flats.flat import Correction, Flat
 from sale_sofia.flats.merging import MERGED, NO_LIST, AdvertRow, decoded_list, decoded_set
 from sale_sofia.flats.outliers import read_outliers
-from sale_sofia.flats.store import UnknownProperty, portions, with_current
+from sale_sofia.flats.store import UnknownProperty, portions, rows_of, with_current
 from sale_sofia.flats.tables import corrections, listing_sources
 from sale_sofia.history.news import NEW_AT
 from sale_sofia.history.tables import WAS_ASKED, listings, price_points
@@ -107,13 +107,8 @@ def find_flat(connection: Connection, number: int) -> Flat:
 def _members(connection: Connection, property_ids: Collection[int] | None) -> dict[int, int]:
     """Advert → property, for those that were matched."""
     columns = select(listing_sources.c.listing_id, listing_sources.c.property_id)
-    if property_ids is None:
-        return {row[0]: row[1] for row in connection.execute(columns)}
-    return {
-        row[0]: row[1]
-        for some in portions(sorted(property_ids))
-        for row in connection.execute(columns.where(listing_sources.c.property_id.in_(some)))
-    }
+    rows = rows_of(connection, columns, listing_sources.c.property_id, property_ids)
+    return {row[0]: row[1] for row in rows}
 
 
 def read_adverts(
@@ -127,8 +122,8 @@ def read_adverts(
         chosen = columns.order_by(listings.c.id).execution_options(yield_per=ADVERTS_AT_ONCE)
         yield from map(_decoded, connection.execute(chosen))
         return
-    for some in portions(_advert_ids(connection, whose, property_ids)):
-        yield from map(_decoded, connection.execute(columns.where(listings.c.id.in_(some))))
+    ids = _advert_ids(connection, whose, property_ids)
+    yield from map(_decoded, rows_of(connection, columns, listings.c.id, ids))
 
 
 def adverts_of(connection: Connection, property_ids: Collection[int]) -> list[int]:
@@ -143,10 +138,8 @@ def _advert_ids(connection: Connection, whose: Mapping[int, int], property_ids: 
         .outerjoin(listing_sources, listing_sources.c.listing_id == listings.c.id)
         .where(listing_sources.c.listing_id.is_(None))
     )
-    found = set(whose)
-    for some in portions(sorted(set(property_ids).difference(whose))):
-        found.update(connection.scalars(unmatched.where(listings.c.id.in_(some))))
-    return sorted(found)
+    alone = rows_of(connection, unmatched, listings.c.id, set(property_ids).difference(whose))
+    return sorted({*whose, *(row[0] for row in alone)})
 
 
 def advert_columns(*, photos: bool) -> Select[Any]:
@@ -233,11 +226,8 @@ def current_properties(connection: Connection, listing_ids: Collection[int]) -> 
     """The properties these adverts are of now, with the ids given: one may be a property that ended."""
     found = set(listing_ids)
     own = select(listing_sources.c.listing_id, listing_sources.c.property_id)
-    for some in portions(sorted(listing_ids)):
-        for listing_id, property_id in connection.execute(own.where(listing_sources.c.listing_id.in_(some))):
-            if property_id != listing_id:
-                found.add(property_id)
-    return found
+    rows = rows_of(connection, own, listing_sources.c.listing_id, listing_ids)
+    return found.union(property_id for _, property_id in rows)
 
 
 # The prices of many adverts at once, as small pictures of them need.

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
     Column,
@@ -13,6 +13,7 @@ from sqlalchemy import (
     RowMapping,
     Select,
     Table,
+    and_,
     bindparam,
     case,
     delete,
@@ -94,11 +95,7 @@ def changed_listings(connection: Connection, touched: Collection[int]) -> list[i
         .outerjoin(matched, matched.c.listing_id == listings.c.id)
         .where(or_(matched.c.content_hash.is_(None), matched.c.content_hash != listings.c.content_hash))
     )
-    return [
-        number
-        for some in portions(sorted(touched))
-        for number in connection.scalars(changed.where(listings.c.id.in_(some)).order_by(listings.c.id))
-    ]
+    return [row[0] for row in rows_of(connection, changed.order_by(listings.c.id), listings.c.id, touched)]
 
 
 def read_listings(connection: Connection, ids: Sequence[int] | None = None) -> Iterator[Row]:
@@ -131,10 +128,9 @@ def save_fingerprints(connection: Connection, rows: Sequence[tuple[int, str, byt
 def links_of(connection: Connection, ids: Iterable[int], most_kind: int) -> set[StoredLink]:
     """The stored links of these adverts that are of this kind or a stronger one."""
     found: set[StoredLink] = set()
-    for some in portions(sorted(ids)):
-        for side in (match_links.c.low, match_links.c.high):
-            chosen = select(match_links).where(side.in_(some), match_links.c.kind <= most_kind)
-            found.update(StoredLink(*row) for row in connection.execute(chosen))
+    chosen = select(match_links).where(match_links.c.kind <= most_kind)
+    for side in (match_links.c.low, match_links.c.high):
+        found.update(StoredLink(*row) for row in rows_of(connection, chosen, side, set(ids)))
     return found
 
 
@@ -171,6 +167,18 @@ def portions(ids: Sequence[int]) -> Iterator[Sequence[int]]:
     return (ids[begin : begin + ROWS_AT_ONCE] for begin in range(0, len(ids), ROWS_AT_ONCE))
 
 
+def rows_of(
+    connection: Connection, chosen: Select[Any], column: ColumnElement[Any], values: Collection[Any] | None
+) -> Iterator[Any]:
+    """The rows whose column has one of these values, in as many statements as that takes; None: all rows."""
+    if values is None:
+        yield from connection.execute(chosen)
+    for some in portions(sorted(values or ())):
+        yield from connection.execute(chosen.where(column.in_(some)))
+
+
+OFFERED: Final = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
+"""Whether an advert is still there, as far as is known."""
 Pair = tuple[int, int]
 
 
@@ -216,11 +224,7 @@ def save_sources(connection: Connection, sources: Sequence[Source], *, now: floa
 
 def sources_of(connection: Connection, listing_ids: Sequence[int]) -> list[Source]:
     """The stored sources of these adverts."""
-    return [
-        Source(*row)
-        for some in portions(listing_ids)
-        for row in connection.execute(_SOURCES.where(listing_sources.c.listing_id.in_(some)))
-    ]
+    return [Source(*row) for row in rows_of(connection, _SOURCES, listing_sources.c.listing_id, listing_ids)]
 
 
 def members_of(connection: Connection, property_ids: Iterable[int]) -> list[Source]:
@@ -290,11 +294,7 @@ def listing_rows(connection: Connection, listing_ids: Sequence[int]) -> list[Row
 
 def _make_properties(connection: Connection, ids: Iterable[int], *, now: float) -> None:
     wanted = sorted(ids)
-    known = {
-        one
-        for some in portions(wanted)
-        for one in connection.scalars(select(properties.c.id).where(properties.c.id.in_(some)))
-    }
+    known = {row[0] for row in rows_of(connection, select(properties.c.id), properties.c.id, wanted)}
     insert_all(connection, properties, [{"id": one, "made_at": now} for one in wanted if one not in known])
 
 
@@ -303,10 +303,9 @@ def _redirect(connection: Connection, ids: Iterable[int]) -> None:
     leads_to = properties.join(listing_sources, listing_sources.c.listing_id == properties.c.id)
     now = select(properties.c.id, properties.c.merged_into, listing_sources.c.property_id)
     wrong = []
-    for some in portions(sorted(ids)):
-        for row in connection.execute(now.select_from(leads_to).where(properties.c.id.in_(some))):
-            target = None if row.property_id == row.id else row.property_id
-            wrong += [{"of_id": row.id, "target": target}] if target != row.merged_into else []
+    for row in rows_of(connection, now.select_from(leads_to), properties.c.id, set(ids)):
+        target = None if row.property_id == row.id else row.property_id
+        wrong += [{"of_id": row.id, "target": target}] if target != row.merged_into else []
     if wrong:
         chosen = update(properties).where(properties.c.id == bindparam("of_id"))
         connection.execute(chosen.values(merged_into=bindparam("target")), wrong)

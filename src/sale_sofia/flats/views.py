@@ -11,7 +11,7 @@ from sale_sofia.flats.merging import PropertyMerger, Row
 from sale_sofia.flats.prices import all_offers, compare, vat_state
 from sale_sofia.flats.rows import find_flat, read_flats
 from sale_sofia.flats.settings import STATIONS_NAMED
-from sale_sofia.flats.store import listing_rows, members_of, read_doubts, resolve
+from sale_sofia.flats.store import OFFERED, listing_rows, members_of, read_doubts, resolve
 from sale_sofia.flats.tables import listing_sources, match_decisions, match_links
 from sale_sofia.geography.metro import nearest_stations
 from sale_sofia.history.tables import listings
@@ -56,13 +56,12 @@ _BELIEVED = ("area_sqm", "rooms", "floor", "neighbourhood")
 
 def list_properties(connection: Connection, *, order: Order, limit: int) -> list[PropertyLine]:
     """The properties, each with what is believed of it."""
-    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
-    price = case((there, listings.c.price_eur))
+    price = case((OFFERED, listings.c.price_eur))
     numbers = (
         select(
             listing_sources.c.property_id.label("id"),
             func.count().label("adverts"),
-            func.sum(case((there, 1), else_=0)).label("offered"),
+            func.sum(case((OFFERED, 1), else_=0)).label("offered"),
             func.count(listings.c.site.distinct()).label("portals"),
             func.min(price).label("lowest_eur"),
             func.max(price).label("highest_eur"),

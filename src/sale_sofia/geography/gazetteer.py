@@ -87,11 +87,6 @@ def drawn(kind: str) -> tuple[Area, ...]:
     return tuple(map(_area, (own(kind) or {"features": ()})["features"]))
 
 
-def smallest_area(point: Point) -> Area | None:
-    """The smallest area that holds the point; None where none does."""
-    return next((area for area in areas() if area.shape.contains(point)), None)
-
-
 @until_changed
 @cache
 def areas_of(neighbourhood: int) -> tuple[Area, ...]:

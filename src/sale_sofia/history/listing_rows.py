@@ -60,8 +60,8 @@ def content_hash(fields: Mapping[str, Any], *, card: bool = False) -> str:
 
     What is unknown or empty is left out, so that a field added later does not move it by being there.
     """
-    known = {name: fields.get(name) for name in _CONTENT_FIELDS}
-    content = _canonical({name: value for name, value in known.items() if value is not None and value != []})
+    known = [(name, fields[name]) for name in _CONTENT_FIELDS if name in fields]
+    content = _canonical({name: value for name, value in known if value is not None and value != []})
     content = f"card {content}" if card else content
     return hashlib.sha256(content.encode()).hexdigest()
 

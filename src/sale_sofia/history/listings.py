@@ -230,7 +230,7 @@ def _update(connection: Connection, moved: Sequence[_Pair], rules: HistoryRules)
     disproved = [
         pair
         for pair in pairs
-        if not _is_reused(*pair) and is_disproved(pair[1], doubts_of(pair[1]), pair[0].under(0))
+        if not _is_reused(*pair) and is_disproved(pair[1], doubts_of(pair[1]), pair[0].unstored)
     ]
     taken = withdrawn_adverts(connection, [sighting for sighting, _ in reused])
     for sighting, _ in reused:
@@ -251,10 +251,9 @@ def _is_reused(sighting: Sighting, old: Stored) -> bool:
 
 
 def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -> _Results:
-    taken = []
-    for sighting, old in pairs:
-        not_stored_yet = sighting.under(visit_id=0)
-        taken.append(((sighting, old), step(old, doubts_of(old), not_stored_yet, rules)))
+    taken = [
+        ((sighting, old), step(old, doubts_of(old), sighting.unstored, rules)) for sighting, old in pairs
+    ]
     taken = _print_once(connection, taken)
     _complete_prices(connection, taken)
     rows = [

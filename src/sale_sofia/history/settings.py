@@ -67,6 +67,8 @@ LEAST_COPIES_CHECKED: Final = 10
 """Copies that a run must have opened as a sample before their differences are a trouble."""
 COPY_PRICE_EUR: Final = 1.0
 """Prices less than this apart are the same: one portal prints cents, or works euros out of leva."""
+REMEMBERED_COUNTERS: Final = 16
+"""Runs whose counters a process keeps as it stored them last: more portals than one crawls at once."""
 SHOWN_CHANGES: Final = 200
 """Lines of `changes` for people; JSON has all of them."""
 STREAMED_CHANGES: Final = 1000

@@ -75,7 +75,7 @@ class Sighting:
     card: bool = False
     """Whether it was seen on a page of results, which is then the page of `page_digest`."""
 
-    @property
+    @cached_property
     def key(self) -> Key:
         """What makes it this advert."""
         return self.listing.site, self.listing.external_id
@@ -95,11 +95,16 @@ class Sighting:
         _ = self.content_hash
         return self
 
-    def under(self, visit_id: int) -> Seen:
-        """The same for the advert's timeline."""
+    @cached_property
+    def unstored(self) -> Seen:
+        """The same for the advert's timeline, before its visit has a number."""
         held = {"held": self.held, "held_gaps": self.held_gaps, "card": self.card}
         fields = self.said if self.card else self.fields
-        return Seen(self.seen_at, self.content_hash, fields, visit_id, self.page_digest, **held)
+        return Seen(self.seen_at, self.content_hash, fields, 0, self.page_digest, **held)
+
+    def under(self, visit_id: int) -> Seen:
+        """The same under the number of its visit."""
+        return self.unstored._replace(visit_id=visit_id)
 
     @cached_property
     def said(self) -> Row:
@@ -174,7 +179,11 @@ def _believed(old: Stored, step: Step) -> Row:
 
     A database writes an index anew for a column that it is given, whatever is in it.
     """
-    return {name: value for name, value in step.fields.items() if name not in INDEXED or old[name] != value}
+    believed = dict(step.fields)
+    for name in INDEXED:
+        if old[name] == believed[name]:
+            del believed[name]
+    return believed
 
 
 def updated_by_card(sighting: Sighting, old: Stored, step: Step) -> Row:
@@ -189,7 +198,7 @@ def updated_by_card(sighting: Sighting, old: Stored, step: Step) -> Row:
         "visited_at": sighting.seen_at,
         "revisit_at": old["revisit_at"] if opened else sighting.seen_at,
         "gone_at": None if is_back(old, sighting.seen_at) else old["gone_at"],
-        "price_by_card": is_by_card(doubts_of(old), sighting.under(0), step),
+        "price_by_card": is_by_card(doubts_of(old), sighting.unstored, step),
     }
 
 
@@ -202,7 +211,7 @@ def updated(sighting: Sighting, old: Stored, step: Step, rules: HistoryRules) ->
         fields = _believed(old, step) | {
             "content_hash": sighting.content_hash,
             "held_by": sighting.job_id if new and sighting.held_news else old["held_by"],
-            "price_by_card": is_by_card(doubts_of(old), sighting.under(0), step),
+            "price_by_card": is_by_card(doubts_of(old), sighting.unstored, step),
         }
     return {
         **fields,

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
+from functools import cache
 from itertools import islice
 from statistics import median
 from typing import Any
@@ -30,7 +31,7 @@ from sale_sofia.history.sightings import listing_key
 from sale_sofia.history.tables import cards, learnt, listings, scopes, searches, shown_adverts, sweeps
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.quick import Quick
-from sale_sofia.storage.upserts import insert_into
+from sale_sofia.storage.upserts import insert_for, insert_into
 from sale_sofia.websites.site_file import DelistingTable
 
 
@@ -251,23 +252,30 @@ def add_search(
     return int(connection.execute(insert(searches).values(row).returning(searches.c.id)).scalar_one())
 
 
+# Put together once: they are run with every page of results.
+_GET_SEARCH = Quick(select(searches).where(searches.c.id == bindparam("of_id")))
+_KEEP_SEARCH = Quick(update(searches).where(searches.c.id == bindparam("of_id")))
+
+
 def get_search(connection: Connection, search_id: int | None) -> Search | None:
     """The search of this number."""
-    return next(iter(_read_searches(connection, searches.c.id == search_id)), None)
+    return next(map(_search, _GET_SEARCH.mappings(connection, {"of_id": search_id})), None)
 
 
 def keep_search(connection: Connection, search: Search) -> None:
     """Store the search as it is now."""
-    connection.execute(update(searches).where(searches.c.id == search.id).values(asdict(search)))
+    _KEEP_SEARCH.run(connection, [{"of_id": search.id, **asdict(search)}])
 
 
 def note_shown(connection: Connection, search_id: int, external_ids: Iterable[str]) -> int:
     """These adverts stand on a page of the search; how many of them no page of it has shown before."""
     rows = [{"search_id": search_id, "external_id": one} for one in dict.fromkeys(external_ids)]
-    if not rows:
-        return 0
-    new = insert_into(connection, shown_adverts).on_conflict_do_nothing()
-    return connection.execute(new, rows, execution_options={"preserve_rowcount": True}).rowcount
+    return _showing(connection.dialect.name).run(connection, rows)
+
+
+@cache
+def _showing(dialect: str) -> Quick:
+    return Quick(insert_for(dialect, shown_adverts).on_conflict_do_nothing())
 
 
 def forget_shown(connection: Connection, search_id: int) -> None:
@@ -293,7 +301,11 @@ def parts_of(connection: Connection, search: Search) -> list[Search]:
 
 def _read_searches(connection: Connection, which: ColumnElement[bool]) -> list[Search]:
     rows = connection.execute(select(searches).where(which).order_by(searches.c.id)).mappings()
-    return [Search(**{**row, "ended": Ended(row["ended"]) if row["ended"] else None}) for row in rows]
+    return [_search(row) for row in rows]
+
+
+def _search(row: Mapping[Any, Any]) -> Search:
+    return Search(**{**row, "ended": Ended(row["ended"]) if row["ended"] else None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,12 +323,17 @@ class Learnt:
 _MOST, _IDS, _USELESS = "most", "ids:", "useless:"
 
 
+_READ_LEARNT = Quick(
+    select(learnt.c.name, learnt.c.value).where(
+        learnt.c.site == bindparam("of_site"), learnt.c.learnt_at > bindparam("after")
+    )
+)
+
+
 def read_learnt(connection: Connection, site: str, *, now: float) -> Learnt:
     """What is known of the portal."""
-    own = select(learnt.c.name, learnt.c.value).where(
-        learnt.c.site == site, learnt.c.learnt_at > now - LEARNT_SECONDS
-    )
-    known = {row.name: row.value for row in connection.execute(own)}
+    asked = {"of_site": site, "after": now - LEARNT_SECONDS}
+    known = dict(_READ_LEARNT.rows(connection, asked))
     return Learnt(
         known.get(_MOST),
         {name.removeprefix(_IDS): tuple(ids) for name, ids in known.items() if name.startswith(_IDS)},

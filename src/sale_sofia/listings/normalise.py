@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import chain
 from typing import Any
 
@@ -111,6 +111,10 @@ def _listing(who: Mapping[str, Any], facts: Facts) -> Listing | None:
         return Listing(**who, **kept)
 
 
+_seen = cache(FieldSeen)
+"""One object for all that are equal: a pickle holds it once."""
+
+
 def read_facts(fields: Mapping[str, RawField]) -> Facts:
     """All facts of the fields; the first field to state a fact wins, contested ones must agree."""
     return read_seen(fields)[0]
@@ -122,7 +126,7 @@ def read_seen(fields: Mapping[str, RawField]) -> tuple[Facts, SeenFields]:
     seen: dict[str, FieldSeen] = {}
     for name, field in fields.items():
         stated, read = _stated(name, field)
-        seen[name] = FieldSeen(field.link, read)
+        seen[name] = _seen(field.link, read)
         for key, value in stated.items():
             _add(facts, key, value)
     _name_places(facts)

@@ -5,13 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
 from itertools import product
 from typing import Any
 
 from sale_sofia.geography.gazetteer import Area, Centre, areas_of, centres, drawn
 from sale_sofia.listings.text import LOOKALIKES, fold_lookalikes, match_key, squeeze
-from sale_sofia.settings.files import read_yaml
+from sale_sofia.settings.files import read_shipped
 
 # Which writings are the same place name: keys, kinds of place, Latin spellings.
 
@@ -29,8 +28,7 @@ _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 @cache
 def place_data() -> Mapping[str, Any]:
     """All of `places.yaml`, read once."""
-    text = resources.files("sale_sofia.listings").joinpath("places.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = read_yaml(text)
+    loaded: dict[str, Any] = read_shipped("sale_sofia.listings", "places.yaml")
     return loaded
 
 
@@ -57,15 +55,15 @@ def split_name(text: str) -> Name:
     return Name("", key)
 
 
-def spellings(name: str) -> Iterator[str]:
+def spellings(name: str, *, latin: bool = True) -> Iterator[str]:
     """Every way the rules know to write a Bulgarian name: as it is, with a Roman number, in Latin letters."""
     written, number = [name], _NUMBERED.search(name)
     if number and int(number[0]) < len(_ROMAN):
         written.append(name[: number.start()] + _ROMAN[int(number[0])])
+    yield from written
     rules = place_data()["transliteration"]
     letters = str.maketrans(rules["letters"])
-    for text in written:
-        yield text
+    for text in written if latin else ():
         folded = text.casefold()
         used = [rule for rule in rules["variants"] if rule["letter"] in folded]
         for choice in product(*(rule["spellings"] for rule in used)):
@@ -262,9 +260,13 @@ def find_neighbourhood(text: str) -> Neighbourhood | None:
     if len(text) > LONGEST:
         return None
     name = split_name(text)
-    found = _index().get(name)
+    found = _named(name)
     head, _, rest = name.core.partition(" ")
-    return _index().get(split_name(rest)) if found is None and head in _latin_city() else found
+    return _named(split_name(rest)) if found is None and head in _latin_city() else found
+
+
+def _named(name: Name) -> Neighbourhood | None:
+    return _index(latin=not _CYRILLIC.search(name.core)).get(name)
 
 
 def own_areas(place: Neighbourhood) -> tuple[Area, ...]:
@@ -294,17 +296,20 @@ def _latin_city() -> frozenset[str]:
 
 
 @cache
-def _index() -> Mapping[Name, Neighbourhood]:
-    """Each name that means one place. A bare name is a quarter's before it is a village's or a zone's."""
+def _index(*, latin: bool) -> Mapping[Name, Neighbourhood]:
+    """Each name that means one place. A bare name is a quarter's before it is a village's or a zone's.
+
+    Names in Latin letters have an index of their own: there are seven for each, and portals print few.
+    """
     own, bare = defaultdict(set), defaultdict(set)
     for place, entry in zip(neighbourhoods(), place_data()["neighbourhoods"], strict=True):
         for written in (place.name, *entry.get("aliases", ())):
-            for name in map(split_name, spellings(written)):
+            for name in map(split_name, spellings(written, latin=latin)):
                 own[name].add(place)
                 bare[Name("", name.core)].add(place)
     claims = bare | own
     for shared in place_data()["ambiguous"]:
-        for name in map(split_name, spellings(shared)):
+        for name in map(split_name, spellings(shared, latin=latin)):
             claims.pop(name, None)
     return {name: places.pop() for name, places in claims.items() if len(places) == 1}
 

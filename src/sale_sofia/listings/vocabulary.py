@@ -2,19 +2,17 @@
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
 
 from sale_sofia.listings.settings import LABEL_MOST_CHARACTERS, REMEMBERED_LABELS
 from sale_sofia.listings.text import match_key
-from sale_sofia.settings.files import read_yaml
+from sale_sofia.settings.files import read_shipped
 
 
 @cache
 def vocabulary() -> Mapping[str, Any]:
     """The whole vocabulary, loaded once."""
-    text = files("sale_sofia.listings").joinpath("vocabulary.yaml").read_text("utf-8")
-    loaded: Mapping[str, Any] = read_yaml(text)
+    loaded: Mapping[str, Any] = read_shipped("sale_sofia.listings", "vocabulary.yaml")
     return loaded
 
 

@@ -55,10 +55,7 @@ class Content(NamedTuple):
 
 @cache
 def all_tables() -> list[Table]:
-    """Every table there is, each after those that its rows point to.
-
-    In them `None` is no value at all, and JSON's own null is `JSON.NULL`: both are copied as they are.
-    """
+    """Every table, each after those its rows point to; `None` is no value, JSON's own null is `JSON.NULL`."""
     twins = MetaData()
     for table in metadata.sorted_tables:
         for column in _json_columns(table.to_metadata(twins)):

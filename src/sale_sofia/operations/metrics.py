@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from threading import Lock
 from typing import Any, Final, Generic, TypeVar
@@ -36,28 +37,22 @@ Samples = Mapping[tuple[str, ...], float]
 """A domain, or a domain and a word of few, and its value."""
 
 
-def _family(kind: Callable[..., Any], name: str, sentence: str, values: Samples, *words: str) -> Metric:
+def _family(
+    kind: Callable[..., Any], name: str, sentence: str, values: Samples | Mapping[str, float], *words: str
+) -> Metric:
     """For each domain, and for each word where there is one, a value."""
     family = kind(PREFIX + name, sentence, labels=("domain", *words))
-    for labels in sorted(values):
-        family.add_metric(labels, values[labels])
+    by_labels = {one if isinstance(one, tuple) else (one,): value for one, value in values.items()}
+    for labels in sorted(by_labels):
+        family.add_metric(labels, by_labels[labels])
     metric: Metric = family
     return metric
 
 
-def counter(name: str, sentence: str, values: Samples, *words: str) -> Metric:
-    """A sum that never falls."""
-    return _family(CounterMetricFamily, name, sentence, values, *words)
-
-
-def gauge(name: str, sentence: str, values: Samples, *words: str) -> Metric:
-    """A value as it is now."""
-    return _family(GaugeMetricFamily, name, sentence, values, *words)
-
-
-def by_domain(values: Mapping[str, float]) -> Samples:
-    """What has no word beside its domain."""
-    return {(domain,): value for domain, value in values.items()}
+counter = partial(_family, CounterMetricFamily)
+"""A sum that never falls."""
+gauge = partial(_family, GaugeMetricFamily)
+"""A value as it is now."""
 
 
 def single(name: str, sentence: str, value: float) -> Metric:
@@ -99,7 +94,7 @@ def figure_families(connection: Connection) -> list[Metric]:
             read(counted(incidents.c.site, incidents.c.kind, is_open)),
             "kind",
         ),
-        counter("listings_gone", "Adverts that were found to be gone.", by_domain(gone_by_site)),
+        counter("listings_gone", "Adverts that were found to be gone.", gone_by_site),
     ]
 
 
@@ -116,7 +111,7 @@ def stored_families(connection: Connection, archive_bytes: int) -> list[Metric]:
     )
     return [
         *(
-            gauge(name, sentence, {(row[0],): row[place] for row in rows})
+            gauge(name, sentence, {row[0]: row[place] for row in rows})
             for place, (name, sentence) in enumerate(names, 1)
         ),
         *photo_families(connection),
@@ -128,7 +123,7 @@ def photo_families(connection: Connection) -> Iterator[Metric]:
     """What was asked for of the adverts' photos."""
     counts = count_photos(connection)
     sent = {site: one.requests for site, one in counts.items()}
-    yield counter("photo_requests", "Requests for photos of adverts.", by_domain(sent))
+    yield counter("photo_requests", "Requests for photos of adverts.", sent)
     states: Samples = {
         (site, state): getattr(one, state) for site, one in counts.items() for state in ("kept", "failed")
     }
@@ -217,7 +212,7 @@ def run_families(totals: Totals) -> Iterator[Metric]:
     }
     yield counter("listings_stored", "Adverts that were read, by what was new.", changes, "change")
     for name, sentence, of in _SUMS:
-        yield counter(name, sentence, by_domain({domain: of(one) for domain, one in totals.items()}))
+        yield counter(name, sentence, {domain: of(one) for domain, one in totals.items()})
     name, sentence = f"{PREFIX}response_seconds", "Response times; a bound is right to one per cent."
     family = HistogramMetricFamily(name, sentence, labels=("domain",))
     for domain, one in sorted(totals.items()):
@@ -232,13 +227,13 @@ def live_families(live: LiveState) -> Iterator[Metric]:
     sentence = "Whether there is a Redis that answers; a crawl in one process needs none."
     yield single("redis_up", sentence, int(live.redis))
     sentence = "Requests per minute that a portal is asked at most."
-    yield gauge("rate_limit_per_minute", sentence, by_domain(live.rates))
+    yield gauge("rate_limit_per_minute", sentence, live.rates)
     if live.redis:
         if live.workers is not None:
             yield single("workers", "Celery workers that are connected to Redis.", len(live.workers))
         yield single("queue_messages", "Messages that no worker has taken yet.", live.waiting or 0)
         sentence = "Time until a portal may be asked again."
-        yield gauge("rate_next_turn_seconds", sentence, by_domain(live.waits))
+        yield gauge("rate_next_turn_seconds", sentence, live.waits)
         states: Samples = {
             (domain, state.value.lower()): int(circuit.state is state)
             for domain, circuit in live.circuits.items()

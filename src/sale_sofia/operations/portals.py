@@ -1,4 +1,4 @@
-"""One row for each portal: what its last run brought beside what is usual, how full its fields are."""
+"""How each portal is: what its last run brought beside what is usual, and how full its fields are."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,6 +7,9 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Table, Text, and_, case, cast, func, select
 
+from sale_sofia.crawl.frontier.frontier import Counts, count_rows
+from sale_sofia.crawl.frontier.jobs import known_job
+from sale_sofia.crawl.frontier.outlook import Outlook, read_outlook
 from sale_sofia.crawl.tables import frontier, frontier_pruned, jobs
 from sale_sofia.history.jobs import FINISHED_STATES
 from sale_sofia.history.runs.facts import block_share
@@ -15,8 +18,7 @@ from sale_sofia.history.runs.incidents import unmoved_jobs
 from sale_sofia.history.tables import listings, sweeps
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.incidents import open_incidents
-from sale_sofia.telemetry.meter import read_metrics
-from sale_sofia.telemetry.metrics import DomainMetrics
+from sale_sofia.telemetry.metrics import DomainMetrics, read_metrics
 from sale_sofia.telemetry.settings import HEALTH_RUNS
 
 FILLED: Final = (
@@ -180,3 +182,39 @@ def _has(name: str) -> Any:  # noqa: ANN401 - a condition of SQL
     if isinstance(column.type, Text):
         return and_(column.is_not(None), column != "")
     return column.is_not(None)
+
+
+# How each portal's data is.
+
+
+@dataclass(frozen=True, slots=True)
+class SiteStatus:
+    """One portal: what is stored of it, and what its last job did."""
+
+    site: str
+    adverts: int
+    last_seen_at: float | None
+    job_id: str | None
+    job_state: str | None
+    pending: int
+    failed: int
+    outlook: Outlook | None = None
+    """Of a job that goes on: what it has found, and how long it still takes."""
+
+
+def site_statuses(connection: Connection, sites: Sequence[str]) -> list[SiteStatus]:
+    """The portals in the given order."""
+    statuses = []
+    for site in sites:
+        offered = (listings.c.site == site, listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
+        stored = select(func.count(), func.max(listings.c.last_seen_at)).where(*offered)
+        adverts, last_seen_at = connection.execute(stored).one()
+        newest = select(jobs.c.id).where(jobs.c.site == site).order_by(jobs.c.created_at.desc()).limit(1)
+        job_id = connection.execute(newest).scalar()
+        job = known_job(connection, job_id) if job_id else None
+        state = job.state.value if job else None
+        counts = count_rows(connection, job_id) if job_id else Counts()
+        outlook = read_outlook(connection, job) if job else None
+        told = (site, adverts, last_seen_at, job_id, state, counts.open, counts.failed, outlook)
+        statuses.append(SiteStatus(*told))
+    return statuses

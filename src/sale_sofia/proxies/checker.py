@@ -46,10 +46,7 @@ _PIECES: Final = re.compile(r'[\s,;="\[\]]+')
 
 
 def anonymity(headers: Headers, own: Collection[str], baseline: Collection[str]) -> Anonymity:
-    """What the headers of a plain request tell; those that come without a proxy too (`baseline`) do not.
-
-    By exact names and equal addresses: a likeness proves nothing.
-    """
+    """What the headers of a plain request tell, by exact names; those of `baseline` tell nothing."""
     added = [(name.lower(), value) for name, value in headers if name.lower() not in baseline]
     wanted = {address for text in own if (address := as_address(text))}
     pieces = (piece for _, value in added for piece in _PIECES.split(value) if piece)
@@ -93,10 +90,7 @@ def plain_page(nonce: str) -> bytes:
 
 
 async def get(streams: Streams, target: str, host: str, more: str = "") -> tuple[int, bytes]:
-    """Status and body of `target` (a path, or a whole address for a proxy); the connection is used up.
-
-    Raises `TunnelFailed`: no sound answer of a reasonable size came.
-    """
+    """Status and body of `target`, the connection used up; `TunnelFailed` without a sound, small answer."""
     with _sound_answer():
         status, headers = await _ask_head(streams, target, host, more)
         return status, await _body(streams[0], headers)
@@ -172,10 +166,7 @@ class Ourselves:
 
 
 class JudgeClient:
-    """Asks the judge at these addresses: directly, to know ourselves, and through a proxy, to know the proxy.
-
-    The second address, without TLS, may be missing.
-    """
+    """Asks the judge, directly or through a proxy; its second address, without TLS, may be missing."""
 
     def __init__(self, url: str, plain_url: str | None, ca: Path | None = None) -> None:
         self.url, self.plain_url = url, plain_url
@@ -213,12 +204,7 @@ class JudgeClient:
         return body == plain_page(nonce)
 
     async def ask_securely(self, proxy: ProxyAddress, nonce: str) -> Seen:
-        """What the judge saw of the proxy.
-
-        Raises:
-            TunnelFailed: the proxy does not lead to it.
-            BreaksTls: it leads to somebody else.
-        """
+        """What the judge saw; `TunnelFailed` where it leads nowhere, `BreaksTls` where to another."""
         async with _secured(proxy, self.url, self._tls) as streams:
             answer = await get(streams, f"{SEEN_PATH}?nonce={nonce}", urlsplit(self.url).netloc)
         return _read(answer, nonce)
@@ -251,8 +237,8 @@ class CheckPage:
     async def look(self) -> None:
         """Ask for it directly. Raises `JudgeGone`: without it every proxy would seem to be dead."""
         try:
-            async with asyncio.timeout(fixed.JUDGE_SECONDS):
-                status = await _direct_status(self.url, self._tls)
+            async with asyncio.timeout(fixed.JUDGE_SECONDS), _directly(self.url, self._tls) as streams:
+                status = await _status(streams, self.url)
         except (OSError, TimeoutError, TunnelFailed) as error:
             reason = str(error) or type(error).__name__
             raise JudgeGone(f"PROXY_CHECK_URL: {self.url} does not answer: {reason}.") from None
@@ -285,11 +271,6 @@ def _place(url: str) -> tuple[str, int]:
 async def _direct(url: str, path: str, secure: ssl.SSLContext | None) -> tuple[int, bytes]:
     async with _directly(url, secure) as streams:
         return await get(streams, path, urlsplit(url).netloc)
-
-
-async def _direct_status(url: str, secure: ssl.SSLContext) -> int:
-    async with _directly(url, secure) as streams:
-        return await _status(streams, url)
 
 
 @asynccontextmanager
@@ -358,10 +339,7 @@ Told = Callable[[Finding], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checker:
-    """Finds out what a proxy is. Without a judge its exit and its manners stay unknown.
-
-    Usable is only who led to judge, page or portal; to take a connection is not enough.
-    """
+    """Finds out what a proxy is: usable is only who led to judge, page or portal."""
 
     judge: JudgeClient | None
     ourselves: Ourselves | None

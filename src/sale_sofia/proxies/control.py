@@ -1,6 +1,7 @@
-"""What the orchestrator can do about proxies: ask for a refresh, wait, and run the rotator."""
+"""What a crawl and the orchestrator do about proxies: go through them, refresh them, run the rotator."""
 
 import asyncio
+import logging
 import os
 import socket
 import time
@@ -9,10 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from sale_sofia.crawl.fetch.base import Fetcher
+from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.errors import ServiceRedis
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.operations.services.celery import program_environment
@@ -26,23 +30,26 @@ from sale_sofia.operations.settings import (
     SERVICE_START_SECONDS,
 )
 from sale_sofia.proxies import settings as fixed
+from sale_sofia.proxies.browser import browser_lane
+from sale_sofia.proxies.fetcher import Ladder, ProxiedFetcher, Rung, budgets_of
 from sale_sofia.proxies.model import Proxy
-from sale_sofia.proxies.pool import ScoredProxyPool, note_stats, open_pool
+from sale_sofia.proxies.pool import ScoredProxyPool, get_pool, note_stats, open_pool
 from sale_sofia.proxies.refresh import (
     RefreshBoard,
     RefreshProgress,
+    Sweep,
     get_refresher,
     last_refresh,
     new_job_id,
-    record_end,
-    refresh_alone,
     refresh_sender,
     sites_with_proxies,
 )
+from sale_sofia.proxies.settings import REFRESH_FACTOR, REFRESH_PAUSE_SECONDS
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.errors import ServiceError, ServiceFailed
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.programs import own_program
+from sale_sofia.websites.site_file import SiteConfig
 
 Found = TypeVar("Found")
 
@@ -55,20 +62,12 @@ class RefreshStillOpen(TimeoutError):
     """A refresh had not ended when the time was up; it goes on."""
 
 
-def _nothing() -> None:
-    pass
-
-
-def _nothing_written() -> None:
-    return None
-
-
 async def wait_for_refresh(
     redis: Redis,
     job_id: str,
     seconds: float,
-    between: Callable[[], None] = _nothing,
-    written: Callable[[], RefreshProgress | None] = _nothing_written,
+    between: Callable[[], None] = lambda: None,
+    written: Callable[[], RefreshProgress | None] = lambda: None,
 ) -> RefreshProgress:
     """The last numbers of a refresh, when it has ended; of one that died, as FAILED.
 
@@ -118,12 +117,9 @@ async def wait_for_ready(
     pool: ScoredProxyPool,
     wanted: Mapping[str, int],
     seconds: float,
-    between: Callable[[], None] = _nothing,
+    between: Callable[[], None] = lambda: None,
 ) -> dict[str, int]:
-    """How many are ready for each portal, when there are as many as are wanted.
-
-    Raises `ProxiesStillMissing`: the time was up; it says how many there are.
-    """
+    """How many are ready for each portal, once as many as are wanted; or `ProxiesStillMissing`."""
 
     async def enough() -> dict[str, int] | None:
         found, are_enough = await _count_ready(pool, wanted)
@@ -141,12 +137,9 @@ async def wait_until(
     redis: Redis,
     look: Callable[[], Awaitable[Found | None]],
     seconds: float,
-    between: Callable[[], None] = _nothing,
+    between: Callable[[], None] = lambda: None,
 ) -> Found | None:
-    """What `look` finds, asked after every announcement and each second; None when the time is up.
-
-    An announcement that was lost is seen a moment later.
-    """
+    """What `look` finds, asked after every announcement and each second; None when the time is up."""
     end = time.monotonic() + seconds
     async with redis.pubsub(ignore_subscribe_messages=True) as heard:
         with suppress(RedisError, OSError):
@@ -193,21 +186,9 @@ async def trigger_if_needed(
     return await trigger(redis_url, send)
 
 
-async def run_job(settings: Settings, redis_url: str, job_id: str) -> RefreshProgress:
-    """Carry out the refresh of a job, here and now."""
-    async with open_pool(settings, redis_url) as pool, connect(redis_url) as redis:
-        ended = await refresh_alone(get_refresher(settings, pool, redis_url), RefreshBoard(redis), job_id)
-        if ended.status == "COMPLETE":
-            await record_end(settings, ended, pool)
-        return ended
-
-
 @dataclass(frozen=True, slots=True)
 class RotatorService:
-    """One rotator of a data folder, our own program or a mubeng of the user's.
-
-    Starting it again changes nothing while it runs.
-    """
+    """One rotator of a data folder, our own program or a mubeng of the user's; started once."""
 
     settings: Settings
     forced: Callable[[], bool] = lambda: False
@@ -221,10 +202,7 @@ class RotatorService:
     def start(
         self, redis_url: str, proxies: Sequence[Proxy] = (), check: Callable[[], None] = lambda: None
     ) -> str:
-        """The address of a rotator at work; `proxies` are for mubeng, which cannot ask the pool.
-
-        Raises `ServiceError`: it does not come up.
-        """
+        """The address of a rotator at work, or `ServiceError`; mubeng is given the `proxies`."""
         child = self.child
         child.start(self._command(proxies), program_environment(self.settings, redis_url))
         end = time.monotonic() + SERVICE_START_SECONDS
@@ -295,10 +273,7 @@ class ProxyControl:
         return asyncio.run(wait(self.start_redis()))
 
     def wait_for_proxies(self, seconds: float, wanted: Mapping[str, int] | None = None) -> dict[str, int]:
-        """How many are ready for each portal that uses proxies, when each has MIN_PROXIES_TO_START.
-
-        Raises `ProxiesStillMissing`: the time was up.
-        """
+        """As many as are ready, once each has MIN_PROXIES_TO_START; or `ProxiesStillMissing`."""
         least = self.settings.min_proxies_to_start
         counts = wanted or {config.site: least for config in sites_with_proxies()}
 
@@ -309,10 +284,7 @@ class ProxyControl:
         return asyncio.run(wait(self.start_redis()))
 
     def supply(self, sites: Collection[str], seconds: float, between: Callable[[], None]) -> dict[str, int]:
-        """How many are ready for each portal; with too few a refresh is begun, and waited for.
-
-        Until they are enough, the refresh has ended, or the time is up.
-        """
+        """How many are ready for each portal; with too few, after a refresh, or when the time is up."""
         wanted = dict.fromkeys(sites, self.settings.min_proxies_to_start)
 
         async def supply(url: str) -> dict[str, int]:
@@ -398,3 +370,120 @@ class RotatorKeeper:
     def _give_up(self, why: ServiceError) -> None:
         self._wanted = False
         self.say(f"no rotator: {why} All else goes on.")
+
+
+# A portal's fetcher put together: through the pool where its site file asks for it, as before elsewhere.
+
+log = logging.getLogger(__name__)
+_ladders: dict[tuple[str, tuple[tuple[Rung, int], ...]], Ladder] = {}
+"""Of each portal in this process: lanes come and go, but where it stands is remembered."""
+_pools: "WeakKeyDictionary[Fetcher, ScoredProxyPool]" = WeakKeyDictionary()
+
+
+async def through_proxies(
+    settings: Settings, config: SiteConfig, fetcher: Fetcher, redis_url: str | None
+) -> Fetcher:
+    """The fetcher itself, unless the portal's file asks for proxies or allows the browser.
+
+    With proxies nothing goes round the pool. All portals that share a fetcher share a pool, which is closed
+    with it.
+    """
+    lane = browser_lane(settings, config, fetcher, redis_url)
+    if not config.proxies.use:
+        return lane or fetcher
+    if fetcher not in _pools:
+        pool = _pools[fetcher] = await get_pool(settings, redis_url)
+        if isinstance(fetcher, CurlFetcher):
+            fetcher.also_close(pool.close)
+            if redis_url is None:
+                fetcher.also_close(keep_noting(settings, pool))
+    pool = _pools[fetcher]
+    can_refresh = settings.parallel_scraping or bool(SourceList(settings.data_dir).sources())
+    budgets = budgets_of(settings, config.proxies, can_refresh=can_refresh, browser=lane is not None)
+    proxied = ProxiedFetcher(
+        inner=fetcher,
+        pool=pool,
+        domain=config.site,
+        tiers=config.proxies.tiers,
+        ladder=_ladders.setdefault((config.site, tuple(budgets.items())), Ladder(budgets)),
+        further_tries=settings.max_proxy_retries,
+        proxy_seconds=settings.proxy_timeout,
+        proof=config.proof,
+        lane=lane,
+    )
+    if isinstance(fetcher, CurlFetcher):
+        proxied.restart = fetcher.forget_sessions
+    if settings.parallel_scraping and redis_url is not None:
+        send = refresh_sender(redis_url)
+        proxied.refresh = partial(trigger, redis_url, send)
+        proxied.refresh_if_needed = partial(trigger_if_needed, settings, redis_url, pool, config.site, send)
+        return proxied
+    local = LocalRefresh(settings, config.site, pool, redis_url)
+    if isinstance(fetcher, CurlFetcher):
+        fetcher.also_close(local.stop)
+    proxied.refresh, proxied.refresh_if_needed = local.begin, local.begin_if_needed
+    return proxied
+
+
+def keep_noting(settings: Settings, pool: ScoredProxyPool) -> Callable[[], Awaitable[None]]:
+    """Note now and then how the proxies of this process do: another one may ask; what is given ends it."""
+
+    async def note() -> None:
+        with suppress(OSError):  # a full disk, say: the crawl has its own word on that
+            await note_stats(settings, pool)
+
+    async def keep() -> None:
+        while True:
+            await asyncio.sleep(fixed.STATS_SECONDS)
+            await note()
+
+    async def stop() -> None:
+        noting.cancel()
+        await asyncio.gather(noting, return_exceptions=True)
+        await note()
+
+    noting = asyncio.create_task(keep())
+    return stop
+
+
+async def refresh_here(settings: Settings, pool: ScoredProxyPool, redis_url: str | None) -> Sweep:
+    """Refresh the pool of this process, and remember what was found for the next one."""
+    sweep = await get_refresher(settings, pool, redis_url).run()
+    SourceList(settings.data_dir).remember_sweep(sweep.usable, whole=not sweep.timed_out)
+    return sweep
+
+
+@dataclass(slots=True)
+class LocalRefresh:
+    """A refresh in the background of this process: one at a time, and not again right after one."""
+
+    settings: Settings
+    domain: str
+    pool: ScoredProxyPool
+    redis_url: str | None
+    _task: "asyncio.Task[None] | None" = None
+    _ended: float = field(default=float("-inf"))
+
+    async def begin(self) -> None:
+        """Begin one, unless one is under way or has just ended."""
+        if self._task is None and time.monotonic() - self._ended >= REFRESH_PAUSE_SECONDS:
+            self._task = asyncio.create_task(self._run())
+
+    async def begin_if_needed(self) -> None:
+        """Begin one, if fewer than twice the least number are ready."""
+        if await self.pool.ready(self.domain) < REFRESH_FACTOR * self.settings.min_proxies_for_scraping:
+            await self.begin()
+
+    async def stop(self) -> None:
+        """End it, if it is under way."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        try:
+            await refresh_here(self.settings, self.pool, self.redis_url)
+        except Exception:
+            log.exception("the proxies could not be refreshed")  # the crawl goes on with those it has
+        finally:
+            self._task, self._ended = None, time.monotonic()

@@ -24,8 +24,7 @@ from sale_sofia.crawl.resilience.errors import (
 )
 from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.proxies import settings as fixed
-from sale_sofia.proxies.lanes import BrowserLane
-from sale_sofia.proxies.memory_pool import new_token
+from sale_sofia.proxies.browser import BrowserLane
 from sale_sofia.proxies.model import (
     Lease,
     NoProxy,
@@ -37,7 +36,7 @@ from sale_sofia.proxies.model import (
     UseKind,
     Wish,
 )
-from sale_sofia.proxies.pool import ScoredProxyPool
+from sale_sofia.proxies.pool import ScoredProxyPool, new_token
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import ProxyTable
 
@@ -113,10 +112,7 @@ class Ladder:
     _down_at: float = 0.0
 
     def failed(self, now: float, *, challenged: bool = False) -> Rung:
-        """The next step: the budget of a rung is used up before the next one is tried.
-
-        The browser is one only for a page that was `challenged`: against a bare refusal it does not help.
-        """
+        """The next step, once a rung is used up; the browser is one only for a `challenged` page."""
         rungs = tuple(Rung)
         while (step := rungs[self._rung]) is not Rung.OPEN_CIRCUIT:
             exists = step is not Rung.BROWSER or challenged

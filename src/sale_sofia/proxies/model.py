@@ -42,10 +42,7 @@ class NotAProxy(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ProxyAddress:
-    """Where a proxy is, how it is spoken to, and as whom. It looks up the portals' names itself.
-
-    Its password stands in the field of that name alone: whatever prints it masks it.
-    """
+    """Where a proxy is, how it is spoken to, and as whom; whatever prints it masks its password."""
 
     scheme: Scheme
     host: str
@@ -83,10 +80,7 @@ class ProxyAddress:
 
 
 def parse_proxy(text: str, default: Scheme = "http") -> ProxyAddress:
-    """The proxy that a line names: `[scheme://][user:password@]host:port` or `host:port:user:password`.
-
-    Raises `NotAProxy`: it names none.
-    """
+    """Of `[scheme://][user:password@]host:port` or `host:port:user:password`; or `NotAProxy`."""
     line = text.strip()
     if len(line) > LINE_MAX_CHARACTERS:
         raise NotAProxy("the line is too long for a proxy")
@@ -110,10 +104,7 @@ def parse_proxy(text: str, default: Scheme = "http") -> ProxyAddress:
 
 
 def parse_host(host: str) -> str:
-    """An IP address or a name in small letters; what is only nearly an IP address, parsers disagree on.
-
-    Raises `NotAProxy`: it is neither.
-    """
+    """An IP address or a name in small letters; `NotAProxy` for what parsers disagree on."""
     if _IPV4.fullmatch(host):  # nearly all are, and this is ten times faster
         return host
     try:

@@ -1,32 +1,474 @@
-"""The pool that all workers share, every operation one Lua script; and the pool that the settings ask for."""
+"""The pool: in this process's memory, or shared by all workers, where every operation is one Lua script."""
 
 import json
+import math
 import random
+import secrets
 import time
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
+from heapq import nsmallest
 from typing import Any, Final, TypeAlias
 
 from redis.asyncio import Redis
 
 from sale_sofia.crawl.resilience.scripts import ScriptRunner, ToldTime, connect
 from sale_sofia.crawl.resilience.settings import STATE_TTL_SECONDS
-from sale_sofia.proxies.memory_pool import NO_LATENCY, MemoryProxyPool, new_seed, new_token
 from sale_sofia.proxies.model import EVERYWHERE, DomainStats, Lease, NoProxy, Proxy, Use, Wish
-from sale_sofia.proxies.settings import KEEP_SHARE, STATS_FILE, PoolRules
+from sale_sofia.proxies.settings import KEEP_SHARE, SESSIONS_MOST, STATS_FILE, PoolRules
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.model import Settings
+
+NO_LATENCY: Final = -1.0
+
+
+@dataclass(slots=True)
+class Belief:
+    """What is believed of one proxy on one portal, or everywhere: decayed counts, and what people see."""
+
+    good: float = 0.0
+    bad: float = 0.0
+    failures: int = 0
+    """In a row."""
+    score: float = 1.0
+    latency: float = NO_LATENCY
+    uses: int = 0
+    successes: int = 0
+    why: str = ""
+    """Of its last failure."""
+    token: str = ""
+    """Of the lease, on a portal."""
+    rests_until: float = 0.0
+    """Everywhere; on a portal the pool's own order says it."""
+    missed: int = 0
+    """Checks in a row in which it was dead."""
+
+    def succeeded(self, rules: PoolRules, seconds: float | None) -> None:
+        """A page came."""
+        self._decay(rules)
+        self.good += 1
+        self.failures = 0
+        self.successes += 1
+        self.score = min(rules.score_most, self.score * rules.score_up)
+        self.rests_until = 0.0
+        if seconds is not None:
+            weight = 1.0 if self.latency == NO_LATENCY else rules.latency_weight
+            self.latency += weight * (seconds - self.latency)
+
+    def failed(self, rules: PoolRules, why: str) -> None:
+        """None came, by the proxy's fault or because the portal keeps it out."""
+        self._decay(rules)
+        self.good *= rules.failure_decay
+        self.bad += 1
+        self.failures += 1
+        self.score = max(rules.score_least, self.score * rules.score_down)
+        self.why = why
+
+    def alive(self, rules: PoolRules) -> None:
+        """A check found it alive: it may work again, whatever it did before."""
+        self._decay(rules)
+        self.good += 1
+        self.failures = self.missed = 0
+        self.rests_until = 0.0
+        self.why = ""
+
+    def _decay(self, rules: PoolRules) -> None:
+        self.good *= rules.decay
+        self.bad *= rules.decay
+
+
+def weights(here: Belief, everywhere: Belief, rules: PoolRules) -> tuple[float, float]:
+    """The two numbers of the Beta distribution that a portal's belief stands for."""
+    return (
+        1 + here.good + rules.elsewhere * everywhere.good,
+        1 + here.bad + rules.elsewhere * everywhere.bad,
+    )
+
+
+def expected(here: Belief, everywhere: Belief, rules: PoolRules) -> float:
+    """The chance of success that is believed in."""
+    good, bad = weights(here, everywhere, rules)
+    return good / (good + bad)
+
+
+def cooldown(failures: int, first: float, most: float) -> float:
+    """How long to rest after so many failures in a row."""
+    return min(most, first * 2.0 ** min(failures - 1, 60))
+
+
+def learn(
+    use: Use, here: Belief, everywhere: Belief, rules: PoolRules, chance: float
+) -> tuple[float, bool | None]:
+    """Change both beliefs; how long the proxy rests on the portal, and if it is proven (None: as before).
+
+    A block is the portal's word on this address and says nothing elsewhere; a transport error is the proxy's
+    own; what the portal itself answers (404, 5xx, 429) costs the proxy nothing. `chance` lengthens a rest.
+    """
+    if use.kind != "neutral":
+        here.uses += 1
+        everywhere.uses += 1
+    longer = 1 + rules.jitter * chance
+    asked = min(use.retry_after_seconds, rules.retry_after_max_seconds)
+    match use.kind:
+        case "ok":
+            here.succeeded(rules, use.seconds)
+            everywhere.succeeded(rules, use.seconds)
+            return rules.spacing_seconds, True
+        case "blocked":
+            here.failed(rules, use.why)
+            rest = cooldown(here.failures, rules.block_seconds, rules.block_max_seconds)
+            return max(asked, rest * longer), False
+        case "transport":
+            here.failed(rules, use.why)
+            everywhere.failed(rules, use.why)
+            rest = cooldown(everywhere.failures, rules.transport_seconds, rules.transport_max_seconds)
+            return rest * longer, False
+        case "rate_limited":
+            return max(asked, rules.spacing_seconds), None
+        case _:
+            return rules.spacing_seconds, None
+
+
+class Chance:
+    """Park and Miller's generator, exact in a double as in Lua: one seed, one choice, in every pool."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, seed: int) -> None:
+        self._state = seed % 2_147_483_646 + 1
+        for _ in range(3):
+            self.uniform()
+
+    def uniform(self) -> float:
+        """A number between 0 and 1, both excluded."""
+        self._state = self._state * 48_271 % 2_147_483_647
+        return self._state / 2_147_483_647
+
+    def beta(self, a: float, b: float) -> float:
+        """A draw from Beta(a, b), both at least 1."""
+        x = self._gamma(a)
+        return x / (x + self._gamma(b))
+
+    def _gamma(self, shape: float) -> float:
+        """Marsaglia and Tsang's way, for shapes from 1 on."""
+        d = shape - 1 / 3
+        c = 1 / math.sqrt(9 * d)
+        while True:
+            x = math.sqrt(-2 * math.log(self.uniform())) * math.cos(2 * math.pi * self.uniform())
+            v = (1 + c * x) ** 3
+            if v > 0 and math.log(self.uniform()) < 0.5 * x * x + d - d * v + d * math.log(v):
+                return d * v
+
+
+Order = dict[str, float]
+"""When each proxy is ready."""
+
+
+@dataclass(slots=True)
+class DomainOrder:
+    """One portal's proxies: the proven of each tier stand apart from the others."""
+
+    beliefs: defaultdict[str, Belief] = field(default_factory=lambda: defaultdict(Belief))
+    orders: defaultdict[tuple[bool, str], Order] = field(default_factory=lambda: defaultdict(dict))
+    """By whether its proxies are proven, their last answer here being a page, and by their tier."""
+
+    def find(self, proxy_id: str) -> tuple[bool, str] | None:
+        """The order in which a proxy stands; None where it is not to be handed out."""
+        return next((key for key, order in self.orders.items() if proxy_id in order), None)
+
+    def ready_at(self, proxy_id: str) -> float:
+        """When a proxy is ready; one that is not to be handed out never rests."""
+        key = self.find(proxy_id)
+        return 0.0 if key is None else self.orders[key][proxy_id]
+
+    def add(self, proxy_id: str, tier: str) -> None:
+        """Let it stand in its tier, as it did if it stands there already."""
+        key = self.find(proxy_id)
+        if key is None or key[1] != tier:
+            self.drop(proxy_id)
+            self.orders[False, tier][proxy_id] = 0.0
+
+    def drop(self, proxy_id: str) -> None:
+        """Hand it out no more."""
+        for order in self.orders.values():
+            order.pop(proxy_id, None)
+
+    def place(self, proxy_id: str, tier: str, ready_at: float, *, proven: bool | None) -> None:
+        """Stand in the right order from now on; one that is not to be handed out stays away."""
+        key = self.find(proxy_id)
+        if key is None:
+            return
+        if proven is not None:
+            del self.orders[key][proxy_id]
+            key = proven, tier
+        self.orders[key][proxy_id] = ready_at
+
+    def earliest(self, wish: Wish, sides: Sequence[bool]) -> float | None:
+        """When the first of those that are wished for is ready, of the proven, the others or both."""
+        orders = [self.orders[proven, tier] for tier in wish.tiers for proven in sides]
+        return min(
+            (at for order in orders for name, at in order.items() if name not in wish.exclude), default=None
+        )
+
+
+def new_token() -> str:
+    """A name that no other lease has."""
+    return secrets.token_hex(8)
+
+
+def new_seed() -> int:
+    """A seed for one choice."""
+    return random.randint(0, 2**31 - 2)  # noqa: S311 - which of our own proxies; no secret
+
+
+@dataclass(slots=True, kw_only=True)
+class MemoryProxyPool:
+    """Proxies with what is believed of each on each portal; no operation awaits, so each is atomic.
+
+    No proxy is ever given to two for the same portal, and a report counts once. A failure never deletes one.
+    """
+
+    rules: PoolRules
+    clock: Callable[[], float] = time.monotonic
+    token: Callable[[], str] = new_token
+    seed: Callable[[], int] = new_seed
+    chance: Callable[[], float] = random.random
+    _known: dict[str, Proxy] = field(default_factory=dict)
+    _out: set[str] = field(default_factory=set)
+    _everywhere: defaultdict[str, Belief] = field(default_factory=lambda: defaultdict(Belief))
+    _orders: dict[str, DomainOrder] = field(default_factory=dict)
+    _climbs: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    _sticky: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
+
+    async def pick(self, domain: str, wish: Wish) -> Lease | NoProxy:
+        """A proxy that is ready for the portal, leased; or when to ask again."""
+        order, now, seed, token = self._order(domain), self.clock(), self.seed(), self.token()
+        chosen = self._bound(domain, wish, now)
+        if chosen is None:
+            chosen = self._best(order, wish, now, Chance(seed))
+        if isinstance(chosen, NoProxy):
+            return chosen
+        order.place(chosen, "", now + self.rules.lease_seconds, proven=None)
+        order.beliefs[chosen].token = token
+        if wish.session:
+            if len(self._sticky) >= SESSIONS_MOST:
+                self._sticky = {name: bound for name, bound in self._sticky.items() if bound[1] > now}
+            self._sticky[domain, wish.session] = chosen, now + self.rules.sticky_seconds
+        return Lease(self._known[chosen], domain, token, wish.session)
+
+    def _bound(self, domain: str, wish: Wish, now: float) -> str | NoProxy | None:
+        """The session's own proxy; when it will be ready, if that is soon; None for any other."""
+        proxy_id, until = self._sticky.get((domain, wish.session or ""), ("", 0.0))
+        if wish.only:
+            proxy_id, until = wish.only, math.inf
+        proxy, order = self._known.get(proxy_id), self._order(domain)
+        if (
+            proxy is None
+            or order.find(proxy_id) is None
+            or until <= now
+            or proxy.tier not in wish.tiers
+            or proxy_id in wish.exclude
+        ):
+            return NoProxy(None) if wish.only else None
+        wait = max(order.ready_at(proxy_id), self._everywhere[proxy_id].rests_until) - now
+        if wait <= 0:
+            return proxy_id
+        failed = order.beliefs[proxy_id].failures or self._everywhere[proxy_id].failures
+        if not wish.only and (failed or wait > self.rules.session_patience_seconds):
+            return None
+        return NoProxy(wait)
+
+    def _best(self, order: DomainOrder, wish: Wish, now: float, chance: Chance) -> str | NoProxy:
+        """The best draw; or when to ask again: rather than a doubtful one, a proven that is soon ready.
+
+        One that failed last is doubtful; for a further try, each that is not proven.
+        """
+
+        def draw(proxy_id: str) -> float:
+            """A lot weighted by score, or a chance of success that fits what is known; less for the slow."""
+            here, everywhere = order.beliefs[proxy_id], self._everywhere[proxy_id]
+            if self.rules.choice == "scored":
+                drawn = math.pow(chance.uniform(), 1 / here.score)
+            else:
+                drawn = chance.beta(*weights(here, everywhere, self.rules))
+            half = self.rules.latency_half_seconds
+            return drawn * half / (half + max(0.0, everywhere.latency))
+
+        chosen = max(self._candidates(order, wish, now), key=draw, default=None)
+        if chosen is None:
+            ready_at = order.earliest(wish, (True, False))
+            return NoProxy(None if ready_at is None else max(0.0, ready_at - now))
+        key = order.find(chosen)
+        doubtful = order.beliefs[chosen].failures or self._everywhere[chosen].failures
+        if doubtful or (wish.exclude and not (key and key[0])):
+            ready_at = order.earliest(wish, (True,))
+            if ready_at is not None and 0 < ready_at - now <= self.rules.doubt_patience_seconds:
+                return NoProxy(ready_at - now)
+        return chosen
+
+    def _candidates(self, order: DomainOrder, wish: Wish, now: float) -> list[str]:
+        """The proven and a few others; for a further try the proven alone, if any is ready."""
+        found: list[str] = []
+        for proven, most in ((True, self.rules.candidates), (False, self.rules.explored)):
+            for tier in wish.tiers:
+                found += self._front(order.orders[proven, tier], wish, now, most)
+            if found and wish.exclude:
+                break
+        return found
+
+    def _front(self, order: Order, wish: Wish, now: float, most: int) -> list[str]:
+        """The first few that are ready; those that rest everywhere come up when they have rested."""
+        while True:
+            ready = ((ready_at, name) for name, ready_at in order.items() if ready_at <= now)
+            found = [name for _, name in nsmallest(most + len(wish.exclude), ready)]
+            resting = [name for name in found if self._everywhere[name].rests_until > now]
+            if not resting:
+                return [name for name in found if name not in wish.exclude][:most]
+            order.update((name, self._everywhere[name].rests_until) for name in resting)
+
+    async def report(self, lease: Lease, use: Use) -> bool:
+        """End the lease and learn from it; False where it had been lost to another or told before."""
+        belief = self._order(lease.domain).beliefs[lease.proxy.id]
+        if belief.token != lease.token:
+            return False
+        belief.token = ""
+        self._learn(lease.proxy.id, lease.domain, use, at_least=0.0)
+        if lease.session and use.kind in {"blocked", "transport"}:
+            self._sticky.pop((lease.domain, lease.session), None)
+        return True
+
+    async def note(self, proxy_id: str, domain: str, use: Use) -> None:
+        """Learn from a request that needed no lease, as a canary's."""
+        if proxy_id in self._known:
+            self._learn(proxy_id, domain, use, at_least=self._order(domain).ready_at(proxy_id))
+
+    def _learn(self, proxy_id: str, domain: str, use: Use, at_least: float) -> None:
+        order, everywhere, now = self._order(domain), self._everywhere[proxy_id], self.clock()
+        rest, proven = learn(use, order.beliefs[proxy_id], everywhere, self.rules, self.chance())
+        if use.kind == "transport":
+            everywhere.rests_until = now + rest
+        if proxy := self._known.get(proxy_id):
+            order.place(proxy_id, proxy.tier, max(at_least, now + rest), proven=proven)
+
+    async def renew(self, lease: Lease) -> bool:
+        """Keep the lease for another while; False where it is lost."""
+        order = self._order(lease.domain)
+        if order.find(lease.proxy.id) is None or order.beliefs[lease.proxy.id].token != lease.token:
+            return False
+        order.place(lease.proxy.id, "", self.clock() + self.rules.lease_seconds, proven=None)
+        return True
+
+    async def put(self, proxy: Proxy) -> bool:
+        """Make a proxy that was found alive available at once; True where it was not known before."""
+        new = proxy.id not in self._known
+        self._known[proxy.id] = proxy
+        self._out.discard(proxy.id)
+        self._everywhere[proxy.id].alive(self.rules)
+        for order in self._orders.values():
+            order.add(proxy.id, proxy.tier)
+        return new
+
+    async def missed(self, proxy_id: str, why: str) -> bool:
+        """A check found it dead: it rests everywhere; True if forgotten, after a few in a row."""
+        if proxy_id not in self._known:
+            return False
+        belief, rules = self._everywhere[proxy_id], self.rules
+        belief.failed(rules, why)
+        belief.missed += 1
+        rest = cooldown(belief.failures, rules.transport_seconds, rules.transport_max_seconds)
+        belief.rests_until = self.clock() + rest
+        return belief.missed >= rules.missed_sweeps and await self.remove([proxy_id]) > 0
+
+    async def quarantine(self, proxy_id: str, why: str) -> None:
+        """Never hand it out again until a check finds it clean."""
+        if proxy_id in self._known:
+            self._out.add(proxy_id)
+            self._everywhere[proxy_id].why = why
+            for order in self._orders.values():
+                order.drop(proxy_id)
+
+    async def remove(self, proxy_ids: Sequence[str]) -> int:
+        """Forget proxies for a person's sake; how many were known."""
+        gone = [proxy_id for proxy_id in proxy_ids if self._known.pop(proxy_id, None)]
+        for proxy_id in gone:
+            self._out.discard(proxy_id)
+            self._everywhere.pop(proxy_id, None)
+            for order in self._orders.values():
+                order.drop(proxy_id)
+                order.beliefs.pop(proxy_id, None)
+        return len(gone)
+
+    async def ready(self, domain: str) -> int:
+        """How many could be used for the portal within a minute, with a fair chance."""
+        order, soon = self._order(domain), self.clock() + self.rules.ready_within_seconds
+        return sum(
+            max(ready_at, self._everywhere[name].rests_until) <= soon
+            and expected(order.beliefs[name], self._everywhere[name], self.rules) > self.rules.ready_above
+            for standing in order.orders.values()
+            for name, ready_at in standing.items()
+        )
+
+    async def known(self) -> list[Proxy]:
+        """Every proxy, quarantined ones too."""
+        return sorted(self._known.values(), key=lambda proxy: proxy.id)
+
+    async def domains(self) -> list[str]:
+        """The portals that proxies were asked for."""
+        return sorted(self._orders)
+
+    async def get_stats(self, domain: str) -> list[DomainStats]:
+        """How each proxy does on a portal; on `*`, everywhere."""
+        return [self._stats(proxy, domain) for proxy in await self.known()]
+
+    def _stats(self, proxy: Proxy, domain: str) -> DomainStats:
+        everywhere, now = self._everywhere[proxy.id], self.clock()
+        order = DomainOrder() if domain == EVERYWHERE else self._order(domain)
+        here, ready_at = order.beliefs[proxy.id], order.ready_at(proxy.id)
+        belief = everywhere if domain == EVERYWHERE else here
+        return DomainStats(
+            id=proxy.id,
+            address=proxy.address.masked,
+            tier=proxy.tier,
+            expected=expected(here, everywhere, self.rules),
+            score=belief.score,
+            uses=belief.uses,
+            successes=belief.successes,
+            failures_in_a_row=belief.failures,
+            latency_seconds=None if belief.latency == NO_LATENCY else belief.latency,
+            ready_in_seconds=max(0.0, max(ready_at, everywhere.rests_until) - now),
+            last_reason=belief.why or everywhere.why,
+            leased=bool(belief.token) and ready_at > now,
+            quarantined=proxy.id in self._out,
+        )
+
+    async def climbed(self, domain: str, rung: str) -> None:
+        """Count a step of the recovery ladder."""
+        self._climbs[domain][rung] += 1
+
+    async def climbs(self, domain: str) -> dict[str, int]:
+        """How often each step was taken."""
+        return dict(self._climbs[domain])
+
+    async def close(self) -> None:
+        """Let go of connections; what is shared outlives it."""
+
+    def _order(self, domain: str) -> DomainOrder:
+        if domain not in self._orders:
+            order = self._orders[domain] = DomainOrder()
+            for proxy in self._known.values():
+                if proxy.id not in self._out:
+                    order.add(proxy.id, proxy.tier)
+        return self._orders[domain]
+
 
 PREFIX: Final = "proxies:{pool}"
 
 
 @dataclass(slots=True, kw_only=True)
 class RedisProxyPool:
-    """See `MemoryProxyPool`.
-
-    A pick whose reply was lost holds its proxy until the lease is over; a report told twice counts once.
-    """
+    """See `MemoryProxyPool`. A pick whose reply was lost holds its proxy until the lease is over."""
 
     redis: Redis
     rules: PoolRules
@@ -191,10 +633,7 @@ class DomainTable:
 async def domain_tables(
     settings: Settings, redis_url: str | None, site: str | None = None
 ) -> list[DomainTable]:
-    """Every portal that proxies were asked for and all together, or one portal; no password is in it.
-
-    Without Redis as the crawl that is under way noted it, or the last one.
-    """
+    """One portal, or all that proxies were asked for and all together; without Redis as a crawl noted it."""
     noted = noted_stats(settings) if redis_url is None else {}
     async with open_pool(settings, redis_url) as pool:
         domains = sorted({*await pool.domains(), *noted} - {EVERYWHERE})

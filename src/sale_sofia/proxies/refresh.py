@@ -1,6 +1,7 @@
 """A refresh: all known proxies and candidates are checked; each can be had as soon as it was found good."""
 
 import asyncio
+import json
 import logging
 import re
 import secrets
@@ -8,6 +9,8 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import islice
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -21,13 +24,14 @@ from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.crawl.resilience.factory import get_gate
 from sale_sofia.crawl.resilience.gate import Gate, Outcome, Refusal
 from sale_sofia.crawl.resilience.leases import Renewal
+from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
-from sale_sofia.crawl.settings import APP_NAME, BROKER_CONNECT_SECONDS, BROKER_SOCKET_SECONDS
+from sale_sofia.operations.services.celery import sender
 from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.checker import HOSTILE, Canary, Checker, CheckPage, Finding, JudgeClient
 from sale_sofia.proxies.fetcher import route_of, use_of_error, use_of_verdict
 from sale_sofia.proxies.model import EVERYWHERE, Proxy, Use
-from sale_sofia.proxies.pool import ScoredProxyPool
+from sale_sofia.proxies.pool import ScoredProxyPool, open_pool
 from sale_sofia.proxies.sources import Count, Source, SourceList, SourceUnreadable, read_source
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import (
@@ -205,9 +209,9 @@ class Refresher:
     at_once: int
     seconds: float = fixed.REFRESH_SECONDS
 
-    async def run(self, told: Told | None = None, sweep: Sweep | None = None) -> Sweep:
-        """Check everything, within the time that a refresh may take; `sweep` is filled meanwhile."""
-        sweep = sweep or Sweep()
+    async def run(self, told: Told | None = None) -> Sweep:
+        """Check everything, within the time that a refresh may take."""
+        sweep = Sweep()
         await self.check(await self.gather(sweep), sweep, told)
         return sweep
 
@@ -261,37 +265,6 @@ def _each_once(sources: Sequence[Iterator[Proxy]], sweep: Sweep) -> Iterator[Pro
                 seen.add(name)
                 sweep.candidates += 1
                 yield proxy
-
-
-async def refresh_alone(refresher: Refresher, board: RefreshBoard, job_id: str) -> RefreshProgress:
-    """The refresh of a job, unless another is under way; its numbers are shown all the while."""
-    if not await board.begin(job_id):
-        return await board.replaced(job_id)
-    start, sweep = RefreshProgress(job_id, "CHECKING", total_chunks=1, started_at=time.time()), Sweep()
-
-    def numbers() -> RefreshProgress:
-        usable = len(sweep.usable)
-        return replace(start, candidates=sweep.candidates, checked=sweep.checked, usable=usable)
-
-    async def show() -> bool:
-        await board.renew(job_id)
-        await board.write(numbers())
-        return True
-
-    await board.write(start)
-    try:
-        async with Renewal(fixed.REFRESH_SHOW_SECONDS, show):
-            await refresher.run(sweep=sweep)
-    except Exception as error:
-        await board.write(numbers())
-        await board.fail(job_id, error)
-        raise
-    else:
-        ended = replace(numbers(), status="COMPLETE", completed_chunks=1, completed_at=time.time())
-        await board.write(ended)
-        return ended
-    finally:
-        await board.free(job_id)
 
 
 async def record_end(settings: Settings, progress: RefreshProgress, pool: ScoredProxyPool) -> None:
@@ -427,17 +400,135 @@ def refresh_sender(redis_url: str) -> Callable[[str], None]:
     """Sends a job to the workers on this Redis; that a message was lost is noticed by who waits for it."""
 
     def send(job_id: str) -> None:
-        # Imported only when it is needed, as it is slow to import.
-        from celery import Celery  # noqa: PLC0415
-        from kombu.exceptions import OperationalError  # noqa: PLC0415
+        from kombu.exceptions import OperationalError  # noqa: PLC0415 - slow, as Celery itself
 
-        with Celery(APP_NAME, broker=redis_url, set_as_current=False) as app:
-            app.conf.broker_transport_options = {
-                "socket_timeout": BROKER_SOCKET_SECONDS,
-                "socket_connect_timeout": BROKER_CONNECT_SECONDS,
-            }
-            # The lock that a lost one holds ends in a minute, and the next who asks sends another.
-            with suppress(OperationalError):
-                app.send_task(REFRESH_TASK, args=[job_id], queue=APP_NAME, ignore_result=True, retry=False)
+        # The lock that a lost one holds ends in a minute, and the next who asks sends another.
+        with sender(redis_url) as app, suppress(OperationalError):
+            app.send_task(REFRESH_TASK, args=[job_id], ignore_result=True, retry=False)
 
     return send
+
+
+# A refresh on the workers: one task gathers and deals, others check a part each, the last calls the end.
+#
+# None waits for another, so that a refresh needs no more than one free worker; each part may be lost or come
+# twice. Candidates lie in Redis, where the pool is too: no message holds a password.
+
+# All numbers of the parts are added up at once: of two that end together, one is the last.
+_DONE: Final = """
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+redis.call('EXPIRE', KEYS[1], ARGV[4])
+redis.call('DEL', KEYS[2])
+local checked, usable, parts = 0, 0, 0
+for _, told in ipairs(redis.call('HVALS', KEYS[1])) do
+  local one, other = string.match(told, '(%d+) (%d+)')
+  checked, usable, parts = checked + one, usable + other, parts + 1
+end
+redis.call('SET', KEYS[3], checked, 'EX', ARGV[4])
+redis.call('SET', KEYS[4], usable, 'EX', ARGV[4])
+redis.call('SET', KEYS[5], parts, 'EX', ARGV[4])
+redis.call('PUBLISH', ARGV[3], KEYS[5])
+return parts
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What one refresh has dealt, in Redis."""
+
+    redis: Redis
+    job_id: str
+
+    def _key(self, name: str) -> str:
+        return f"proxies:{self.job_id}:{name}"
+
+    async def put(self, number: int, proxies: Sequence[Proxy]) -> None:
+        """Lay a part down for whoever takes it."""
+        told = json.dumps([proxy.as_record() for proxy in proxies])
+        await self.redis.set(self._key(f"chunk:{number}"), told, ex=fixed.PROGRESS_TTL_SECONDS)
+
+    async def get(self, number: int) -> list[Proxy] | None:
+        """A part; None where it was checked already, or never dealt."""
+        told = await self.redis.get(self._key(f"chunk:{number}"))
+        return None if told is None else [Proxy.from_record(one) for one in json.loads(told)]
+
+    async def end(self, number: int, sweep: Sweep) -> int:
+        """Count a part as checked, once, and show the sums; how many parts are."""
+        shown = [self._key(name) for name in ("checked", "usable", "completed_chunks")]
+        keys = [self._key("results"), self._key(f"chunk:{number}"), *shown]
+        told = (number, f"{sweep.checked} {len(sweep.usable)}", fixed.EVENTS_CHANNEL)
+        return int(await self.redis.eval(_DONE, len(keys), *keys, *told, fixed.PROGRESS_TTL_SECONDS))
+
+
+@asynccontextmanager
+async def _refreshing(
+    settings: Settings, redis_url: str, job_id: str
+) -> AsyncIterator[tuple[ScoredProxyPool, RefreshBoard, Parts]]:
+    """Pool, board and parts of a job; what goes wrong inside is its end, and told."""
+    async with open_pool(settings, redis_url) as pool, connect(redis_url) as redis:
+        board = RefreshBoard(redis)
+        try:
+            yield pool, board, Parts(redis, job_id)
+        except Exception as error:
+            failed = await board.fail(job_id, error)
+            await record_end(settings, failed, pool)
+            raise
+
+
+async def deal(settings: Settings, redis_url: str, job_id: str, size: int | None = None) -> RefreshProgress:
+    """Gather all candidates and lay them down in parts of this size; how many are to be checked."""
+    size = size or min(settings.proxy_check_chunk, settings.proxy_check_concurrency)
+    async with _refreshing(settings, redis_url, job_id) as (pool, board, parts):
+        if not await board.begin(job_id):
+            return await board.replaced(job_id)
+        begun = RefreshProgress(job_id, "CHECKING", started_at=time.time())
+        await board.write(begun)
+        sweep, number = Sweep(), 0
+        async with Renewal(fixed.REFRESH_SHOW_SECONDS, partial(board.renew, job_id)):
+            async with open_checker(settings, redis_url):
+                pass  # a judge that is gone is told here, once
+            found = await get_refresher(settings, pool, redis_url).gather(sweep)
+            found = islice(found, fixed.REFRESH_MOST_CANDIDATES)
+            while chunk := list(islice(found, size)):
+                number += 1
+                await parts.put(number, chunk)
+        dealt = replace(begun, candidates=sweep.candidates, total_chunks=number)
+        await board.write(dealt)
+        return dealt
+
+
+async def check_part(settings: Settings, redis_url: str, job_id: str, number: int) -> tuple[Sweep, bool]:
+    """Check one part, unless it was or its refresh has ended; what was found, and whether it was the last."""
+    sweep = Sweep()
+    async with _refreshing(settings, redis_url, job_id) as (pool, board, parts):
+        progress, proxies = await board.read(job_id), await parts.get(number)
+        if progress is None or progress.finished or proxies is None or not await board.go_on(job_id):
+            return sweep, False
+        left = max(0.0, (progress.started_at or 0.0) + fixed.REFRESH_SECONDS - time.time())
+        refresher = replace(get_refresher(settings, pool, redis_url), seconds=left)
+        async with Renewal(fixed.REFRESH_SHOW_SECONDS, partial(board.renew, job_id)):
+            await refresher.check(iter(proxies), sweep)
+        return sweep, await parts.end(number, sweep) == progress.total_chunks
+
+
+async def finish(settings: Settings, redis_url: str, job_id: str) -> RefreshProgress | None:
+    """End a refresh whose parts are all checked; one that has others, or has ended, is left as it is."""
+    async with _refreshing(settings, redis_url, job_id) as (pool, board, _):
+        progress = await board.read(job_id)
+        if progress is None or progress.finished or progress.completed_chunks < progress.total_chunks:
+            return progress
+        ended = replace(progress, status="COMPLETE", completed_at=time.time())
+        await record_end(settings, ended, pool)
+        await board.write(ended)
+        await board.free(job_id)
+        return ended
+
+
+async def run_job(settings: Settings, redis_url: str, job_id: str) -> RefreshProgress:
+    """Carry out the refresh of a job, here and now; of one that may not run, what is told of it."""
+    dealt = await deal(settings, redis_url, job_id, fixed.REFRESH_OWN_CHUNK)
+    if dealt.status != "CHECKING":
+        return dealt
+    for number in range(1, dealt.total_chunks + 1):
+        await check_part(settings, redis_url, job_id, number)
+    return await finish(settings, redis_url, job_id) or dealt

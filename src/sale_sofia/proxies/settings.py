@@ -73,6 +73,8 @@ SHOWN_MALFORMED: Final = 5
 
 REFRESH_MOST_CANDIDATES: Final = 100_000
 """Of one refresh on the workers, those known before the others: more are not checked in its time."""
+REFRESH_OWN_CHUNK: Final = 5000
+"""Candidates of one part where a command checks them all by itself: none waits long for the slowest."""
 REFRESH_SECONDS: Final = 1500.0
 """Longest time of one refresh; below the limit of any task."""
 REFRESH_LOCK_SECONDS: Final = 60.0
@@ -145,10 +147,7 @@ success and 0.5 for a failure."""
 
 
 class ProxySettings(BaseModel, defer_build=True):
-    """How many proxies are wanted, how patient we are with them, and who judges them.
-
-    Where no portal's file asks for one, none is used.
-    """
+    """How many proxies are wanted, and who judges them; none is used unless a portal's file asks."""
 
     min_proxies_to_start: int = whole(10, 0, 10_000, "proxies", "Live proxies to wait for before a crawl.")
     min_proxies_for_scraping: int = whole(

@@ -197,10 +197,7 @@ def public_lists() -> Mapping[str, Source]:
 
 
 async def read_source(source: Source, count: Count) -> Iterator[Proxy]:
-    """Its candidates, read as they are asked for; `count` is filled meanwhile.
-
-    Raises `SourceUnreadable`: it cannot be had, or is empty.
-    """
+    """Its candidates, read as they are asked for; `count` is filled meanwhile. Raises `SourceUnreadable`."""
     # Of a list on the web, none inside our network is taken, unless the list is there too.
     from_outside = source.is_url and not is_inside(urlsplit(source.place).hostname or "")
 
@@ -237,10 +234,7 @@ def _pieces(source: Source) -> Iterator[str]:
 
 
 async def _download(source: Source) -> str:
-    """What the list holds; of one that goes on for ever, what came in time.
-
-    It is not followed elsewhere, which could be inside our own network, and nothing is unpacked.
-    """
+    """What the list holds, or came in time; nothing is followed, which may lead inside, or unpacked."""
     import aiohttp  # noqa: PLC0415 - every crawl imports this module, few read a list on the web
 
     body = bytearray()
@@ -277,10 +271,7 @@ class SourceListBroken(ValueError):
 
 
 class SourceList:
-    """Sources of one data folder; and, for runs without Redis, the proxies found usable by the last check.
-
-    Only their owner can read the files: they may hold passwords.
-    """
+    """Sources of one data folder, and the proxies last found usable; only their owner can read the files."""
 
     def __init__(self, data_dir: Path) -> None:
         self.folder = data_dir / fixed.FOLDER

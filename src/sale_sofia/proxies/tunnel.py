@@ -227,9 +227,6 @@ class LoopbackServer:
 
 
 async def read_head(near: Streams) -> str:
-    """The head of a request, whole and in time.
-
-    Raises TimeoutError, asyncio.LimitOverrunError, asyncio.IncompleteReadError: no such thing came.
-    """
+    """The head of a request, whole and in time; TimeoutError or one of asyncio where none came."""
     async with asyncio.timeout(fixed.ROTATOR_HEAD_SECONDS):
         return (await near[0].readuntil(b"\r\n\r\n")).decode("latin-1")

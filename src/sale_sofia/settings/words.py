@@ -9,20 +9,33 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Final, Literal, Self, get_args
 
-from sale_sofia.settings.files import read_yaml
+from sale_sofia.settings.files import read_shipped
 
 Language = Literal["bg", "en"]
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
+Texts = Mapping[Language, str]
 FILES: Final = tuple(Path(__file__).with_name(f"{name}.yaml") for name in ("words", "sentences", "alerts"))
+_SENTENCES: Final = FILES[1]
 _OTHER: Final = "other"
 _FIELDS: Final = ("field_name", "filter", "criteria", "alerts", "incident", "field", "fact")
 """Where in the catalogue the names of fields stand."""
 
 
 @cache
-def dictionary() -> Mapping[str, Mapping[Language, str]]:
+def dictionary() -> Mapping[str, Texts]:
     """Every key with its two texts."""
-    return {key: texts for file in FILES for key, texts in read_yaml(file.read_text("utf-8")).items()}
+    return {key: texts for file in FILES for key, texts in _texts(file).items()}
+
+
+@cache
+def _texts(file: Path) -> Mapping[str, Texts]:
+    texts: Mapping[str, Texts] = read_shipped("sale_sofia.settings", file.name)
+    return texts
+
+
+def _sentence(code: str) -> Texts | None:
+    """Its two texts: a crawl says some sentences, and the words of pages take much longer to read."""
+    return _texts(_SENTENCES).get(code) or dictionary().get(code)
 
 
 class Said(str):
@@ -49,7 +62,7 @@ class Said(str):
                 return what
             case BaseException(args=(Said() as sentence,)):
                 return sentence
-            case {"code": str(code), "values": dict(values)} if code in dictionary():
+            case {"code": str(code), "values": dict(values)} if _sentence(code):
                 return cls(code, **{name: _read(value) for name, value in values.items()})
             case _:
                 return cls(_OTHER, words=str(what))
@@ -79,7 +92,9 @@ def _stored(value: Any) -> Any:  # noqa: ANN401 - of any shape
 
 
 def _filled(code: str, values: Mapping[str, Any], language: Language) -> str:
-    return _Gaps(language).vformat(dictionary()[code][language], (), values)
+    if (texts := _sentence(code)) is None:
+        raise KeyError(code)
+    return _Gaps(language).vformat(texts[language], (), values)
 
 
 class _Gaps(Formatter):

@@ -12,10 +12,10 @@ from sale_sofia.storage.errors import DatabaseError, DatabaseMissing, DatabaseTo
 HEAD: Final = max(
     path.stem for path in (Path(__file__).parent / "migrations" / "versions").glob("v*.py")
 ).removeprefix("v")
-"""The last step in `migrations/`: a current database needs no Alembic to be recognised."""
+"""The last step in `migrations/`: a current database needs no Alembic to be recognised.
 
-OLDEST: Final = "0013_pruned"
-"""The step of release 1.0.0; the names of steps follow each other as text does."""
+The names of steps follow each other as text does.
+"""
 
 
 def initialize_database(db: Database) -> None:
@@ -23,7 +23,7 @@ def initialize_database(db: Database) -> None:
 
     Raises:
         DatabaseTooNew: a newer program made it; it is left as it is.
-        DatabaseError: a program before release 1.0.0 made it; it is left as it is.
+        DatabaseError: a program of no release since 1.0.0 made it; it is left as it is.
     """
     if current_revision(db) != HEAD:
         upgrade(db)
@@ -68,12 +68,12 @@ def _upgrade(connection: Connection, db: Database) -> None:
     from sale_sofia.storage.migrations import runner  # noqa: PLC0415 - Alembic is slow to import and rarely needed
 
     found = runner.revision(connection)
-    if found is not None and found < OLDEST:
-        raise DatabaseError(
-            f"The database {db.name} has revision {found}, older than release 1.0.0 ({OLDEST}); "
-            "bring it up to date with that release first."
-        )
     if found is not None and not runner.is_known(found):
+        if found < HEAD:
+            raise DatabaseError(
+                f"The database {db.name} has revision {found}, which is of no release since 1.0.0; "
+                "bring it up to a release with a program of its time first."
+            )
         raise DatabaseTooNew(
             f"The database {db.name} has revision {found}, and this program knows no newer one than {HEAD}; "
             "update the program."

@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final, cast
 
-from sqlalchemy import ClauseElement, Connection, Dialect, Executable
+from sqlalchemy import JSON, Boolean, ClauseElement, Connection, Dialect, Executable
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.types import TypeEngine
+
+from sale_sofia.storage.connections import from_json, to_json
 
 Values = Mapping[str, Any]
 _Process = Callable[[Any], Any]
@@ -79,7 +82,7 @@ class _Prepared:
         self._writers = [
             (place, process)
             for place, bind in enumerate(binds)
-            if (process := bind.type.dialect_impl(dialect).bind_processor(dialect)) and not bind.expanding
+            if (process := _writer(bind.type, dialect)) and not bind.expanding
         ]
         self._take: Callable[[Any], Any] = itemgetter(*places) if places else lambda _: ()
         returned = getattr(statement, "exported_columns", ())
@@ -87,7 +90,7 @@ class _Prepared:
         self.readers: list[tuple[int, _Process]] = [
             (place, process)
             for place, column in enumerate(returned)
-            if (process := column.type.dialect_impl(dialect).result_processor(dialect, None))
+            if (process := _reader(column.type, dialect))
         ]
 
     def values(self, row: Values) -> Sequence[Any]:
@@ -124,9 +127,37 @@ class _Prepared:
         return tuple(read)
 
 
+def _writer(kind: TypeEngine[Any], dialect: Dialect) -> _Process | None:
+    """What makes the driver's value of ours: as SQLAlchemy's, in one step where it takes several."""
+    if isinstance(kind, Boolean):  # to the driver they are the numbers 0 and 1
+        return None
+    if isinstance(kind, JSON):
+        return _nullable_json if kind.none_as_null else to_json
+    return kind.dialect_impl(dialect).bind_processor(dialect)
+
+
+def _nullable_json(value: object) -> str | None:
+    return None if value is None else to_json(value)
+
+
+def _reader(kind: TypeEngine[Any], dialect: Dialect) -> _Process | None:
+    if isinstance(kind, JSON):
+        return _json_read
+    return kind.dialect_impl(dialect).result_processor(dialect, None)
+
+
+def _json_read(value: Any) -> Any:  # noqa: ANN401 - whatever was kept
+    """SQLite keeps a text that is a number as one, and gives it back as such."""
+    return from_json(value) if isinstance(value, str) else value
+
+
 def _is_file(connection: Connection) -> bool:
-    """Whether the driver can be asked: a transaction that is not begun yet, SQLAlchemy begins."""
-    return connection.dialect.name == "sqlite" and connection.in_transaction()
+    """Whether the driver can be asked; a transaction is then begun, as by any statement of SQLAlchemy."""
+    if connection.dialect.name != "sqlite":
+        return False
+    if not connection.in_transaction():
+        connection.begin()
+    return True
 
 
 def _execute(

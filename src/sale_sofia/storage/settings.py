@@ -17,6 +17,8 @@ PREPARING_LOOK_SECONDS: Final = 0.02
 """While another process makes or upgrades the file, it is looked at so often whether it is done."""
 CHECK_LOOK_STEPS: Final = 100_000
 """Steps of SQLite, some milliseconds, between two looks whether a check of the whole file is to stop."""
+CACHED_STATEMENTS: Final = 512
+"""Statements that a connection keeps prepared: with a list in it, one for each length of the list."""
 PAGES_STREAMED_AT_ONCE: Final = 500
 """Records of archived pages that are in memory at once."""
 EXPORTED_AT_ONCE: Final = 1000

@@ -27,7 +27,7 @@ from sale_sofia.storage.errors import (
     DiskFull,
     Stop,
 )
-from sale_sofia.storage.settings import CHECK_LOOK_STEPS, PREPARING_LOOK_SECONDS
+from sale_sofia.storage.settings import CACHED_STATEMENTS, CHECK_LOOK_STEPS, PREPARING_LOOK_SECONDS
 
 # What a failure of SQLite, or of its disk, means to a person.
 
@@ -168,6 +168,7 @@ class SqliteStore:
             timeout=self._busy_timeout,
             isolation_level=None,
             check_same_thread=False,  # the pool hands a connection to one thread after another, never to two
+            cached_statements=CACHED_STATEMENTS,
         )
         connection.execute("PRAGMA synchronous = FULL")  # what was committed stays when the power goes
         connection.execute("PRAGMA foreign_keys = ON")

@@ -77,10 +77,7 @@ class Incident:
 
 
 def open_incident(connection: Connection, trouble: Trouble, *, now: float) -> Incident:
-    """The open incident of this kind and site: a new one, or the one there is, told anew.
-
-    One statement, held by a unique index: however many processes see the same trouble, there is one.
-    """
+    """The open incident of this kind and site, new or told anew: one, however many processes see it."""
     new = insert_into(connection, incidents).values(
         kind=trouble.kind.value,
         site=trouble.site,

@@ -140,19 +140,13 @@ class _LogFile(logging.Handler):
 
 
 def log_for_person(settings: Settings | None) -> None:
-    """A command's lines on standard error: warnings as text, or everything as JSON.
-
-    Without settings, because they are wrong, as by default; whoever needs them says what is wrong.
-    """
+    """A command's lines on standard error: warnings as text, or everything as JSON."""
     as_json = settings is not None and settings.log_json
     _set_up(settings, _level(settings) if as_json else logging.WARNING, logging.WARNING)
 
 
 def log_to_file(settings: Settings, program: str) -> Path:
-    """The lines of this program go to `DATA_DIR/logs/<program>.log` as well, all from LOG_LEVEL on.
-
-    Raises `ServiceError`: the file cannot be written.
-    """
+    """All lines from LOG_LEVEL on go to `DATA_DIR/logs/<program>.log` as well, or `ServiceError`."""
     path = settings.data_dir / LOG_FOLDER / f"{program}.log"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -223,10 +217,7 @@ _LOGIN: Final = re.compile(r"[^:]*://(?P<user>[^/?#@:]*)(?::(?P<password>[^@]*))
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """A processor of structlog: hides what is secret in every value of a line, whatever it is.
-
-    That is logins in addresses, values named like secrets, and the secrets of the settings.
-    """
+    """Hides logins in addresses, values named like secrets, and the secrets of the settings."""
 
     secrets: tuple[str, ...] = ()
     """The longest first, so that none leaves a piece of another behind."""

@@ -1,17 +1,26 @@
 """What a run counts, per domain: pure counters, as small after a million pages as after ten."""
 
 import math
+import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, TypeAlias
 
-from sale_sofia.crawl.fetch.base import VerdictKind
+from sqlalchemy import Connection, select, update
+
+from sale_sofia.crawl.fetch.base import Response, VerdictKind
 from sale_sofia.crawl.resilience import errors as tree
 from sale_sofia.crawl.resilience.errors import CrawlError
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.errors import DatabaseError
+from sale_sofia.storage.upserts import insert_into
 from sale_sofia.telemetry import settings as fixed
+from sale_sofia.telemetry.settings import METRICS_FLUSH_SECONDS, METRICS_WRITERS_MAX
+from sale_sofia.telemetry.tables import run_metrics
 
 RequestVerdict = VerdictKind | Literal["client_error", "unreadable", "no_answer", "refused"]
 """Beyond the classifier's words: a 4xx, a page we cannot read, no whole answer, an answer we did not want."""
@@ -180,10 +189,7 @@ Stretch = tuple[str, float, float]
 
 @dataclass(slots=True)
 class OpenCircuits:
-    """The circuits that one process believes to be open, and since when nobody counted that.
-
-    Foretold time counts when it has passed and nobody got through.
-    """
+    """Circuits believed to be open; foretold time counts once it passed and nobody got through."""
 
     _open: dict[str, tuple[float, float]] = field(default_factory=dict)
     """From when, and until when it was said to last."""
@@ -275,59 +281,31 @@ class DomainMetrics:
         )
 
 
-class Meter:
-    """Hears of everything countable, and counts nothing. No call waits, fails, or keeps a page."""
-
-    def answered(self, domain: str, verdict: RequestVerdict, size: int, seconds: float) -> None:
-        """A request got a whole answer, of `size` bytes after `seconds`."""
-
-    def unanswered(self, domain: str, verdict: RequestVerdict = "no_answer") -> None:
-        """A request got no whole answer."""
-
-    def stored(
-        self, domain: str, *, new: int = 0, changed: int = 0, unchanged: int = 0, failed: int = 0
-    ) -> None:
-        """Adverts were committed, or given up."""
-
-    def retried(self, domain: str) -> None:
-        """A page was asked for again."""
-
-    def waited(self, domain: str, seconds: float) -> None:
-        """A request may go, after it waited for its turn; to be told of every one, also of no wait."""
-
-    def circuit_open(self, domain: str, seconds: float) -> None:
-        """A request was refused: the domain's circuit is open, and will be for `seconds`."""
-
-
-NO_METER: Final = Meter()
-"""For whoever does not count."""
-
-
-@dataclass(slots=True)
-class MetricsCollector(Meter):
-    """Counts for one run, per domain. It belongs to one process, and is merged with others'."""
+@dataclass(slots=True, eq=False)
+class MetricsCollector:
+    """Counts for one run, per domain; it belongs to one process. No call waits, fails, or keeps a page."""
 
     run_id: str
     """The job: a crawl of several portals is several runs."""
-    clock: Callable[[], float] = field(default=time.time, compare=False, repr=False)
+    clock: Callable[[], float] = time.time
     domains: dict[str, DomainMetrics] = field(default_factory=dict)
-    _circuits: OpenCircuits = field(default_factory=OpenCircuits, compare=False, repr=False)
+    _circuits: OpenCircuits = field(default_factory=OpenCircuits)
 
     def answered(self, domain: str, verdict: RequestVerdict, size: int, seconds: float) -> None:
-        """See `Meter`."""
+        """A request got a whole answer, of `size` bytes after `seconds`."""
         counted = self._of(domain)
         counted.verdicts[verdict] += 1
         counted.bytes += size
         counted.response.add(seconds)
 
     def unanswered(self, domain: str, verdict: RequestVerdict = "no_answer") -> None:
-        """See `Meter`. Its time is that of our patience, and tells nothing of the portal."""
+        """A request got no whole answer; its time is that of our patience, and tells nothing."""
         self._of(domain).verdicts[verdict] += 1
 
     def stored(
         self, domain: str, *, new: int = 0, changed: int = 0, unchanged: int = 0, failed: int = 0
     ) -> None:
-        """See `Meter`."""
+        """Adverts were committed, or given up."""
         counted = self._of(domain)
         counted.new += new
         counted.changed += changed
@@ -335,11 +313,11 @@ class MetricsCollector(Meter):
         counted.failed += failed
 
     def retried(self, domain: str) -> None:
-        """See `Meter`."""
+        """A page was asked for again."""
         self._of(domain).retries += 1
 
     def waited(self, domain: str, seconds: float) -> None:
-        """See `Meter`. A request that need not wait is no wait."""
+        """A request may go, after it waited for its turn; told of every one, also of no wait."""
         self._cover(self._circuits.let_through(domain, self.clock() - seconds))
         if seconds > 0:
             counted = self._of(domain)
@@ -347,7 +325,7 @@ class MetricsCollector(Meter):
             counted.waited_microseconds += microseconds(seconds)
 
     def circuit_open(self, domain: str, seconds: float) -> None:
-        """See `Meter`. Whoever says so too adds nothing."""
+        """A request was refused: the circuit is open for `seconds`; who says so too adds nothing."""
         self._cover(self._circuits.refused(domain, self.clock(), seconds))
 
     def take(self) -> dict[str, DomainMetrics]:
@@ -371,3 +349,137 @@ class MetricsCollector(Meter):
         if domain not in self.domains:
             self.domains[domain] = DomainMetrics()
         return self.domains[domain]
+
+
+Meter: TypeAlias = MetricsCollector
+NO_METER: Final = MetricsCollector("")
+"""For whoever does not count: nobody reads it."""
+
+
+# One process's counters on their way into the database, where those of all processes become one row.
+
+
+@dataclass(slots=True)
+class Asked:
+    """One request under way."""
+
+    verdict: RequestVerdict = "ok"
+    """What it is when nothing goes wrong; a removed advert is to be told here."""
+    response: Response | None = None
+    """To be set as soon as there is one."""
+
+
+@contextmanager
+def measured(meter: Meter, domain: str) -> Iterator[Asked]:
+    """Fetch and judge inside: the request is counted once, by its verdict, whatever becomes of it."""
+    asked = Asked()
+
+    def count(verdict: RequestVerdict) -> None:
+        if asked.response is None:
+            meter.unanswered(domain, verdict)
+        else:
+            meter.answered(domain, verdict, len(asked.response.body), asked.response.seconds)
+
+    try:
+        yield asked
+    except CrawlError as error:
+        count(verdict_of(error))
+        raise
+    count(asked.verdict)
+
+
+def add_counters(
+    connection: Connection,
+    run_id: str,
+    writer: str,
+    sequence: int,
+    counted: Mapping[str, DomainMetrics],
+    *,
+    now: float,
+) -> None:
+    """Add what a writer counted to the run's rows; one of its numbers that is there adds nothing."""
+    for domain, counters in sorted(counted.items()):
+        # An empty row first: where rows are locked one by one, only a row that is there can be.
+        row = {"job_id": run_id, "domain": domain, "counters": {}, "writers": {}, "updated_at": now}
+        connection.execute(insert_into(connection, run_metrics).values(row).on_conflict_do_nothing())
+        chosen = (run_metrics.c.job_id == run_id, run_metrics.c.domain == domain)
+        known = connection.execute(
+            select(run_metrics.c.counters, run_metrics.c.writers).where(*chosen).with_for_update()
+        ).one()
+        if known.writers.get(writer, 0) >= sequence:
+            continue  # the answer to its first try was lost
+        both = DomainMetrics.from_dict(known.counters) if known.counters else DomainMetrics()
+        both.merge(counters)
+        # By their last flush, the newest last; the oldest are forgotten.
+        others = [(name, last) for name, last in known.writers.items() if name != writer]
+        writers = dict([*others, (writer, sequence)][-METRICS_WRITERS_MAX:])
+        values = {"counters": both.to_dict(), "writers": writers, "updated_at": now}
+        connection.execute(update(run_metrics).where(*chosen).values(values))
+
+
+def read_metrics(connection: Connection, run_id: str) -> dict[str, DomainMetrics]:
+    """All that was flushed for a run, per domain; one of which nothing was counted is not there."""
+    rows = select(run_metrics.c.domain, run_metrics.c.counters).where(run_metrics.c.job_id == run_id)
+    found = connection.execute(rows.order_by(run_metrics.c.domain))
+    return {row.domain: DomainMetrics.from_dict(row.counters) for row in found if row.counters}
+
+
+_TURNS = 2
+"""What failed before, and what was counted since; while a circuit is open there is always something left."""
+
+
+@dataclass(slots=True)
+class MetricsFlusher:
+    """Flushes a collector. A flush that failed, or whose answer was lost, is repeated and counts once.
+
+    It belongs to one process. Killed, it loses what was counted since the last flush, a few seconds' worth.
+    """
+
+    database: Database
+    collector: MetricsCollector
+    clock: Callable[[], float] = time.time
+    writer: str = field(default_factory=lambda: secrets.token_hex(8))
+    _sequence: int = 0
+    _sealed: dict[str, DomainMetrics] = field(default_factory=dict)
+    """Not known to be stored; it keeps its number, what is counted meanwhile waits for the next."""
+    _flushed_at: float = 0.0
+
+    def flush(self) -> None:
+        """Bring what was counted into the database; after a `DatabaseError` the next flush does."""
+        for _ in range(_TURNS):
+            if self._seal():
+                self.database.run_write(self._add)
+                self._stored()
+
+    async def flush_async(self) -> None:
+        """As `flush`, in the database's own thread."""
+        for _ in range(_TURNS):
+            if self._seal():
+                await self.database.run_write_async(self._add)
+                self._stored()
+
+    async def tick(self) -> None:
+        """Flush when it is time to. A database that cannot take it stops no crawl: it is tried again."""
+        if self.clock() - self._flushed_at >= METRICS_FLUSH_SECONDS:
+            self._flushed_at = self.clock()
+            with suppress(DatabaseError):
+                await self.flush_async()
+
+    def close(self) -> None:
+        """The last flush. That the counters could not be stored does not make the crawl a failure."""
+        with suppress(DatabaseError):
+            self.flush()
+
+    def _seal(self) -> bool:
+        """Whether there is anything to store."""
+        if not self._sealed and (taken := self.collector.take()):
+            self._sequence += 1
+            self._sealed = taken
+        return bool(self._sealed)
+
+    def _add(self, connection: Connection) -> None:
+        run_id, now = self.collector.run_id, self.clock()
+        add_counters(connection, run_id, self.writer, self._sequence, self._sealed, now=now)
+
+    def _stored(self) -> None:
+        self._flushed_at, self._sealed = self.clock(), {}

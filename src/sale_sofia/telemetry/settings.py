@@ -66,8 +66,6 @@ SHOWN_ERRORS: Final = 20
 """Failed requests that `errors` shows unless told otherwise, the newest."""
 STATUS_WATCH_SECONDS: Final = 2.0
 """How often `status --watch` looks again."""
-LIVE_RATE_SECONDS: Final = 60.0
-"""Over how long the rate beside a progress bar is counted."""
 
 SECONDS_OF_AN_HOUR: Final = 3600.0
 DATA_LATE_SECONDS: Final = 26 * SECONDS_OF_AN_HOUR

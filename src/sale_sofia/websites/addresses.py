@@ -12,7 +12,7 @@ from sale_sofia.websites.site_file import PagingTable
 _ORIGIN = re.compile(r"https?://([a-z0-9.-]+)(?::\d+)?(?=[/?#]|$)")
 _PLAIN = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[\w.~-]++)++/?")
 """A path that needs nothing done to it; most of a portal's links are such."""
-_WHOLE = re.compile(rf"https?://[A-Za-z0-9.-]+{_PLAIN.pattern}")
+_WHOLE = re.compile(rf"https?://[A-Za-z0-9.-]+(?::(?!(?:80|443)/)[1-9]\d*+)?{_PLAIN.pattern}")
 _USUAL_PORTS = {"https": ":443", "http": ":80"}
 
 

@@ -8,7 +8,7 @@ from sale_sofia_simulator.pieces import attribute, ballast, fill
 from sale_sofia_simulator.portal import Query, Search
 from sale_sofia_simulator.search_index import Scope
 from sale_sofia_simulator.text import decimals, slug, spaced
-from sale_sofia_simulator.truth import Truth, commissioned, feature_truth, heating_truth
+from sale_sofia_simulator.truth import Truth, commissioned, feature_truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names, present, printed_features, whole
 
 _DEALS = {"sale": "imoti-prodajbi", "rent": "imoti-naemi"}
@@ -26,6 +26,7 @@ class AloPortal(TwinPortal):
 
     site = "alo.bg"
     listing_path = re.compile(r"/[^/]*-(\d{6,9})/?")
+    prints = ("floor", "year_built", "heating", "seller_name")
     forbidden = "/users/"
     page_size = 30
 
@@ -43,11 +44,11 @@ class AloPortal(TwinPortal):
         """The first page needs no number."""
         return f"/obiavi/{_DEALS[deal]}/apartamenti-stai/?{_PLACE}" + (f"&page={page}" if page > 1 else "")
 
-    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
+    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
         """Promoted adverts have a table, the others a line of facts."""
         return fill(
             "alo_list",
-            following=self.next_url(deal, page, total, ""),
+            following=self.next_url(search.deal, search.page, total, ""),
             base=self.base,
             total=total,
             cards=[
@@ -87,13 +88,9 @@ class AloPortal(TwinPortal):
         """What its rows, gallery, map and text say."""
         home, seller, state = advert.home, advert.seller, _state(advert)
         return {
-            "floor": home.floor if home.floor is None or home.floor >= 0 else -1,
-            "year_built": home.age.known_year,
             "under_construction": state != _READY if state or "В строеж" in home.features else None,
-            "heating": heating_truth(home),
             **feature_truth(printed_features(advert)),
             "seller_kind": "agency" if seller.kind == "agency" else None,
-            "seller_name": seller.name,
             "photo_urls": [f"https://www.alo.bg/{photo}" for photo in _photos(advert)],
         }
 

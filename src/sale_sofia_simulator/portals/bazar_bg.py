@@ -13,22 +13,15 @@ from sale_sofia_simulator.model import FLATS, NOW, BazarAdvert
 from sale_sofia_simulator.pieces import fill, script_json
 from sale_sofia_simulator.portal import Answer, Portal, Query, Search
 from sale_sofia_simulator.portals.bazar_listing import advert_card, listing_page
-from sale_sofia_simulator.portals.bazar_listing import page as whole_page
 from sale_sofia_simulator.search_index import BAZAR_CITIES, Filters, Scope
-from sale_sofia_simulator.text import slug, spaced
+from sale_sofia_simulator.text import TABLES, slug, spaced
 from sale_sofia_simulator.truth import REAL, Truth, bazar_truth
 from sale_sofia_simulator.twins import NOTHING, hood_ids
 
 # Search pages of bazar.bg: sixty-eight cards, news, and card templates that are no cards.
 
 PAGE_SIZE = 68
-DISTRICTS = hood_ids(
-    {
-        "7-ми 11-ти километър": 833, "Абдовица": 342, "Банишора": 345, "Белите брези": 346, "Бенковски": 348,
-        "Витоша": 354, "Кръстова вада": 388, "Малинова долина": 406, "Манастирски ливади": 407,
-        "Младост 1": 409, "Младост 4": 413, "Оборище": 426, "Център": 460,
-    }
-)  # fmt: skip
+DISTRICTS = hood_ids(TABLES["bazar_districts"])
 """Some of the portal's own numbers, and others for the rest."""
 _SHOWN_PAGES = 10
 
@@ -81,8 +74,13 @@ def _rendered(
     listed = [{"@type": "ListItem", "position": i, "item": item} for i, item in enumerate(items, 1)]
     last = page_count(total)
     first = max(1, min(page - _SHOWN_PAGES // 2, last - _SHOWN_PAGES + 1))
-    body = fill(
-        "bazar_search",
+    return fill(
+        "bazar_page",
+        body="bazar_search.html",
+        weight=25,
+        title=f"{heading} - Обяви на изгодни цени! — Bazar.bg",
+        description=description,
+        canonical=canonical,
         rough_total=spaced(total + total // 90),
         heading=heading,
         cards=cards,
@@ -97,14 +95,7 @@ def _rendered(
         offers=script_json(offers),
         item_list=script_json({**context, "@type": "ItemList", "itemListElement": listed}),
         ids=", ".join(advert.external_id for advert in adverts),
-    )
-    return whole_page(
-        body,
-        title=f"{heading} - Обяви на изгодни цени! — Bazar.bg",
-        description=description,
-        canonical=canonical,
-        links=f'    <link rel="next" href="{canonical}"/>',
-    )
+    ).encode()
 
 
 @cache
@@ -170,12 +161,11 @@ class BazarPortal(Portal[BazarAdvert]):
         """The page of the advert today."""
         return listing_page(advert, self.now)
 
-    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
+    def _results(self, search: Search) -> bytes:
         """Sixty-eight results, fewer on the last page; a page that is not shown leads on all the same."""
+        found, url = self.matches(search), REAL[self.site] + search.path
+        if not found:
+            return self.origin.body(empty_search_page(url))
         page = min(search.page, page_count(min(len(found), self.most)))
-        shown, url = self.shown(found[: self.most], page), REAL[self.site] + search.path
-        return search_page(shown, url=url, page=page, total=self.announced(search), now=self.now)
-
-    def render_empty(self, url: str) -> bytes:
-        """The portal says itself that nothing was found."""
-        return empty_search_page(url)
+        shown, total = self.shown(found[: self.most], page), self.announced(search)
+        return self.origin.body(search_page(shown, url=url, page=page, total=total, now=self.now))

@@ -6,7 +6,7 @@ from random import Random
 
 from sale_sofia_simulator.homes import make_home
 from sale_sofia_simulator.model import DEAL_WORDS, NOW, BazarAdvert, Money
-from sale_sofia_simulator.pieces import attribute, ballast, fill, script_json
+from sale_sofia_simulator.pieces import fill, fill_json, script_json
 from sale_sofia_simulator.search_index import BAZAR_CITIES
 from sale_sofia_simulator.text import bazar_day, bazar_moment, brief, leva, slug, spaced
 
@@ -15,33 +15,6 @@ from sale_sofia_simulator.text import bazar_day, bazar_moment, brief, leva, slug
 _ASK = "Договаряне"
 _SEPARATOR = '\n<span class="separator"></span>\n'
 _STRANGERS = 500
-
-
-def page(  # noqa: PLR0913
-    body: str,
-    *,
-    title: str,
-    description: str,
-    canonical: str,
-    image: str = "//bazar.bg/img/bazar-logo.png",
-    og: str = "",
-    links: str = "",
-    weight: int = 25,
-) -> bytes:
-    """The whole page; `weight` is the size in kilobytes of the scripts in its head."""
-    text = fill(
-        "bazar_page",
-        body=body,
-        title=title,
-        description=attribute(description),
-        canonical=canonical,
-        image=image,
-        og=og,
-        links=links,
-        ballast=ballast(weight, "bazar head"),
-        foot_ballast=ballast(8, "bazar foot"),
-    )
-    return text.encode()
 
 
 def _amounts(money: Money) -> list[tuple[str, str]]:
@@ -141,10 +114,25 @@ def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
     printed = advert.updated - timedelta(minutes=advert.lag_minutes)
     large = [_sized(photo, "big1/", "large") for photo in advert.photos]
     caption = f"<b>{advert.title}</b><br/>Цена: {script_price(money)}"
-    body = fill(
-        "bazar_detail",
+    original = [photo.replace("/pics/", "/original/") for photo in advert.photos]
+    product = fill_json(
+        "bazar_product", advert=advert, images=original, valid_until=valid_until(advert.updated)
+    )
+    steps = {**_CRUMBS, advert.title: advert.url}
+    breadcrumbs = fill_json("breadcrumbs", context="https://schema.org/", steps=steps, nested=True)
+    price, number = headline_price(money), f"{money.amount_eur:.0f}"
+    words = f"Вижте {advert.title} от ➤ гр. {place.city} - ID{advert.external_id} ✔ в ❱❱Bazar.bg "
+    if money.shown:
+        words = f"Цена ✅ {price} / {number} € ❱❱ {advert.title} от гр. {place.city} ➤ Bazar.bg ✔"
+    return fill(
+        "bazar_page",
+        body="bazar_detail.html",
+        weight=26 + 3 * (16 - len(advert.photos)) // 4,
+        title=f"{advert.title} в Апартаменти в гр. {place.city} - ID{advert.external_id} | Bazar.bg",
+        description=words,
+        canonical=advert.url,
+        head_price=price,
         advert=advert,
-        place=place,
         map_key=f"{sum(map(ord, place.slug)) * 7919:09d}00000000",
         city_slug=BAZAR_CITIES[place.city],
         hood_slug=slug(place.neighbourhood),
@@ -164,23 +152,9 @@ def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
         ],
         images=script_json([{"w": 1198, "h": 1800, "src": photo, "title": caption} for photo in large]),
         related=_related(advert),
-        product=script_json(_product(advert)),
-        breadcrumb_list=script_json(_breadcrumb_list(advert)),
-    )
-    price, number = headline_price(money), f"{money.amount_eur:.0f}"
-    words = f"Вижте {advert.title} от ➤ гр. {place.city} - ID{advert.external_id} ✔ в ❱❱Bazar.bg "
-    if money.shown:
-        words = f"Цена ✅ {price} / {number} € ❱❱ {advert.title} от гр. {place.city} ➤ Bazar.bg ✔"
-    return page(
-        body,
-        title=f"{advert.title} в Апартаменти в гр. {place.city} - ID{advert.external_id} | Bazar.bg",
-        description=words,
-        canonical=advert.url,
-        image=advert.photos[0].removeprefix("https:") if advert.photos else "//bazar.bg/img/bazar-logo.png",
-        og='        <meta property="og:type" content="gifts_product" >\n'
-        f'    <meta property="og:price" content="{price}" >',
-        weight=26 + 3 * (16 - len(advert.photos)) // 4,
-    )
+        product=script_json(product),
+        breadcrumb_list=script_json(breadcrumbs),
+    ).encode()
 
 
 def _params(advert: BazarAdvert) -> list[tuple[str, object]]:
@@ -222,41 +196,6 @@ def _seller_link(advert: BazarAdvert) -> str:
     return f"/ads/user/{seller.user}"
 
 
-def _product(advert: BazarAdvert) -> dict[str, object]:
-    money, in_leva = advert.money, advert.money.layout == "bgn"
-    stock = {"availability": "https://schema.org/InStock"}
-    offer = {"@type": "Offer", "category": "free", "price": 0, "priceCurrency": "EUR", **stock}
-    if money.shown:
-        offer = {
-            "@type": "Offer",
-            "price": leva(money.amount_eur) if in_leva else money.amount_eur,
-            "priceCurrency": "BGN" if in_leva else "EUR",
-            **stock,
-            "url": advert.url,
-            "priceValidUntil": valid_until(advert.updated),
-        }
-    return {
-        "@context": "https://schema.org/",
-        "@type": "Product",
-        "name": advert.title,
-        "description": advert.prose.glued,
-        "image": [photo.replace("/pics/", "/original/") for photo in advert.photos],
-        "brand": "Bazar.bg",
-        "sku": int(advert.external_id),
-        "mpn": int(advert.external_id),
-        "offers": offer,
-    }
-
-
 def valid_until(updated: datetime) -> str:
     """31 days after the last update on the wall clock, with the offset of that later day."""
     return f"{updated + timedelta(days=_VALID_DAYS):%Y-%m-%dT%H:%M:%S%z}"
-
-
-def _breadcrumb_list(advert: BazarAdvert) -> dict[str, object]:
-    steps = [*_CRUMBS.items(), (advert.title, advert.url)]
-    items = [
-        {"@type": "ListItem", "position": i, "item": {"@id": address, "name": name}}
-        for i, (name, address) in enumerate(steps, 1)
-    ]
-    return {"@context": "https://schema.org/", "@type": "BreadcrumbList", "itemListElement": items}

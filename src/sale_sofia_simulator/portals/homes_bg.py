@@ -1,47 +1,37 @@
 """homes.bg: results as JSON, adverts as pages that hold their data as JSON, in UTF-8."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sale_sofia_simulator.model import TwinAdvert
-from sale_sofia_simulator.pieces import ballast, fill
+from sale_sofia_simulator.pieces import ballast, fill, fill_json
 from sale_sofia_simulator.portal import OK, Answer, Query, Search, SitemapPaths
 from sale_sofia_simulator.search_index import Filters, Scope
-from sale_sofia_simulator.text import ordinal, slug
+from sale_sofia_simulator.text import TABLES, slug
 from sale_sofia_simulator.truth import Truth, phone_truth
 from sale_sofia_simulator.twins import NOTHING, SOFIA, TwinPortal, hood_ids, photo_names, whole
 
 _MOST_AT_ONCE = 100
-_HOODS = hood_ids(
-    {
-        "Оборище": 487, "Хиподрума": 526, "Иван Вазов": 421, "Хладилника": 527, "Стрелбище": 515,
-        "Изток": 424, "Изгрев": 423, "Редута": 503, "Сухата река": 517, "Медицинска академия": 437,
-    }
-)  # fmt: skip
+_HOODS = hood_ids(TABLES["homes_hoods"])
 _TYPES = {"sale": "ApartmentSell", "rent": "ApartmentRent"}
 _DEALS = {"sale": "za-prodazhba", "rent": "pod-naem"}
-_KINDS = {
-    "apartment": "apartament", "house": "kyshta", "villa": "vila", "office": "ofis", "shop": "magazin",
-    "plot": "parcel", "land": "zemya", "garage": "garaj", "maisonette": "mezonet", "hotel": "hotel",
-    "industrial": "sklad", "other": "zavedenie", "studio": "atelie", "house_floor": "etazh-ot-kyshta",
-}  # fmt: skip
+_KINDS: Mapping[str, str] = TABLES["homes_kinds"]
 _WORDS = {1: "Едностаен", 2: "Двустаен", 3: "Тристаен", 4: "Четиристаен", 5: "Многостаен"}
 _HEATING = {"ДА": ("ТЕЦ", "district"), "Лок.отопл.": ("Локално отопление", "local")}
 _PLACEHOLDER = (42.6977, 23.3219)
 _EXTRAS = {"Асансьор": "Асансьор", "С гараж": "Гараж", "Саниран": "Саниран", "С паркинг": "Паркомясто"}
 _FOLDER = "2026-04-08_2/"
-_SELLERS = {"agency": "Агенция", "developer": "Строителна фирма"}
 
 
 class HomesPortal(TwinPortal):
     """homes.bg pages by the first and the last result wanted, and shows a thousand of those it counts."""
 
     site = "homes.bg"
+    prints = ("floor", "floors_total", "street", "seller_name", "views")
     forbidden = "/notepad"
     page_size = 20
     most_results = 1000
-    interface = "/api/"
     search_type = "application/json"
     sitemap_paths = SitemapPaths("/sitemaps/sitemap.xml", "/sitemaps/offers-{group}-{number}.xml")
 
@@ -76,27 +66,14 @@ class HomesPortal(TwinPortal):
         place = f"startIndex={first}&stopIndex={first + self.page_size - 1}"
         return f"/api/offers?currencyId=1&filterOrderBy=0&locationId=1&typeId={_TYPES[deal]}&{place}"
 
-    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
+    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
         """The window of the results that was asked for, and whether there is something to show behind it."""
-        window = search.window or range(0)
-        shown = [self.stock.advert(number) for number in found[window.start : window.stop]]
-        more = bool(shown) and window.start + len(shown) < min(len(found), self.most)
+        first = search.window.start if search.window else 0
         hoods = [hood.name for hood in _HOODS.values() if hood.slug in search.filters.hoods]
-        return self._answer(
-            shown, search.scope.deal or "sale", self.announced(search), more=more, hoods=hoods
-        )
-
-    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
-        """A page of a search without filters."""
-        return self._answer(shown, deal, total, more=page < self.pages(total))
-
-    def _answer(
-        self, shown: Sequence[TwinAdvert], deal: str, total: int, *, more: bool, hoods: Sequence[str] = ()
-    ) -> bytes:
-        criteria: dict[str, Any] = {_TYPES[deal]: "Апартаменти", "locationId": "София"}
+        criteria: dict[str, Any] = {_TYPES[search.deal]: "Апартаменти", "locationId": "София"}
         answer = {
-            "result": [self._card(advert) for advert in shown],
-            "hasMoreItems": more,
+            "result": [self._told("homes_card", advert) for advert in shown],
+            "hasMoreItems": 0 < len(shown) < min(len(self.matches(search)), self.most) - first,
             "offersCount": total,
             "searchHistoryCount": None,
             "searchCriteria": criteria | ({"neighbourhoods": hoods} if hoods else {}),
@@ -121,64 +98,37 @@ class HomesPortal(TwinPortal):
         extras = _extras(advert)
         return {
             "title": _title(advert),
-            "floor": home.floor,
-            "floors_total": home.floors_total,
             "heating": [heating[1]] if heating else [],
             "elevator": True if "Асансьор" in extras else None,
             "parking": ["garage"] if "Гараж" in extras else [],
             "features": extras,
-            "street": home.place.street,
             "seller_kind": seller.kind if seller.name else None,
-            "seller_name": seller.name,
             "phones": phone_truth(seller) if seller.name else [],
-            "views": advert.views,
             "photo_urls": [f"https://g1.homes.bg/{_FOLDER}{name}o.jpg" for name in photo_names(advert, 10)],
         }
 
-    def _card(self, advert: TwinAdvert) -> dict[str, Any]:
-        return {
-            "id": str(advert.number),
-            "type": advert.external_id[:2],
-            "viewHref": self.path_of(advert),
-            "time": "днес",
-            "location": _location(advert),
-            "title": _title(advert),
-            "description": advert.home.construction or "",
-            "status": 1,
-            "photos": _photos(advert),
-            "price": {**_price(advert), "period": None},
-            "isFav": False,
-        }
+    def _told(self, name: str, advert: TwinAdvert) -> dict[str, Any]:
+        return fill_json(
+            name,
+            advert=advert,
+            path=self.path_of(advert),
+            title=_title(advert),
+            location=_location(advert),
+            coordinates=advert.position or _PLACEHOLDER,
+            heating=_HEATING.get(advert.home.district_heating or "", (None,))[0],
+            extras=_extras(advert),
+            folder=_FOLDER,
+            photos=photo_names(advert, 10),
+        )
 
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert."""
-        home, title, location = advert.home, _title(advert), _location(advert)
-        offer = {
-            "id": advert.number,
-            "status": 1,
-            "title": title,
-            "type": advert.external_id[:2],
-            "address": {
-                "city": location,
-                "address": home.place.street or "",
-                "coordinates": list(advert.position or _PLACEHOLDER),
-                "is_exact_address": 1,
-            },
-            "published_at": "днес",
-            "price": _price(advert),
-            "attributes": _attributes(advert),
-            "photos": _photos(advert),
-            "extras": [{"id": place, "name": name} for place, name in enumerate(_extras(advert))],
-            "contacts": _contacts(advert),
-            "count_view": advert.views,
-            "url": self.path_of(advert),
-        }
-        state = json.dumps({"session": {"id": "0" * 32}, "data": {"offer": offer}}, ensure_ascii=False)
+        told = {"session": {"id": "0" * 32}, "data": {"offer": self._told("homes_offer", advert)}}
         return fill(
             "homes_page",
-            head=f"{title} - {location} | Homes.bg",
+            head=f"{_title(advert)} - {_location(advert)} | Homes.bg",
             url=self.url_of(advert),
-            state=state.replace("</", "<\\u002F"),
+            state=json.dumps(told, ensure_ascii=False).replace("</", "<\\u002F"),
             weight=ballast(16, "homes"),
         ).encode()
 
@@ -196,35 +146,3 @@ def _location(advert: TwinAdvert) -> str:
 
 def _extras(advert: TwinAdvert) -> list[str]:
     return [_EXTRAS[name] for name in advert.home.features if name in _EXTRAS]
-
-
-def _price(advert: TwinAdvert) -> dict[str, Any]:
-    if not advert.money.shown:
-        return {"currency": "", "value": "при запитване"}
-    each = f"{round(advert.money.amount_eur / advert.home.area_sqm):,} EUR/m²"
-    return {"currency": "EUR", "value": f"{round(advert.money.amount_eur):,}", "price_per_square_meter": each}
-
-
-def _photos(advert: TwinAdvert) -> list[dict[str, Any]]:
-    names = photo_names(advert, 10)
-    return [{"name": name, "path": _FOLDER, "width": 448, "height": 336} for name in names]
-
-
-def _attributes(advert: TwinAdvert) -> list[dict[str, Any]]:
-    home = advert.home
-    values = {
-        "floor": {None: None, 0: "Партер", -1: "Сутерен"}.get(home.floor, ordinal(home.floor or 1)),
-        "total_floors": str(home.floors_total) if home.floors_total else None,
-        "heating": _HEATING.get(home.district_heating or "", (None,))[0],
-        "build_type": home.construction,
-        "notes": advert.prose.text,
-    }
-    return [{"key": key, "label": "", **({"value": value} if value else {})} for key, value in values.items()]
-
-
-def _contacts(advert: TwinAdvert) -> dict[str, Any]:
-    seller = advert.seller
-    if seller.name is None:
-        return {}
-    phone = {"number": ",".join(seller.phones), "is_valid": True}
-    return {"agency": {"name": seller.name, "type": _SELLERS[seller.kind], "phone": phone}}

@@ -10,7 +10,7 @@ from sale_sofia.listings.places import neighbourhoods
 from sale_sofia_simulator import text
 from sale_sofia_simulator.homes import ELSEWHERE, NO_SUCH_HOODS
 from sale_sofia_simulator.model import DEAL_WORDS, FLATS, KINDS, RUBRICS, ImotAdvert
-from sale_sofia_simulator.pieces import PageCache, ballast, fill
+from sale_sofia_simulator.pieces import PageCache, fill
 from sale_sofia_simulator.portal import (
     AS_REAL,
     Answer,
@@ -22,13 +22,13 @@ from sale_sofia_simulator.portal import (
     SitemapPaths,
 )
 from sale_sofia_simulator.portals.imot_listing import (
+    CHARSET,
     age_words,
     floor_in_line,
     heating_in_line,
     listing_page,
     price_html,
 )
-from sale_sofia_simulator.portals.imot_listing import page as whole_page
 from sale_sofia_simulator.search_index import Filters, Scope
 from sale_sofia_simulator.text import slug
 from sale_sofia_simulator.truth import REAL, Truth, imot_truth
@@ -91,12 +91,17 @@ def next_url(url: str, page: int, total: int, most: int = MOST_RESULTS) -> str |
 
 
 def _rendered(url: str, page: int, total: int, most: int, **parts: object) -> bytes:
-    short_url, last = url.removeprefix("https:"), page_count(total, most)
+    last = page_count(total, most)
     heading = f"Обяви за имоти: {url.rpartition('/obiavi/')[2]}"
-    body = fill(
-        "imot_search",
-        short_url=short_url,
-        map_url=short_url.replace("/obiavi/", "/obiavimap/"),
+    return fill(
+        "imot_page",
+        body="imot_search.html",
+        weight=30,
+        title=f"{heading} | Imot.bg",
+        description=f"Разгледайте над {total} обяви • imot.bg",
+        canonical=page_url(url, page),
+        following=next_url(url, page, total, most),
+        short_url=url.removeprefix("https:"),
         heading=heading,
         link=f"{Random(url).getrandbits(24):06x}",
         url=url,
@@ -105,17 +110,8 @@ def _rendered(url: str, page: int, total: int, most: int, **parts: object) -> by
         near=[number for number in range(1, last + 1) if abs(number - page) <= _NEIGHBOURS],
         last=last,
         total=total,
-        ballast=ballast(12, "imot search"),
         **parts,
-    )
-    following = next_url(url, page, total, most)
-    return whole_page(
-        body,
-        title=f"{heading} | Imot.bg",
-        description=f"Разгледайте над {total} обяви • imot.bg",
-        canonical=page_url(url, page),
-        links=f'<link rel="next" href="{following}" />' if following else "",
-    )
+    ).encode(CHARSET)
 
 
 def _averages(adverts: Sequence[ImotAdvert]) -> list[tuple[str, float, float]]:
@@ -194,22 +190,19 @@ def promoted_project(url: str, page: int) -> Project:
 def project_page(project: Project) -> bytes:
     """The page of a project."""
     folder = f"https://cdn3.focus.bg/imot/photosnb/{str(project.number)[-3:]}//big1/{project.number}"
-    body = fill(
-        "imot_project",
+    title = f"{project.what} в град София, {project.neighbourhood} :: imot.bg Обява {project.number}"
+    return fill(
+        "imot_page",
+        body="imot_project.html",
+        weight=8,
+        title=title,
+        description=f"imot.bg: {title}",
+        canonical=project.url,
         project=project,
         place=f"град София {project.neighbourhood}",
-        gallery_title=f"Ново Строителство {project.what}",
-        heading=f", Ново Строителство, {project.what}",
-        summary=f"В сградата се продават: {_PROJECT_KINDS}, "
-        f"Срок на завършване: декември {project.ready} г., ",
         photos=[f"{folder}_{code}.jpg" for code in ("NH", "W7", "iC")],
-        tier="",
-        gallery_ballast=ballast(3, "imot gallery"),
         kinds=_PROJECT_KINDS,
-        ballast=ballast(12, "imot project"),
-    )
-    title = f"{project.what} в град София, {project.neighbourhood} :: imot.bg Обява {project.number}"
-    return whole_page(body, title=title, description=f"imot.bg: {title}", canonical=project.url, weight=8)
+    ).encode(CHARSET)
 
 
 _SEARCH = re.compile(
@@ -227,7 +220,7 @@ class ImotPortal(Portal[ImotAdvert]):
 
     site = "imot.bg"
     content_type = "text/html"
-    charset = "windows-1251"
+    charset = CHARSET
     listing_path = re.compile(r"/obiava-(\d[a-z]\d{15})(?:-[^/]*)?/?")
     forbidden = "/pcgi/"
     page_size = PAGE_SIZE
@@ -278,18 +271,16 @@ class ImotPortal(Portal[ImotAdvert]):
         """The page of the advert."""
         return listing_page(advert)
 
-    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
+    def _results(self, search: Search) -> bytes:
         """Forty results; the last page has fewer where the cap is not a multiple of forty."""
+        found, url = self.matches(search), REAL[self.site] + search.path
+        if not found:
+            return self.origin.body(empty_search_page(url))
         page = min(search.page, page_count(len(found), self.most))
-        url = REAL[self.site] + search.path
         project = promoted_project(url, page)
         self._projects[project.url.removeprefix(REAL[self.site])] = project
-        shown = self.shown(found[: self.most], page)
-        return search_page(shown, url=url, page=page, total=self.announced(search), most=self.most)
-
-    def render_empty(self, url: str) -> bytes:
-        """The portal says itself that nothing was found."""
-        return empty_search_page(url)
+        shown, total = self.shown(found[: self.most], page), self.announced(search)
+        return self.origin.body(search_page(shown, url=url, page=page, total=total, most=self.most))
 
     def other(self, path: str) -> Answer:
         """A new building that some search page has shown; of a part that does not exist perhaps its city."""

@@ -15,8 +15,8 @@ from sale_sofia_simulator.model import (
     Money,
     Property,
 )
-from sale_sofia_simulator.pieces import attribute, ballast, fill, script_json
-from sale_sofia_simulator.text import WORDS, decimals, grouped, imot_moment, leva, ordinal, spaced
+from sale_sofia_simulator.pieces import fill, fill_json, script_json
+from sale_sofia_simulator.text import WORDS, decimals, leva, ordinal, spaced
 
 # imot.bg's own spellings of a price, a floor and the parameters of a property.
 
@@ -90,39 +90,7 @@ def params_html(home: Property) -> str:
     return f"{html}<div>Строителство:<br/><strong>{home.construction}, </strong>{state}{span}</div>"
 
 
-# What every imot.bg page has around its own part, and the gallery of some.
-
 CHARSET = "windows-1251"
-
-
-def page(  # noqa: PLR0913
-    body: str,
-    *,
-    title: str,
-    description: str,
-    canonical: str,
-    imot_id: str = "",
-    image: str = "",
-    links: str = "",
-    data: str = "",
-    targeting: str = "",
-    weight: int = 30,
-) -> bytes:
-    """The whole page; `weight` is the size in kilobytes of the scripts in its head."""
-    text = fill(
-        "imot_page",
-        body=body,
-        title=title,
-        description=attribute(description),
-        canonical=canonical,
-        imot_id=imot_id,
-        image=image,
-        links=links,
-        data=data,
-        targeting=targeting,
-        ballast=ballast(weight, "imot head"),
-    )
-    return text.encode(CHARSET)
 
 
 _TITLES = (
@@ -132,7 +100,6 @@ _TITLES = (
 )
 _LONGEST_SUMMARY = 80
 _SELLERS = {"agency": "Агенция", "developer": "Инвеститор", "private": "Частно лице"}
-_MEDALS = "ybrp"
 _STRANGERS = 500
 _FORM_ROWS = 4
 
@@ -140,37 +107,8 @@ _FORM_ROWS = 4
 def listing_page(advert: ImotAdvert) -> bytes:
     """The bytes of the page; every character has a place in windows-1251."""
     home, place, seller = advert.home, advert.home.place, advert.seller
-    where, medal = f"град {place.city}, {place.neighbourhood}", _MEDALS[seller.since % len(_MEDALS)]
+    where = f"град {place.city}, {place.neighbourhood}"
     crumbs, price = _breadcrumbs(home), price_html(advert.money)
-    body = fill(
-        "imot_detail",
-        advert=advert,
-        home=home,
-        place=place,
-        seller=seller,
-        seller_kind=_SELLERS[seller.kind],
-        medal=medal,
-        phones="; ".join(grouped(phone) for phone in seller.phones),
-        rubric=RUBRICS[home.deal],
-        short_url=advert.url.removeprefix("https:"),
-        mail=f"{Random(advert.external_id).getrandbits(2400):0600x}",
-        where=where,
-        search=f"//www.imot.bg/obiavi/{RUBRICS[home.deal]}/{place.city_slug}/{place.slug}",
-        moment=imot_moment(advert.updated),
-        params=params_html(home),
-        price=price,
-        each=per_sqm(advert.money, home.area_sqm),
-        vat=VAT_TEXTS[home.vat] if advert.money.shown else "",
-        stats=_stats(advert),
-        similar=_similar(advert),
-        crumbs=crumbs,
-        gallery_title=advert.title,
-        heading=f"{price},, {advert.title}, {where}",
-        summary=_gallery_line(advert),
-        photos=advert.photos,
-        tier=advert.tier,
-        gallery_ballast=ballast(3, "imot gallery"),
-    )
     title = _TITLES[2 if advert.old_layout else seller.name is None].format(
         words=f"{advert.title} в {where}",
         area=home.area_sqm,
@@ -178,23 +116,28 @@ def listing_page(advert: ImotAdvert) -> bytes:
         seller=seller.name,
         tail=advert.external_id[-6:],
     )
-    photo = "".join(photo.removeprefix("https:") for photo in advert.photos[:1])
-    mobile = advert.url.replace("www.", "m.")
-    alternate = f'<link rel="alternate" media="only screen and (max-width: 640px)" href="{mobile}" />'
-    return page(
-        body,
+    return fill(
+        "imot_page",
+        body="imot_detail.html",
+        weight=30,
         title=title,
         description=f"imot.bg: Обява: {title}",
         canonical=advert.url,
-        imot_id=advert.external_id,
-        image=f'<meta property="og:image" content="{photo}" />' if photo else "",
-        links=alternate if advert.old_layout else "",
         data=_data_scripts(advert, crumbs),
-        targeting=f".setTargeting('agency', ['{seller.handle or ''}'])"
-        f".setTargeting('AdvertTown', ['ГРАД {place.city.upper()}'])"
-        f".setTargeting('AdvertDistrict', ['{place.neighbourhood.upper()}'])"
-        f".setTargeting('AdvertTypeImot', ['{home.kind.label}'])",
-    )
+        advert=advert,
+        seller_kind=_SELLERS[seller.kind],
+        rubric=RUBRICS[home.deal],
+        mail=f"{Random(advert.external_id).getrandbits(2400):0600x}",
+        where=where,
+        params=params_html(home),
+        price=price,
+        each=per_sqm(advert.money, home.area_sqm),
+        vat=VAT_TEXTS[home.vat] if advert.money.shown else "",
+        stats=_stats(advert),
+        similar=_similar(advert),
+        crumbs=crumbs,
+        summary=_gallery_line(advert),
+    ).encode(CHARSET)
 
 
 def _gallery_line(advert: ImotAdvert) -> str:
@@ -228,53 +171,26 @@ def _breadcrumbs(home: Property) -> dict[str, str]:
 
 def _data_scripts(advert: ImotAdvert, crumbs: dict[str, str]) -> str:
     """The JSON-LD: BreadcrumbList always, Offer where the layout has one."""
-    context: dict[str, object] = {"@context": "https://schema.org"}
-    steps = {"Imot.bg": "", **crumbs}
-    items = [
-        {"@type": "ListItem", "position": i, "name": name, "item": f"https://www.imot.bg{path}"}
-        for i, (name, path) in enumerate(steps.items(), 1)
-    ]
-    scripts: list[dict[str, object]] = [{"@type": "BreadcrumbList", "itemListElement": items}]
+    home = advert.home
+    steps = {name: f"https://www.imot.bg{path}" for name, path in {"Imot.bg": "", **crumbs}.items()}
+    scripts = [fill_json("breadcrumbs", context="https://schema.org", steps=steps, nested=False)]
     if advert.offer:
-        scripts.append(_offer(advert))
-    spelled = [script_json(context | data, readable=True) for data in scripts]
+        yard = f"двор {home.yard_sqm} кв.м" if home.yard_sqm else ""
+        facts = (f"{home.area_sqm} кв.м", yard, floor_in_line(home), *heating_in_line(home), *home.features)
+        offer = fill_json(
+            "imot_offer",
+            advert=advert,
+            home=home,
+            seller=advert.seller,
+            in_leva=advert.money.layout == "bgn",
+            summary=f"{', '.join(filter(None, facts))[:_LONGEST_SUMMARY]} ...",
+            images=[photo.replace("//big", "/big") for photo in advert.photos],
+        )
+        scripts.append(offer)
+    spelled = [script_json(data, readable=True) for data in scripts]
     return "\n".join(
         f'      <script type="application/ld+json">\n{text}\n      </script>' for text in spelled
     )
-
-
-def _offer(advert: ImotAdvert) -> dict[str, object]:
-    """The offer; it calls every advert a rent, and that is how the portal prints it."""
-    home, money, seller = advert.home, advert.money, advert.seller
-    in_leva = money.layout == "bgn"
-    facts = (
-        f"{home.area_sqm} кв.м",
-        f"двор {home.yard_sqm} кв.м" if home.yard_sqm else "",
-        floor_in_line(home),
-        *heating_in_line(home),
-        *home.features,
-    )
-    agent = {
-        "@type": "RealEstateAgent",
-        "name": seller.name,
-        "url": f"https://{seller.handle}.imot.bg",
-    }
-    return {
-        "@type": "Offer",
-        "url": advert.url,
-        "priceCurrency": "BGN" if in_leva else "EUR",
-        "price": leva(money.amount_eur) if in_leva else money.amount_eur,
-        "availability": "https://schema.org/InStock",
-        "itemOffered": {
-            "@type": "Product",
-            "name": f"Дава под Наем {home.kind.label}, град {home.place.city}, {home.place.neighbourhood}",
-            "description": f"{', '.join(fact for fact in facts if fact)[:_LONGEST_SUMMARY]} ...",
-            "image": [photo.replace("//big", "/big") for photo in advert.photos],
-            "sku": advert.external_id,
-            "brand": {"@type": "Organization", "name": "Imot.bg"},
-        },
-        "seller": {"@type": "Person"} if seller.kind == "private" else agent,
-    }
 
 
 def _similar(advert: ImotAdvert) -> str:

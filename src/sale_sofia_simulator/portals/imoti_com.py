@@ -2,18 +2,18 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia_simulator.homes import NO_SUCH_HOODS
 from sale_sofia_simulator.model import DEAL_WORDS, KINDS, RUBRICS, TwinAdvert
-from sale_sofia_simulator.pieces import ballast, fill
+from sale_sofia_simulator.pieces import ballast, fill, fill_json
 from sale_sofia_simulator.portal import Query, Search
 from sale_sofia_simulator.portals.imot_listing import VAT_TEXTS, floor_in_line
 from sale_sofia_simulator.search_index import Filters, Scope
-from sale_sofia_simulator.text import decimals, ordinal, slug, spaced
-from sale_sofia_simulator.truth import Truth, feature_truth, heating_truth, phone_truth
+from sale_sofia_simulator.text import TABLES, decimals, slug, spaced
+from sale_sofia_simulator.truth import Truth, phone_truth
 from sale_sofia_simulator.twins import (
     NOTHING,
     SOFIA,
@@ -28,30 +28,9 @@ _DECARE = 1000
 _SEARCH = re.compile(
     r"(?P<first>/(?P<rubric>prodazhbi|naemi)(?P<rest>(?:/[\w-]+)*?))(?:/page-(?P<page>\d+))?/?"
 )
-_WORDS = {
-    "ednostaini": 1, "dvustaini": 2, "tristaini": 3, "chetiristaini": 4, "mnogostaini": 5, "mezoneti": 6,
-    "ofisi": 7, "atelieta-tavani": 8, "etazhi-ot-kashta": 9, "kashti": 10, "vili": 11, "magazini": 12,
-    "zavedenia": 13, "skladove": 14, "garazhi": 15, "promishleni-pomeshtenia": 16, "hoteli": 17,
-    "partseli": 18, "zemedelski-zemi": 19,
-}  # fmt: skip
+_WORDS: Mapping[str, int] = TABLES["imoti_com_words"]
 _KINDS = {kind.number: kind.slug for kind in KINDS}
 _HOODS = {hood.slug for hood in neighbourhoods()} - NO_SUCH_HOODS
-_FLOORS = {None: "", 0: "Партер", -1: "Сутерен"}
-_SELLERS = {"agency": "Агенция", "developer": "Инвеститор", "private": "Частно лице"}
-_STRANGER = {
-    "area": "1111 кв.м",
-    "price": " 11 111 €",
-    "price2": "21 731,23",
-    "currency2": "лв.",
-    "price_dds": "Цената е без ДДС",
-    "url": "/obiava/10000001/prodava-partsel",
-    "ida": "1r170000000011111",
-    "phone": "0888111111",
-    "pubtype": "Парцел",
-    "raions": "с. Друго",
-    "sell_type": "Продава ",
-    "city": " област Перник",
-}
 _DOM_STRANGER = '<advertl><a class="ad" href="/obiava/10000001/prodava-partsel">Продава  Парцел</a></advertl>'
 _REGIONS = [{"optsel": 0, "opttext": f"Област {number}", "optval": str(number)} for number in range(2500)]
 
@@ -61,6 +40,10 @@ class ImotiComPortal(TwinPortal):
 
     site = "imoti.com"
     listing_path = re.compile(r"/obiava/(\d+)(?:/[^/]*)?/?")
+    prints = (
+        "vat", "floor", "floors_total", "heating", "elevator", "furnishing", "condition", "parking",
+        "features", "seller_kind", "seller_name", "posted_at", "views",
+    )  # fmt: skip
     forbidden = "/login"
     page_size = 20
     most_results = 2000
@@ -84,19 +67,12 @@ class ImotiComPortal(TwinPortal):
         """The first page has no number."""
         return _page_path(f"/{RUBRICS[deal]}/grad-sofiya", page)
 
-    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
-        """A page of results; beyond the last there are none."""
-        shown = self.shown(found[: self.most], search.page)
-        return self._application(shown, search.path, search.page, self.announced(search))
-
-    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
-        """A page of a search without filters."""
-        return self._application(shown, self.search_path(deal, 1), page, total)
-
-    def _application(self, shown: Sequence[TwinAdvert], path: str, page: int, total: int) -> bytes:
+    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+        """The application and its data; beyond the last page there are none."""
+        path, page = search.path, search.page
         rubric = path.split("/")[1]
         data = {
-            "adverts": [self._card(advert) for advert in shown],
+            "adverts": [self._told("imoti_com_card", advert) for advert in shown],
             "page": str(page),
             "advfind": total,
             "lastpage": self.pages(total),
@@ -109,8 +85,9 @@ class ImotiComPortal(TwinPortal):
         )
         return _page(f"Имоти в град София, {rubric}", f"results?pn={rubric}", data, links, {})
 
-    def old_results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
+    def old_results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
         """The same as it was served until February 2026."""
+        deal, page = search.deal, search.page
         following = self.next_url(deal, page, total, self.base)
         return fill(
             "imoti_com_old",
@@ -138,32 +115,34 @@ class ImotiComPortal(TwinPortal):
             family=advert.imot_id,
         )
 
-    def _card(self, advert: TwinAdvert) -> dict[str, Any]:
+    def _told(self, name: str, advert: TwinAdvert) -> dict[str, Any]:
         home = advert.home
-        known = {
-            "floor": floor_in_line(home) if home.floor is not None else "",
-            "tbuild": home.construction,
-            "price_dds": VAT_TEXTS[home.vat if advert.money.shown else None],
-        }
-        return {
-            "ida": advert.imot_id,
-            "url": self.path_of(advert),
-            "sell_type": f"{DEAL_WORDS[home.deal]} ",
-            "pubtype": _kind(advert),
-            "raions": f"град {home.place.city}",
-            "city": f" {home.place.neighbourhood}",
-            "area": f"{_area(advert)} кв. м",
-            "title": _heading(advert),
-            "phone": advert.seller.phones[0],
-            "pubtime": _moment(advert),
-            **_prices(advert),
-            **{key: value for key, value in known.items() if value},
-        }
+        return fill_json(
+            name,
+            advert=advert,
+            home=home,
+            path=self.path_of(advert),
+            deal=DEAL_WORDS[home.deal],
+            kind=_kind(advert),
+            area=_area(advert),
+            heading=_heading(advert),
+            title=_title(advert),
+            moment=_moment(advert),
+            prices=_prices(advert),
+            floor=floor_in_line(home) if home.floor is not None else "",
+            vat=VAT_TEXTS[home.vat if advert.money.shown else None],
+            photos=[_photo(advert, name) for name in photo_names(advert, 17)],
+        )
 
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert; it has no canonical address, and its data twice."""
         number, path, title = advert.external_id, self.path_of(advert), _title(advert)
-        data = {"advert": _advert(advert), "h1": title, "url": path, "title": f"{title} | {number}"}
+        data = {
+            "advert": self._told("imoti_com_advert", advert),
+            "h1": title,
+            "url": path,
+            "title": f"{title} | {number}",
+        }
         request = f"details?seoId={number}&slug={path.rpartition('/')[2]}"
         body = f"<h1>{title} - {number}</h1>{_DOM_STRANGER}"
         return _page(title, request, data, body, {"3127198432": data})
@@ -174,20 +153,11 @@ class ImotiComPortal(TwinPortal):
         return {
             "title": " ".join(_title(advert).split()),
             "family_id": advert.imot_id,
-            "vat": home.vat if advert.money.shown else None,
-            "floor": home.floor,
-            "floors_total": home.floors_total,
-            "heating": heating_truth(home),
             "under_construction": True if "В строеж" in home.features else None,
-            **feature_truth(home.features),
             "lat": None,
             "lon": None,
-            "seller_kind": seller.kind,
-            "seller_name": seller.name,
             "phones": phone_truth(seller)[:1],
-            "posted_at": advert.posted.isoformat(),
             "updated_at": advert.updated.replace(second=0).isoformat(),
-            "views": advert.views,
             "photo_urls": [f"https:{_photo(advert, name)}" for name in photo_names(advert, 17)],
         }
 
@@ -263,39 +233,3 @@ def _photo(advert: TwinAdvert, name: str) -> str:
 
 def _moment(advert: TwinAdvert) -> str:
     return f"{advert.updated:%H:%M} часа от {advert.updated:%d.%m.%Y}"
-
-
-def _advert(advert: TwinAdvert) -> dict[str, Any]:
-    """An advert as its page has it: other keys than a card, and other adverts among them."""
-    home, seller, prices = advert.home, advert.seller, _prices(advert)
-    photos = [{"alt": _heading(advert), "src": _photo(advert, name)} for name in photo_names(advert, 17)]
-    return {
-        **prices,
-        "price": prices["price"].replace("€", "").strip(),
-        "price_type": "",
-        "price_dds": VAT_TEXTS[home.vat if advert.money.shown else None],
-        "area": home.area_sqm if _area(advert) == str(home.area_sqm) else _area(advert),
-        "area_type": "кв.м",
-        "pntxt": f"{DEAL_WORDS[home.deal]} ",
-        "pubtypetxt": _kind(advert),
-        "nraion": f"град {home.place.city}",
-        "craion": home.place.neighbourhood,
-        "mraion": "42.710195,23.311738,0",
-        "et": _FLOORS[home.floor] if home.floor in _FLOORS else ordinal(home.floor or 0),
-        "etmax": str(home.floors_total or ""),
-        "tec": home.district_heating or "-",
-        "tel": home.gas or "-",
-        "tbuild": home.construction or "",
-        "extri_arr": [f" {feature} " for feature in home.features],
-        "extinfo": advert.prose.html,
-        "pictures": photos,
-        "contact_type": _SELLERS[seller.kind],
-        "contact_phone": seller.phones[0],
-        **({"agency_name": seller.name} if seller.name else {}),
-        "ida": advert.imot_id,
-        "h1": _title(advert),
-        "pubtime": _moment(advert),
-        "views": str(advert.views) if advert.number % 2 else advert.views,
-        "agency_ads": [_STRANGER],
-        "similar": [_STRANGER],
-    }

@@ -1,23 +1,19 @@
 """imoti.net: plain HTML in UTF-8; links carry a session, prices in leva are rounded."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sale_sofia.listings.places import SOFIA
 from sale_sofia_simulator.model import KINDS, Kind, Property, TwinAdvert
 from sale_sofia_simulator.pieces import ballast, fill
 from sale_sofia_simulator.portal import Answer, Query, Search, SitemapPaths
 from sale_sofia_simulator.search_index import NO_FILTERS, Filters, Scope
-from sale_sofia_simulator.text import slug, spaced
-from sale_sofia_simulator.truth import Truth, commissioned, feature_truth, heating_truth, phone_truth
+from sale_sofia_simulator.text import TABLES, slug, spaced
+from sale_sofia_simulator.truth import Truth, commissioned, feature_truth, phone_truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names, printed_features, whole
 
 _DEALS = {"sale": ("prodava", "продава"), "rent": ("dava-pod-naem", "дава под наем")}
-_KINDS = {
-    "maisonette": "mezonet", "studio": "atelie-tavan", "house_floor": "etaj-ot-kyshta", "house": "kyshta",
-    "villa": "vila", "office": "ofis", "shop": "magazin", "other": "zavedenie", "industrial": "sklad",
-    "hotel": "hotel", "garage": "garaj", "plot": "parcel", "land": "zemedelska-zemya",
-}  # fmt: skip
+_KINDS: Mapping[str, str] = TABLES["imoti_net_kinds"]
 _ROOMS = {
     1: ("ednostaen", "Едностаен апартамент"),
     2: ("dvustaen", "Двустаен апартамент"),
@@ -47,6 +43,7 @@ class ImotiNetPortal(TwinPortal):
 
     site = "imoti.net"
     listing_path = re.compile(r"/bg/obiava/(?:[^/]+/)*(\d{6,8})/?")
+    prints = ("floors_total", "heating", "seller_name", "updated_at", "views")
     forbidden = "/bg/obiava-print/"
     page_size = _PAGE_SIZE
     most_results = 199 * _PAGE_SIZE
@@ -76,22 +73,13 @@ class ImotiNetPortal(TwinPortal):
         """The first page needs no number."""
         return _page_path(f"/bg/obiavi/r/{_DEALS[deal][0]}/sofia/", page)
 
-    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
-        """A page of results; beyond the last there are none."""
-        shown = self.shown(found, search.page)
-        return self._list(shown, search.path, search.page, self.announced(search))
-
-    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
-        """A page of a search without filters."""
-        return self._list(shown, self.search_path(deal, 1), page, total)
-
     def pages(self, total: int) -> int:
         """All of them are announced."""
         return max(1, -(-total // _PAGE_SIZE))
 
-    def _list(self, shown: Sequence[TwinAdvert], path: str, page: int, total: int) -> bytes:
+    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
         """Cards in a list, some of which stand above it once more; some pages are named by their numbers."""
-        last = self.pages(total)
+        path, page, last = search.path, search.page, self.pages(total)
         body = fill(
             "imoti_net_list",
             cards=[self._card(advert) for advert in shown],
@@ -142,16 +130,11 @@ class ImotiNetPortal(TwinPortal):
             "title": " ".join(_title(advert).split()),
             "price_bgn": round(money.bgn) if money.bgn else None,
             "floor": _floor(home),
-            "floors_total": home.floors_total,
             "act_status": "act16" if in_use else None,
             "under_construction": False if in_use else being_built,
-            "heating": heating_truth(home),
             **feature_truth(printed_features(advert)),
             "seller_kind": seller.kind if seller.name else None,
-            "seller_name": seller.name,
             "phones": phone_truth(seller) if seller.name else [],
-            "updated_at": advert.updated.isoformat(),
-            "views": advert.views,
             "photo_urls": [
                 f"https://www.imoti.net{_photo(advert, name)}" for name in photo_names(advert, 12)
             ],

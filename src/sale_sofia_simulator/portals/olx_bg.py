@@ -2,16 +2,16 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
 from sale_sofia_simulator.model import KINDS, RUBRIC_NAMES, TwinAdvert
-from sale_sofia_simulator.pieces import ballast, fill
+from sale_sofia_simulator.pieces import ballast, fill, fill_json
 from sale_sofia_simulator.portal import Answer, Query, Search
 from sale_sofia_simulator.search_index import Filters, Scope
-from sale_sofia_simulator.text import ordinal, slug
+from sale_sofia_simulator.text import TABLES, slug
 from sale_sofia_simulator.truth import Truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names, whole
 
@@ -24,25 +24,10 @@ _LIST = re.compile(
 _ALL_CATEGORIES = 1200
 _DIGITS = "0123456789abcdefghijklmnopqrstuwvxyzABCDEFGHIJKLMNOPQRSTUWVXYZ"
 _RUBRICS = {"sale": 381, "rent": 383}
-_CATEGORIES = {
-    "sale": {
-        "apartment": 524, "maisonette": 524, "studio": 524, "office": 525, "shop": 526, "garage": 528,
-        "plot": 529, "house": 531, "villa": 531, "industrial": 807, "other": 834, "hotel": 836, "land": 838,
-        "house_floor": 840,
-    },
-    "rent": {
-        "apartment": 536, "maisonette": 536, "studio": 536, "office": 537, "shop": 538, "garage": 539,
-        "plot": 535, "house": 541, "villa": 541, "industrial": 809, "other": 848, "hotel": 850, "land": 846,
-        "house_floor": 852,
-    },
-}  # fmt: skip
+_CATEGORIES: Mapping[str, Mapping[str, int]] = TABLES["olx_categories"]
 _TYPES = {"studio": "apartment", "villa": "house"}
 """What the categories do not know, and what it is to them."""
-_HEATING = {
-    "ДА": ("ТЕЦ", ["district"]),
-    "Лок.отопл.": ("Локално", ["local"]),
-    "Прокарва се": ("Прокарва се", []),
-}
+_HEATING = {"ДА": ["district"], "Лок.отопл.": ["local"]}
 _OPTIONS = {"Асансьор": "асансьор", "С паркинг": "паркинг", "Саниран": "саниран"}
 _FILES = "https://frankfurt.apollo.olxcdn.com:443/v1/files"
 
@@ -51,10 +36,10 @@ class OlxPortal(TwinPortal):
     """olx.bg shows a thousand results of a search: by its interface, which links to the next, or as pages."""
 
     site = "olx.bg"
+    prints = ("yard_sqm", "floors_total", "year_built", "posted_at", "updated_at")
     forbidden = "/myaccount"
     page_size = 40
     most_results = 1000
-    interface = "/api/"
     search_type = "application/json; charset=utf-8"
 
     def path_of(self, advert: TwinAdvert) -> str:
@@ -101,44 +86,42 @@ class OlxPortal(TwinPortal):
         window = f"offset={(page - 1) * self.page_size}&limit={self.page_size}"
         return f"{_API}?{window}&category_id={_RUBRICS[deal]}&region_id=306&city_id=8771"
 
-    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
-        """What the interface answers, or a page of results; past its end one advert is left."""
-        seen, total = found[: self.most], self.announced(search)
-        if search.window is not None:
-            shown = [self.stock.advert(number) for number in seen[search.window.start : search.window.stop]]
-            more = search.window.stop if search.window.stop < len(seen) else None
-            return self._answer(shown, search.path, search.window, more, total)
-        shown = self.shown(seen, search.page) or [self.stock.advert(number) for number in seen[:1]]
-        listing = {
-            "ads": [self._ad(advert) for advert in shown],
-            "totalElements": min(total, self.most),
-            "totalPages": self.pages(total),
-            "pageNumber": search.page - 1,
+    def on_page(self, search: Search) -> list[TwinAdvert]:
+        """Past the end of the pages one advert is left."""
+        shown = super().on_page(search)
+        past_the_end = not shown and search.window is None
+        return super().on_page(search._replace(page=1))[:1] if past_the_end else shown
+
+    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+        """What the interface answers, or a page of results."""
+        if search.window is None:
+            listing = {
+                "ads": [self._told("olx_ad", advert) for advert in shown],
+                "totalElements": min(total, self.most),
+                "totalPages": self.pages(total),
+                "pageNumber": search.page - 1,
+            }
+            return _page("Имоти", self.base + search.path, "listing", {"listing": listing})
+        url = f"{self.base}{_API}?offset={{}}&limit={len(search.window)}&{search.path}"
+        links = {"self": {"href": url.format(search.window.start)}}
+        if search.window.stop < min(len(self.matches(search)), self.most):
+            links["next"] = {"href": url.format(search.window.stop)}
+        answer = {
+            "data": [self._told("olx_card", advert) for advert in shown],
+            "metadata": {
+                "total_elements": min(total, self.most),
+                "visible_total_count": total,
+                "promoted": [],
+            },
+            "links": links,
         }
-        return _page("Имоти", self.base + search.path, "listing", {"listing": listing})
-
-    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
-        """A window of a search without filters."""
-        window = range((page - 1) * self.page_size, page * self.page_size)
-        query = self.search_path(deal, page).partition(f"limit={self.page_size}&")[2]
-        return self._answer(shown, query, window, window.stop if page < self.pages(total) else None, total)
-
-    def _answer(
-        self, shown: Sequence[TwinAdvert], query: str, window: range, more: int | None, total: int
-    ) -> bytes:
-        url = f"{self.base}{_API}?offset={{}}&limit={len(window)}&{query}"
-        counts = {"total_elements": min(total, self.most), "visible_total_count": total, "promoted": []}
-        links = {"self": {"href": url.format(window.start)}}
-        if more:
-            links["next"] = {"href": url.format(more)}
-        answer = {"data": [self._card(advert) for advert in shown], "metadata": counts, "links": links}
         return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
 
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert: most of it is what every page has."""
         labels = ("Заглавна страница", "Недвижими имоти", RUBRIC_NAMES[advert.home.deal], "Имоти")
         crumbs = [{"label": label, "href": "/"} for label in labels]
-        own = {"ad": self._ad(advert), "breadcrumbs": crumbs, "userAgent": "Mozilla/5.0"}
+        own = {"ad": self._told("olx_ad", advert), "breadcrumbs": crumbs, "userAgent": "Mozilla/5.0"}
         return _page(advert.title, self.url_of(advert), "ad", own)
 
     def facts(self, advert: TwinAdvert) -> Truth:
@@ -146,84 +129,29 @@ class OlxPortal(TwinPortal):
         home, kind, options = advert.home, advert.home.kind, _options(advert)
         return {
             "property_type": _TYPES.get(kind.property_type, kind.property_type),
-            "yard_sqm": home.yard_sqm,
             "floor": home.floor if home.floor is None or home.floor >= 0 else None,
-            "floors_total": home.floors_total,
-            "year_built": home.age.known_year,
             "under_construction": None if home.construction is None else home.age.form == "will",
-            "heating": _HEATING.get(home.district_heating or "", ("", []))[1],
+            "heating": _HEATING.get(home.district_heating or "", []),
             "elevator": True if "асансьор" in options else None,
             "features": options,
             "seller_kind": "private" if advert.seller.name is None else "agency",
             "seller_name": advert.seller.name or "Ралица",
-            "posted_at": advert.posted.isoformat(),
-            "updated_at": advert.updated.isoformat(),
             "photo_urls": _photos(advert),
         }
 
-    def _card(self, advert: TwinAdvert) -> dict[str, Any]:
-        place = advert.home.place
-        params = [
-            {"key": key, "name": name, "type": "select", "value": {"key": value, "label": value}}
-            for key, name, value in [*_params(advert), ("price", "Цена", _display(advert))]
-            if value
-        ]
-        region = "Област София-град" if place.city == "София" else f"Област {place.city}"
-        return {
-            "id": advert.number,
-            "url": self.url_of(advert),
-            "title": advert.title,
-            "last_refresh_time": advert.updated.isoformat(),
-            "created_time": advert.posted.isoformat(),
-            "description": advert.prose.html,
-            "params": params,
-            "business": advert.seller.name is not None,
-            "status": "active",
-            "location": {
-                "city": {"id": 8771, "name": place.city},
-                "district": {"id": 1507, "name": place.neighbourhood},
-                "region": {"id": 306, "name": region},
-            },
-            "photos": [{"link": photo} for photo in _photos(advert)],
-            "category": _category(advert),
-        }
-
-    def _ad(self, advert: TwinAdvert) -> dict[str, Any]:
-        place, money = advert.home.place, advert.money
-        region = "София-град" if place.city == "София" else place.city
+    def _told(self, name: str, advert: TwinAdvert) -> dict[str, Any]:
         lat, lon = advert.position or (None, None)
-        regular = {
-            "value": money.amount_eur,
-            "currencyCode": "EUR",
-            "currencySymbol": "€",
-            "negotiable": False,
-        }
-        return {
-            "id": advert.number,
-            "title": advert.title,
-            "description": advert.prose.html,
-            "category": _category(advert),
-            "map": {"lat": lat, "lon": lon, "radius": 1, "zoom": 13},
-            "isBusiness": advert.seller.name is not None,
-            "url": self.url_of(advert),
-            "createdTime": advert.posted.isoformat(),
-            "lastRefreshTime": advert.updated.isoformat(),
-            "isActive": True,
-            "status": "active",
-            "params": [
-                {"key": key, "name": name, "type": "select", "value": value, "normalizedValue": key}
-                for key, name, value in _params(advert)
-                if value
-            ],
-            "price": {"displayValue": _display(advert), "regularPrice": regular if money.shown else None},
-            "photos": _photos(advert),
-            "location": {
-                "cityName": f"гр. {place.city}",
-                "districtName": place.neighbourhood,
-                "pathName": f"Област {region}, гр. {place.city}, {place.neighbourhood}",
-            },
-            "user": {"id": advert.seller.user, "name": advert.seller.name or "Ралица", "company_name": ""},
-        }
+        return fill_json(
+            name,
+            advert=advert,
+            place=advert.home.place,
+            url=self.url_of(advert),
+            category=_CATEGORIES[advert.home.deal][advert.home.kind.property_type],
+            options=_options(advert),
+            photos=_photos(advert),
+            lat=lat,
+            lon=lon,
+        )
 
 
 def _of_category(deal: str, category: int) -> tuple[str, ...]:
@@ -237,45 +165,12 @@ def _filters(kinds: tuple[str, ...], query: Query, name: str) -> Filters:
     return Filters(kinds=kinds, least_eur=least, most_eur=most)
 
 
-def _category(advert: TwinAdvert) -> dict[str, Any]:
-    return {"id": _CATEGORIES[advert.home.deal][advert.home.kind.property_type], "type": "real_estate"}
-
-
 def _options(advert: TwinAdvert) -> list[str]:
     return [_OPTIONS[name] for name in advert.home.features if name in _OPTIONS]
 
 
 def _photos(advert: TwinAdvert) -> list[str]:
     return [f"{_FILES}/{name}-BG/image;s=750x1000" for name in photo_names(advert, 13)]
-
-
-def _display(advert: TwinAdvert) -> str:
-    money = advert.money
-    if not money.shown:
-        return "Замяна"
-    euro = f"{round(money.amount_eur)} €"
-    return f"{money.bgn:.2f} лв. / {euro}" if money.bgn else euro
-
-
-def _params(advert: TwinAdvert) -> list[tuple[str, str, str | None]]:
-    home, kind, year = advert.home, advert.home.kind, advert.home.age.known_year
-    types = {5: "многостаен", None: "мезонет" if kind.property_type == "maisonette" else None}
-    area = f"{home.area_sqm / 1000:g} дка" if kind.property_type == "land" else f"{home.area_sqm} кв.м"
-    floor = {None: None, 0: "Партер", -1: None}.get(home.floor, ordinal(home.floor or 1))
-    state = "В строеж" if home.age.form == "will" else "Завършена"
-    return [
-        ("ppsp", "Цена на кв.м", str(round(advert.money.amount_eur / home.area_sqm, 2))),
-        ("atype", "Тип апартамент", types.get(kind.rooms, f"{kind.rooms} - стаен")),
-        ("space", "Квадратура", area),
-        ("yspace", "Двор", f"{home.yard_sqm} кв.м" if home.yard_sqm else None),
-        ("cyear", "Година на строителство", f"{year} г." if year else None),
-        ("ctype", "Строителство", home.construction),
-        ("floor", "Етаж", floor),
-        ("floors", "Брой етажи на сградата", str(home.floors_total) if home.floors_total else None),
-        ("heat", "Отопление", _HEATING.get(home.district_heating or "", (None,))[0]),
-        ("cstate", "Състояние на сградата", state if home.construction else None),
-        ("opt", "Особености", ", ".join(_options(advert)) or None),
-    ]
 
 
 def _page(title: str, url: str, name: str, own: dict[str, Any]) -> bytes:

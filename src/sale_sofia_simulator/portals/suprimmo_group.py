@@ -3,22 +3,18 @@
 Of rents, houses, plots and adverts without a price no page was seen: they are made from cards and reports.
 """
 
-import json
 import re
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, NamedTuple
 
-from sale_sofia_simulator.model import OPEN_LAND, TwinAdvert
+from sale_sofia_simulator.model import TwinAdvert
 from sale_sofia_simulator.pieces import attribute, ballast, fill, script_json
 from sale_sofia_simulator.portal import Query, Search
 from sale_sofia_simulator.search_index import Scope
-from sale_sofia_simulator.text import leva, slug, spaced
+from sale_sofia_simulator.text import TABLES, leva, slug, spaced
 from sale_sofia_simulator.truth import Truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names
 
-Facts = list[tuple[str, object]]
-"""Labels with their values; what has none is not printed."""
 _CHARSET: Final = "windows-1251"
 _MOST_PHOTOS = 14
 _REDUCED_EVERY, _OLD_PRICE = 7, 1.06
@@ -40,14 +36,9 @@ _DEALS: Final = {
     "rent": _Deal("Под наем", "Под наем", "naem", "pod-naem"),
 }
 _ROOMS = ("", "Едностаен", "Двустаен", "Тристаен", "Четиристаен", "Многостаен")
-_KINDS = {
-    "ОФИС": "Офис", "АТЕЛИЕ, ТАВАН": "Ателие", "ЗАВЕДЕНИЕ": "Ресторант", "ПРОМ. ПОМЕЩЕНИЕ": "Цех",
-    "ГАРАЖ, ПАРКОМЯСТО": "Гараж", "ПАРЦЕЛ": "Парцел в регулация", "БИЗНЕС ИМОТ": "Бизнес",
-}  # fmt: skip
+_KINDS: Mapping[str, str] = TABLES["suprimmo_kinds"]
 _CONSTRUCTIONS = {"Тухла": "brick", "Панел": "panel", "ЕПК": "epk", "Гредоред": "beam"}
 _HEATING = {"Парно на газ": "gas", "ТЕЦ": "district"}
-_GROUND = {None: "", 0: "партер", -1: "сутерен"}
-_CURRENCY = "<span class='curr_conv'>{}</span>"
 
 
 class _Sum(NamedTuple):
@@ -64,6 +55,7 @@ class GroupPortal(TwinPortal):
     charset = _CHARSET
     content_type = f"text/html; charset={_CHARSET}"
     search_type = content_type
+    prints = ("yard_sqm", "floor", "floors_total", "elevator", "furnishing", "condition")
     forbidden = "/pdf_responsive.php"
     page_size = 24
     name: ClassVar[str]
@@ -72,25 +64,23 @@ class GroupPortal(TwinPortal):
     offers: ClassVar[str]
     """The word behind the number of results."""
     photo_folder: ClassVar[str]
+    searches: ClassVar[re.Pattern[str]]
+    """The address of a page of results: the deal, and the number of the page if it is not the first."""
+    first_page: ClassVar[int] = 1
+    """The number that the first page would have."""
 
     def facts(self, advert: TwinAdvert) -> Truth:
         """What its page says."""
-        home, money, act, features = advert.home, advert.money, _act(advert), advert.home.features
+        home, money, act = advert.home, advert.money, _act(advert)
         return {
             "price_bgn": round(money.bgn) if money.bgn else None,
             "previous_price_eur": _old_price(advert),
             "vat": "excluded" if _is_without_vat(advert) else None,
             "area_net_sqm": _net_area(advert),
-            "yard_sqm": home.yard_sqm,
-            "floor": home.floor,
-            "floors_total": home.floors_total,
             "construction": _CONSTRUCTIONS.get(home.construction or ""),
             "under_construction": {"will": True, "use": False}.get(home.age.form),
             "act_status": f"act{act}" if act else None,
             "heating": sorted(_HEATING[word] for word in _heating(advert)),
-            "elevator": True if "Асансьор" in features else None,
-            "furnishing": "furnished" if "Обзаведен" in features else None,
-            "condition": "needs_renovation" if "За ремонт" in features else None,
             "features": _extras(advert),
             "metro_distance_m": _metro_distance(advert),
             "seller_kind": "agency",
@@ -98,10 +88,20 @@ class GroupPortal(TwinPortal):
             "photo_urls": self._photos(advert),
         }
 
-    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
+    def search(self, path: str, query: Query) -> Search | None:  # noqa: ARG002 - all in the path
+        """A page of sales or of rents."""
+        match = self.searches.fullmatch(path)
+        if match is None:
+            return None
+        deal = next(deal for deal, words in _DEALS.items() if words.search == match[1])
+        page = int(match[2]) + 1 - self.first_page if match[2] else 1
+        return Search(Scope(deal), page, path)
+
+    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
         """Cards below their count; the word for page has a Latin letter."""
+        deal, page = search.deal, search.page
         following = self.next_url(deal, page, total, self.base)
-        cards = [fill(f"{self.name}_card", facts=self._card_facts(one), **self._said(one)) for one in shown]
+        cards = [fill(f"{self.name}_card", **self._said(one)) for one in shown]
         body = fill(
             f"{self.name}_results",
             total=total if shown else 0,
@@ -112,6 +112,13 @@ class GroupPortal(TwinPortal):
         )
         head = f'<link rel="next" href="{following}" />' if following else ""
         return self._document("Апартаменти", self.base + self.search_path(deal, page), body, head)
+
+    def render(self, advert: TwinAdvert) -> bytes:
+        """The page of an advert: what its design has of this."""
+        gallery = script_json([{"big": photo, "title": " "} for photo in self._photos(advert)])
+        said = {"base": self.base, "agency": self.agency, "gallery": gallery, "extras": _extras(advert)}
+        body = fill(f"{self.name}_advert", **said, **self._said(advert))
+        return self._document(attribute(advert.title), self.url_of(advert), body)
 
     def _document(self, title: str, canonical: str, body: str, head: str = "") -> bytes:
         weight = ballast(60, self.site)
@@ -138,13 +145,13 @@ class GroupPortal(TwinPortal):
             "deal": _DEALS[advert.home.deal],
             "quarter": _quarter(advert),
             "sums": _sums(advert),
-            "monthly": "/месец" if advert.home.deal == "rent" else "",
+            "net": _net_area(advert),
+            "metro": _metro_distance(advert),
+            "heating": _heating(advert),
+            "construction": _construction(advert),
             "without_vat": _is_without_vat(advert),
             "photos": self._photos(advert),
         }
-
-    @abstractmethod
-    def _card_facts(self, advert: TwinAdvert) -> Facts: ...
 
 
 class SuprimmoPortal(GroupPortal):
@@ -156,7 +163,7 @@ class SuprimmoPortal(GroupPortal):
     agency = "Superimoti.bg"
     offers = "намерени оферти"
     photo_folder = "https://static4.superimoti.bg/property-images/big"
-    _searches = re.compile(
+    searches = re.compile(
         r"/(prodajba|naem)/bulgaria/oblast-sofiya/sofiya-imoti/po-tip-apartamenti/(?:page/(\d{1,6})/)?"
     )
 
@@ -164,53 +171,10 @@ class SuprimmoPortal(GroupPortal):
         """The number, and the title in Latin letters."""
         return f"/imot-{advert.external_id}-{slug(advert.title)}/"
 
-    def search(self, path: str, query: Query) -> Search | None:  # noqa: ARG002 - all in the path
-        """`/prodajba/…/po-tip-apartamenti/page/N/`."""
-        match = self._searches.fullmatch(path)
-        return Search(Scope(_deal_of(match[1])), int(match[2] or 1), path) if match else None
-
     def search_path(self, deal: str, page: int) -> str:
         """The first page needs no number."""
         first = f"/{_DEALS[deal].search}/bulgaria/oblast-sofiya/sofiya-imoti/po-tip-apartamenti/"
         return first + (f"page/{page}/" if page > 1 else "")
-
-    def render(self, advert: TwinAdvert) -> bytes:
-        """The page of an advert; the first photo stands twice in the gallery."""
-        place, said = advert.home.place, self._said(advert)
-        body = fill(
-            "suprimmo_advert",
-            base=self.base,
-            crumbs=(
-                said["type"], said["quarter"], f"гр. {place.city}", "Софийска област", "България",
-                _DEALS[advert.home.deal].crumb,
-            ),
-            panels=_panels(advert),
-            rows=_rows(advert),
-            lists=_lists(advert),
-            product=json.dumps(self._product(advert), ensure_ascii=False),
-            **said,
-        )  # fmt: skip
-        return self._document(attribute(advert.title), self.url_of(advert), body)
-
-    def _product(self, advert: TwinAdvert) -> dict[str, object]:
-        """The JSON-LD; its price has a point between thousands."""
-        price = f"{round(advert.money.amount_eur):,}".replace(",", ".") if advert.money.shown else ""
-        return {
-            "@context": "https://schema.org/",
-            "@type": "Product",
-            "name": advert.title,
-            "sku": f"SOF-{advert.external_id}",
-            "brand": {"@type": "Thing", "name": self.agency},
-            "offers": {"@type": "Offer", "priceCurrency": "EUR", "price": price},
-        }
-
-    def _card_facts(self, advert: TwinAdvert) -> Facts:
-        home = advert.home
-        return [
-            ("Площ на сградата" if home.kind.storeys_only else "Площ", _square_metres(home.area_sqm)),
-            ("Етаж", _floor(advert)),
-            ("Етажност на сградата", home.floors_total),
-        ]
 
 
 class LuximmoPortal(GroupPortal):
@@ -218,11 +182,12 @@ class LuximmoPortal(GroupPortal):
 
     site = "luximmo.bg"
     name = "luximmo"
+    first_page = 0
     listing_path = re.compile(r"/(?:[^/]+/)*luksozen-imot-(\d+)(?:-[^/]*)?\.html")
     agency = "Луксиммо"
     offers = "оферти"
     photo_folder = "https://static.luximmo.org/property-images/big_bg"
-    _searches = re.compile(
+    searches = re.compile(
         r"/(prodajba|naem)/bulgaria/oblast-sofiya/sofiya-luksozni-imoti/po-tip-apartamenti/index(\d{0,6})\.html"
     )
 
@@ -232,105 +197,10 @@ class LuximmoPortal(GroupPortal):
         name = f"luksozen-imot-{advert.external_id}-{kind}-{_DEALS[advert.home.deal].slug}-v-{town}.html"
         return f"/bulgaria/oblast-sofia/{town}/luksozni-imoti-{kind}/{name}"
 
-    def search(self, path: str, query: Query) -> Search | None:  # noqa: ARG002 - all in the path
-        """`/prodajba/…/po-tip-apartamenti/index1.html` is the second page."""
-        match = self._searches.fullmatch(path)
-        return Search(Scope(_deal_of(match[1])), int(match[2] or 0) + 1, path) if match else None
-
     def search_path(self, deal: str, page: int) -> str:
         """The first page has no number."""
         folder = f"/{_DEALS[deal].search}/bulgaria/oblast-sofiya/sofiya-luksozni-imoti/po-tip-apartamenti"
         return f"{folder}/index{page - 1 if page > 1 else ''}.html"
-
-    def render(self, advert: TwinAdvert) -> bytes:
-        """The page of an advert: a box of facts beside the gallery, and a section below."""
-        home, features, net = advert.home, advert.home.features, _net_area(advert)
-        area = _square_metres(home.area_sqm)
-        if net is not None:
-            common = _square_metres(home.area_sqm - net)
-            area += f" (чиста площ: {_square_metres(net)} плюс общи части: {common})"
-        body = fill(
-            "luximmo_advert",
-            place=f"България / област {home.place.city} / гр. {home.place.city} / {_quarter(advert)}",
-            facts=[
-                ("Тип:", _type(advert)),
-                (f"{_area_label(advert)}:", area),
-                ("Парцел:", _square_metres(home.yard_sqm)),
-                ("Етажност:", home.floors_total),
-                ("Етаж:", _floor(advert)),
-                ("Стаи:", home.kind.rooms),
-                ("Асансьор:", "да" if "Асансьор" in features else ""),
-                ("Състояние:", "В процес на строителство" if home.age.form == "will" else ""),
-                ("Референтен номер:", f"SOF-{home.number}"),
-            ],
-            rows=[
-                ("Състояние", "има нужда от основен ремонт" if "За ремонт" in features else ""),
-                ("Отопление", " / ".join(_heating(advert))),
-                ("Обзавеждане", "Напълно обзаведен" if "Обзаведен" in features else ""),
-                ("Тип строителство", " / ".join(_construction(advert))),
-                ("Разстояния", _metro(advert)),
-            ],
-            extras=_extras(advert),
-            agency=self.agency,
-            gallery=script_json([{"big": photo, "title": " "} for photo in self._photos(advert)]),
-            **self._said(advert),
-        )
-        return self._document(attribute(advert.title), self.url_of(advert), body)
-
-    def _card_facts(self, advert: TwinAdvert) -> Facts:
-        home = advert.home
-        return [
-            ("Площ на сградата" if home.kind.storeys_only else "Площ", _square_metres(home.area_sqm)),
-            ("Етажност", home.floors_total),
-            ("Етаж", _floor(advert)),
-            ("Стаи", home.kind.rooms),
-        ]
-
-
-def _panels(advert: TwinAdvert) -> list[Facts]:
-    """suprimmo.bg's panels: what and where, the inside, the sizes."""
-    home, act = advert.home, _act(advert)
-    state = f"Получен Акт {act}" if act else ""
-    return [
-        [
-            ("Тип имот", _type(advert)),
-            ("Местоположение", f"{_quarter(advert)} / {home.place.city} / България"),
-        ],
-        [
-            ("Етажност на сградата", home.floors_total),
-            ("Етаж", _floor(advert)),
-            ("Асансьор", "да" if "Асансьор" in home.features else ""),
-            ("Стаи", home.kind.rooms),
-        ],
-        [
-            (_area_label(advert), _square_metres(home.area_sqm)),
-            ("Застроена площ", _square_metres(_net_area(advert))),
-            ("Парцел", _square_metres(home.yard_sqm)),
-            ("&nbsp;", f"В процес на строителство <br> {state}" if home.age.form == "will" else state),
-        ],
-    ]
-
-
-def _rows(advert: TwinAdvert) -> Facts:
-    """suprimmo.bg's rows below its panels."""
-    features = advert.home.features
-    return [
-        ("Състояние", "има нужда от основен ремонт" if "За ремонт" in features else ""),
-        ("Обзавеждане", "Напълно обзаведен" if "Обзаведен" in features else ""),
-        ("Отопление", " / ".join(_heating(advert))),
-        ("Разстояния", _metro(advert)),
-        ("Последна актуализация", f"{advert.updated:%d.%m.%Y} г."),
-    ]
-
-
-def _lists(advert: TwinAdvert) -> list[tuple[str, list[str]]]:
-    """suprimmo.bg's lists of features, with distances among them."""
-    return [
-        ("Разстояния от имота до други важни обекти", ["Център на града: 7 км"]),
-        ("Строителство", _construction(advert)),
-        ("Отопление", _heating(advert)),
-        ("ЕКСТРИ В СГРАДАТА", ["Асансьор"] if "Асансьор" in advert.home.features else []),
-    ]
 
 
 def _sums(advert: TwinAdvert) -> list[_Sum]:
@@ -345,10 +215,6 @@ def _sums(advert: TwinAdvert) -> list[_Sum]:
         )
         for sign, price, old in found
     ]
-
-
-def _deal_of(search_word: str) -> str:
-    return next(deal for deal, words in _DEALS.items() if words.search == search_word)
 
 
 def _type(advert: TwinAdvert) -> str:
@@ -407,24 +273,3 @@ def _metro_distance(advert: TwinAdvert) -> int | None:
     """Metres to the next station of the metro."""
     number = advert.home.number
     return None if number % _NEAR_METRO_EVERY else 150 + number % 9 * 100
-
-
-def _metro(advert: TwinAdvert) -> str:
-    metres = _metro_distance(advert)
-    if metres is None:
-        return ""
-    return f'<span data-tooltip class="button" title="Разстояние до метростанция">{metres}&nbsp;м </span>'
-
-
-def _area_label(advert: TwinAdvert) -> str:
-    if advert.home.kind.property_type in OPEN_LAND:
-        return "Площ"
-    return "Площ на сградата" if advert.home.kind.storeys_only else "Обща площ"
-
-
-def _floor(advert: TwinAdvert) -> str:
-    return _GROUND.get(advert.home.floor, str(advert.home.floor))
-
-
-def _square_metres(area: float | None) -> str:
-    return "" if area is None else f"{area} м&sup2;"

@@ -25,11 +25,19 @@ from backup_worlds import (
     write_backup,
 )
 from sale_sofia.advice.scoring.settings import PROFILES_FOLDER as PROFILES
-from sale_sofia.operations.backup import format as limits
-from sale_sofia.operations.backup import snapshot
-from sale_sofia.operations.backup.format import BackupDamaged, BackupError, BackupRefused
+from sale_sofia.operations.backup import making
+from sale_sofia.operations.backup import reading as limits
 from sale_sofia.operations.backup.making import make_backup
-from sale_sofia.operations.backup.reading import Kept, backup_lock, list_backups, remove_old, unpack
+from sale_sofia.operations.backup.reading import (
+    BackupDamaged,
+    BackupError,
+    BackupRefused,
+    Kept,
+    backup_lock,
+    list_backups,
+    remove_old,
+    unpack,
+)
 from sale_sofia.operations.copying import copy_database
 from sale_sofia.operations.settings import RUN_FOLDER, BackupSettings
 from sale_sofia.storage.errors import DatabaseMissing
@@ -111,7 +119,7 @@ def test_a_server_is_backed_up_too(tmp_path: Path, postgres_url: str) -> None:
 
 
 def test_writers_neither_wait_nor_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "SQLITE_PAGES_AT_ONCE", 20)
+    monkeypatch.setattr(making, "SQLITE_PAGES_AT_ONCE", 20)
     data = tmp_path / "data"
     db, writer, steps = filled(data), database_in(data), []
     wanted = contents(db)
@@ -122,7 +130,7 @@ def test_writers_neither_wait_nor_show(tmp_path: Path, monkeypatch: pytest.Monke
         with writer.write() as connection:  # in the copy's own thread: if it had to wait, it would for ever
             connection.exec_driver_sql("UPDATE listings SET title = 'later' || ?", (str(done),))
 
-    snapshot.take_snapshot(db, tmp_path / "copy.db", meanwhile)
+    making.take_snapshot(db, tmp_path / "copy.db", meanwhile)
     assert len(steps) > 3
     assert steps == sorted(set(steps)), "begun anew"
     copy = opened(f"sqlite:///{tmp_path / 'copy.db'}")

@@ -32,8 +32,7 @@ from sale_sofia.history.pages import (
 from sale_sofia.history.pruning import prune_frontier, prune_page_records
 from sale_sofia.history.runs.facts import count_pages
 from sale_sofia.history.tables import drift_runs, pages
-from sale_sofia.operations.portals import read_runs
-from sale_sofia.operations.status import site_statuses
+from sale_sofia.operations.portals import read_runs, site_statuses
 from sale_sofia.storage.database import Database
 
 PATIENCE = 60

@@ -26,9 +26,8 @@ from backup_worlds import (
     write_backup,
 )
 from release_1_0 import losses, make_release_database
-from sale_sofia.operations.backup.format import BackupDamaged, BackupError, BackupRefused
 from sale_sofia.operations.backup.making import make_backup
-from sale_sofia.operations.backup.reading import unpack
+from sale_sofia.operations.backup.reading import BackupDamaged, BackupError, BackupRefused, unpack
 from sale_sofia.operations.backup.restoring import check_target, exchange, replace_folder, restore
 from sale_sofia.storage.migrate import HEAD, check, current_revision
 from seeds import SEED
@@ -103,7 +102,7 @@ def test_a_file_that_would_fill_the_disk_is_refused_before_it_does(tmp_path: Pat
     ("members", "said", "complaint"),
     [
         ([], about(format=2), "in a form that this program does not know; update"),
-        ([], about(revision="0012_doubts"), "before release 1.0.0; restore it with that release"),
+        ([], about(revision="0012_doubts"), "which is no release since 1.0.0; restore it with that program"),
         ([], about(revision="0999_later"), f"revision 0999_later.*no newer one than {HEAD}; update"),
         ([], about(room=10**18), "free some space"),
         ([], about(), "there is no database in it"),

@@ -7,8 +7,7 @@ from sqlalchemy.exc import IntegrityError
 from contract.data.helpers import database
 from sale_sofia.history.jobs import create_job
 from sale_sofia.storage.database import Database
-from sale_sofia.telemetry.meter import add_counters, read_metrics
-from sale_sofia.telemetry.metrics import DomainMetrics
+from sale_sofia.telemetry.metrics import DomainMetrics, add_counters, read_metrics
 from sale_sofia.telemetry.tables import run_metrics
 
 

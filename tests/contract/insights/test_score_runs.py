@@ -17,7 +17,7 @@ from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.runs import ScoreRun, ScoreSummary, score_all, score_new
 from sale_sofia.advice.scoring.store import ranked
 from sale_sofia.advice.tables import score_yardsticks, scored_flats, scores
-from sale_sofia.crawl.runners.conclusion import match_crawled
+from sale_sofia.crawl.runners.local import match_crawled
 from sale_sofia.flats.store import Source, save_sources
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.market_events import set_back, set_gone

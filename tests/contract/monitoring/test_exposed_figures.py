@@ -14,8 +14,7 @@ from sale_sofia.operations.settings import SETTLED_SECONDS
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
-from sale_sofia.telemetry.meter import MetricsFlusher
-from sale_sofia.telemetry.metrics import MetricsCollector
+from sale_sofia.telemetry.metrics import MetricsCollector, MetricsFlusher
 from unit.monitoring.monitoring_workers import make_run
 
 ENDED = 1100.0

@@ -9,8 +9,7 @@ from sqlalchemy import select, text
 from contract.data.helpers import at_once, database
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseBusy
-from sale_sofia.telemetry.meter import MetricsFlusher, read_metrics
-from sale_sofia.telemetry.metrics import DomainMetrics, MetricsCollector
+from sale_sofia.telemetry.metrics import DomainMetrics, MetricsCollector, MetricsFlusher, read_metrics
 from sale_sofia.telemetry.settings import METRICS_FLUSH_SECONDS, METRICS_WRITERS_MAX
 from sale_sofia.telemetry.tables import run_metrics
 from unit.monitoring.monitoring_workers import PAGES, count_pages, flush_many, make_run

@@ -8,9 +8,8 @@ from typing import TypeVar
 
 from redis_servers import fresh_database, shared_server
 from sale_sofia.crawl.resilience.scripts import ToldTime, connect
-from sale_sofia.proxies.memory_pool import MemoryProxyPool
 from sale_sofia.proxies.model import Lease, NoProxy, Proxy, ProxyAddress, Tier, Use, Wish
-from sale_sofia.proxies.pool import RedisProxyPool, ScoredProxyPool
+from sale_sofia.proxies.pool import MemoryProxyPool, RedisProxyPool, ScoredProxyPool
 from sale_sofia.proxies.settings import PoolRules
 
 Result = TypeVar("Result")

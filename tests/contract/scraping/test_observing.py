@@ -12,7 +12,7 @@ from drift_counting import JOB, SITE, advert_page, count_some
 from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.urls import Target
 from sale_sofia.crawl.visit.outcomes import Failed, Found, Read
-from sale_sofia.crawl.visit.writer import observe
+from sale_sofia.crawl.visit.writer import count_pages
 from sale_sofia.history.cards import SeenCard
 from sale_sofia.history.drift.counts import Example, sections_of
 from sale_sofia.history.drift.store import get_drift_run
@@ -58,7 +58,7 @@ def results(*prices: float | None, last: bool = False) -> Found:
 
 def test_fields_are_counted_by_link_and_by_what_was_read(connection: Connection) -> None:
     pages = [advert_page(1), advert_page(2, link=1), advert_page(3, None, read=False)]
-    counts = observe(connection, SITE, pages)["listing"]
+    counts = count_pages(connection, JOB, SITE, pages)["listing"]
     price, floor = counts.fields["price"], counts.fields["floor"]
     assert (counts.pages, counts.seen, counts.priced) == (3, 3, 2)
     assert (price.read, price.links) == (2, {0: 2, 1: 1})
@@ -68,7 +68,9 @@ def test_fields_are_counted_by_link_and_by_what_was_read(connection: Connection)
 
 
 def test_cards_are_counted_page_by_page(connection: Connection) -> None:
-    counts = observe(connection, SITE, [results(150_000, None, 160_000), results(1.0, last=True)])["search"]
+    counts = count_pages(connection, JOB, SITE, [results(150_000, None, 160_000), results(1.0, last=True)])[
+        "search"
+    ]
     assert (counts.pages, counts.seen, counts.full_pages, counts.full_cards, counts.told) == (2, 4, 1, 3, 57)
     assert (counts.fields["price"].read, counts.few_cards) == (3, 1)
 
@@ -76,7 +78,7 @@ def test_cards_are_counted_page_by_page(connection: Connection) -> None:
 def test_prices_are_compared_with_the_known_ones(connection: Connection) -> None:
     known = [Sighting(advert(number, price_eur=140_000, area_sqm=70.0), 1.0) for number in (0, 1)]
     save_listings(connection, known)
-    counts = observe(connection, SITE, [results(140_000, 2000, 9000)])["search"]
+    counts = count_pages(connection, JOB, SITE, [results(140_000, 2000, 9000)])["search"]
     assert counts.ratios.count == 2
     assert counts.ratios.least == pytest.approx(2000 / 140_000 * 1e6, abs=1)
     assert (counts.priced, counts.per_sqm) == (3, 2)  # one of a known advert, one that can be no flat's
@@ -85,7 +87,7 @@ def test_prices_are_compared_with_the_known_ones(connection: Connection) -> None
 def test_pages_that_cannot_be_read_are_counted_by_their_reason(connection: Connection) -> None:
     failed = Failed(SEARCH, "ParseSelector", "layout_changed: no cards", "b" * 64, "layout_changed")
     blocked = Failed(SEARCH, "HttpBlocked", "blocked: a challenge (open the circuit)")
-    counts = observe(connection, SITE, [failed, failed, blocked])["search"]
+    counts = count_pages(connection, JOB, SITE, [failed, failed, blocked])["search"]
     assert counts.unreadable == {"layout_changed": 2}
     assert counts.puzzle == Example(SEARCH.url, "b" * 64)
 
@@ -110,7 +112,7 @@ def test_what_every_advert_should_have_is_counted(connection: Connection) -> Non
         fact_page(5, flags=("price_conflict",), property_type=None, **whole),
         replace(fact_page(6, **whole), seen={}),  # no text at all
     ]
-    counted = observe(connection, SITE, pages)["listing"].facts
+    counted = count_pages(connection, JOB, SITE, pages)["listing"].facts
     assert (counted.adverts, counted.price, counted.on_request) == (6, 2, 1)
     assert (counted.area, counted.place, counted.type, counted.both) == (5, 5, 5, 1)
     lacking = {name: one.url[-1] for name, one in counted.missing.items()}

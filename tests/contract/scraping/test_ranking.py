@@ -249,3 +249,20 @@ def test_a_batch_leases_what_its_visitors_ask_for_next(database: Database, profi
             committed = crawl.lease_alongside(connection, pages=1)
         committed()
         assert leased() == (database.url.get_backend_name() == "sqlite")
+
+
+def test_visitors_who_wait_together_ask_once_for_rows_that_are_not_there(
+    database: Database, profiles: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert profiles.exists()
+    asked, lease = [], SiteCrawl.lease
+
+    def counted(crawl: SiteCrawl, connection: Connection) -> list[Claim]:
+        asked.append(crawl.job_id)
+        return lease(crawl, connection)
+
+    monkeypatch.setattr(SiteCrawl, "lease", counted)
+    crawl = crawl_of(database)
+    crawl.concurrency, crawl.writer = 8, cast("Any", SimpleNamespace(has_open_chunk=False))
+    assert asyncio.run(asyncio.wait_for(crawl.run(), PATIENCE_SECONDS))
+    assert asked == ["job"]

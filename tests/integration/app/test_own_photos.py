@@ -9,7 +9,7 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from app_runs import put_adverts
-from sale_sofia.operations.backup.format import KEPT_FOLDERS, belongs
+from sale_sofia.operations.backup.reading import KEPT_FOLDERS, belongs
 from web_pages import Browser, browser, plain
 
 ADVERT = {"deal": "sale", "property_type": "apartment", "title": "Тристаен", "price_eur": 100_000.0}

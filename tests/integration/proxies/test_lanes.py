@@ -14,8 +14,14 @@ from browsers import chromium_or_skip
 from sale_sofia.crawl.fetch.base import Response
 from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.scripts import connect
-from sale_sofia.proxies.browser import BrowserProgram
-from sale_sofia.proxies.lanes import BrowserLane, Clearance, FileNotes, LaneMemory, RedisNotes
+from sale_sofia.proxies.browser import (
+    BrowserLane,
+    BrowserProgram,
+    Clearance,
+    FileNotes,
+    LaneMemory,
+    RedisNotes,
+)
 from sale_sofia_simulator.faults import SCRIPT_PATH
 from unit.fetching.portal import Portal, portal
 from unit.proxies.challenging import CAPTCHA, Challenger, Escorted, asking

@@ -13,8 +13,8 @@ from fleet_certificates import Certificates
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import OWN, PASSWORD
 from sale_sofia.crawl.fetch.base import Patience
-from sale_sofia.proxies.memory_pool import MemoryProxyPool
 from sale_sofia.proxies.model import Proxy
+from sale_sofia.proxies.pool import MemoryProxyPool
 from sale_sofia.proxies.rotator import BadRequest, Rotator, TunnelRequest, domain_of, read_request
 from sale_sofia.proxies.settings import PoolRules
 

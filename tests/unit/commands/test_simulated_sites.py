@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from sale_sofia.cli.demo import check_folder, write_simulated_sites
+from sale_sofia.cli.start import check_folder, write_simulated_sites
 from sale_sofia.websites.site_file import enabled_sites, load_site_config, load_yaml
 
 HERE = "http://127.0.0.1:8701/obiavi/prodazhbi/grad-sofiya"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sale_sofia.geography
-from sale_sofia.geography.gazetteer import areas, areas_of, centres, metres_outside, smallest_area
+from sale_sofia.geography.gazetteer import areas, areas_of, centres, metres_outside
 from sale_sofia.geography.shapes import Point, metres, read_shape
 from sale_sofia.listings.places import find_neighbourhood, neighbourhoods
 from shared import SHARED
@@ -83,19 +83,6 @@ def test_no_centre_lies_far_outside_its_area() -> None:
     assert far == set()
 
 
-@each_row(
-    ("at", "name"),
-    [
-        (Point(42.71886, 23.2498), "ж.к. Люлин 3"),  # in Люлин, too
-        (Point(42.6333, 23.3795), "ж.к. Младост 4"),
-        (Point(42.0, 24.7), None),
-    ],
-)
-def test_the_smallest_area_holds_a_point(at: Point, name: str | None) -> None:
-    area = smallest_area(at)
-    assert (area.name if area else None) == name
-
-
 def test_areas_overlap() -> None:
     at = Point(42.71886, 23.2498)
     assert [area.name for area in areas() if area.shape.contains(at)] == ["ж.к. Люлин 3", "ж.к. Люлин"]
@@ -109,8 +96,7 @@ def test_a_neighbourhood_its_areas_and_its_district_lead_to_each_other() -> None
     centre = of_place[numbered("Люлин 5")]
     assert centre.lat
     assert centre.lon
-    area = smallest_area(Point(centre.lat, centre.lon))
-    assert area
+    area = next(one for one in areas() if one.shape.contains(Point(centre.lat, centre.lon)))
     assert [of_place[number].district for number in area.neighbourhoods] == ["Люлин"]
     assert len(areas()) == 155
 

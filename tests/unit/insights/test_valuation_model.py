@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from sale_sofia.advice.settings import FOLDS
-from sale_sofia.advice.valuation.error import Judged, fit_and_judge, judge_apart, neighbourhood_of
 from sale_sofia.advice.valuation.flats import (
     asked_eur_sqm,
     is_comparable,
@@ -16,7 +15,15 @@ from sale_sofia.advice.valuation.flats import (
     place_of,
     why_not_valued,
 )
-from sale_sofia.advice.valuation.model import Forest, folds_of, weighted_quantiles
+from sale_sofia.advice.valuation.model import (
+    Forest,
+    Judged,
+    fit_and_judge,
+    folds_of,
+    judge_apart,
+    neighbourhood_of,
+    weighted_quantiles,
+)
 from sale_sofia.flats.flat import Flat, Trap
 from sale_sofia.geography.shapes import Point, metres
 from tables import each_row

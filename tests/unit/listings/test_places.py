@@ -127,6 +127,15 @@ def test_no_alias_repeats_what_the_rules_give() -> None:
         assert not computed & {split_name(alias) for alias in aliases(place)}, place
 
 
+def test_a_name_in_latin_letters_has_no_other_in_it_and_is_looked_up_apart() -> None:
+    for place in neighbourhoods():
+        written = set(spellings(place.name, latin=False))
+        latin = set(spellings(place.name)) - written
+        assert latin
+        assert all(text.isascii() for text in latin), place
+    assert find_neighbourhood("Lozenets") == find_neighbourhood("кв. Лозенец") is not None
+
+
 def test_the_data_agrees_with_the_collected_facts() -> None:
     if not FACTS.exists():
         pytest.skip(f"no collected facts beside the repository ({FACTS})")

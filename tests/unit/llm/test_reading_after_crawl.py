@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from property_worlds import advert, dispose_all, new_matching
-from sale_sofia.crawl.runners.conclusion import match_crawled
+from sale_sofia.crawl.runners.local import match_crawled
 from sale_sofia.descriptions.enrichment import read_new
 from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.history.listings import Sighting, save_listings

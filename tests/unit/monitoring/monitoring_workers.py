@@ -10,8 +10,7 @@ from sale_sofia.history.jobs import JobState, create_job, set_job_state
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
-from sale_sofia.telemetry.meter import MetricsFlusher
-from sale_sofia.telemetry.metrics import MetricsCollector
+from sale_sofia.telemetry.metrics import MetricsCollector, MetricsFlusher
 
 PAGES = 40
 

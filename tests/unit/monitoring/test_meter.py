@@ -5,8 +5,7 @@ import pytest
 from sale_sofia.crawl.fetch.base import Response
 from sale_sofia.crawl.resilience import errors as tree
 from sale_sofia.crawl.resilience.errors import CrawlError
-from sale_sofia.telemetry.meter import measured
-from sale_sofia.telemetry.metrics import NO_METER, MetricsCollector, verdict_of
+from sale_sofia.telemetry.metrics import NO_METER, MetricsCollector, measured, verdict_of
 from tables import each_row
 
 ANSWER = Response("https://x/1", 200, {}, b"12345", 0.25)

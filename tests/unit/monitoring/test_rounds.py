@@ -12,8 +12,7 @@ from sale_sofia.history.runs.incidents import free_mb, look_round
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import open_incidents
-from sale_sofia.telemetry.meter import MetricsFlusher
-from sale_sofia.telemetry.metrics import MetricsCollector
+from sale_sofia.telemetry.metrics import MetricsCollector, MetricsFlusher
 
 HOUR = 3600.0
 NOW = 1_790_000_000.0

@@ -10,8 +10,7 @@ from sale_sofia.history.runs.incidents import open_stuck_jobs, review_run
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
-from sale_sofia.telemetry.meter import MetricsFlusher
-from sale_sofia.telemetry.metrics import MetricsCollector
+from sale_sofia.telemetry.metrics import MetricsCollector, MetricsFlusher
 from unit.monitoring.monitoring_workers import make_run
 
 

@@ -14,8 +14,7 @@ from sale_sofia.history.runs.reports import ReportFiles, SessionReportGenerator
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.error_log import ErrorLog, Failure
-from sale_sofia.telemetry.meter import MetricsFlusher
-from sale_sofia.telemetry.metrics import MetricsCollector
+from sale_sofia.telemetry.metrics import MetricsCollector, MetricsFlusher
 from unit.monitoring.monitoring_workers import make_run
 
 NOW = 9000.0

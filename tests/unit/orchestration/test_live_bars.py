@@ -1,10 +1,8 @@
-"""What stands beside a bar: rate, remaining time, and the portal's circuit."""
+"""What is shown of a crawl while it goes on: bars on a terminal, lines elsewhere."""
 
 import asyncio
 import io
 import json
-import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,63 +12,27 @@ from sqlalchemy import update
 from commands_here import commands
 from contract.data.helpers import ready_database
 from sale_sofia.cli import progress as progress_module
-from sale_sofia.cli.parallel import LiveBars, Pace, circuit_states, pace_text
-from sale_sofia.cli.progress import Outlooks, ProgressLines, Shown, crawl_progress
+from sale_sofia.cli.progress import LiveBars, Outlooks, ProgressLines, Shown, crawl_progress
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.jobs import begin_job, known_job
 from sale_sofia.crawl.frontier.outlook import Outlook, read_outlook
 from sale_sofia.crawl.frontier.ranking import MAY_FIT, Wish
 from sale_sofia.crawl.frontier.wanted import Wanted
-from sale_sofia.crawl.resilience.breaker import CircuitState
-from sale_sofia.crawl.resilience.factory import get_circuit_breaker
-from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.runners import local, tasks
 from sale_sofia.crawl.runners.local import LocalRunner
-from sale_sofia.crawl.runners.progress import Progress
 from sale_sofia.crawl.runners.runners import take_for_workers
 from sale_sofia.crawl.tables import Code
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import Target
 from sale_sofia.history.jobs import JobState, add_job_counts, set_job_state
+from sale_sofia.operations.portals import site_statuses
 from sale_sofia.operations.services.fleet import Fleet
-from sale_sofia.operations.status import site_statuses
 from sale_sofia.orchestrator import Interrupted, Orchestrator
 from sale_sofia.settings.model import get_settings, load_settings
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
 
 SETTINGS = load_settings().model_copy(update={"parallel_scraping": True, "circuit_breaker_fail_max": 2})
-
-
-def progress(done: int, failed: int, total: int) -> Progress:
-    counts = (total, done, failed, 1, 0, 1.0, None, 0, 0, done, None, None)
-    return Progress("job", "imot.bg", "PROCESSING", *counts)
-
-
-def test_a_pace_is_of_the_last_minute() -> None:
-    pace = Pace()
-    assert pace.per_minute(0, 0.0) is None
-    assert pace.per_minute(10, 10.0) == 60
-    assert pace.per_minute(10, 50.0) == 12
-    assert pace.per_minute(20, 110.0) == 10
-    assert pace_text(progress(95, 5, 200), 40.0) == "40/min, 0:02:30 left"
-    assert pace_text(progress(0, 0, 90_000), 20.0) == "20/min, 75:00:00 left"
-    assert pace_text(progress(0, 0, 5), None) == pace_text(progress(0, 0, 5), 0.0) == "?/min"
-
-
-async def open_the_circuit(redis_url: str) -> None:
-    async with connect(redis_url) as redis:
-        breaker = get_circuit_breaker(SETTINGS, redis)
-        for _ in range(2):
-            permission = await breaker.allow("imot.bg", time.time())
-            await breaker.record("imot.bg", permission, ok=False, now=time.time())
-
-
-def test_circuits_are_those_the_workers_share(redis_url: str) -> None:
-    assert circuit_states(SETTINGS, redis_url) == {}
-    asyncio.run(open_the_circuit(redis_url))
-    assert circuit_states(SETTINGS, redis_url)["imot.bg"].state is CircuitState.OPEN
-    assert circuit_states(SETTINGS, "redis://127.0.0.1:9/0") == {}
 
 
 def test_where_there_is_no_terminal_a_line_comes_every_ten_seconds_and_with_a_state() -> None:
@@ -110,20 +72,20 @@ def test_a_local_crawl_says_its_lines_too(tmp_path: Path, monkeypatch: pytest.Mo
     assert set(console.file.getvalue().splitlines()) == {"imot.bg DISPATCHED, 0 of 1 pages"}
 
 
-def test_a_bar_on_a_terminal_and_lines_elsewhere(redis_url: str) -> None:
-    asyncio.run(open_the_circuit(redis_url))
+def test_a_bar_on_a_terminal_and_lines_elsewhere() -> None:
+    at = Shown("job", "imot.bg", "PROCESSING", 4, 8)
     for terminal in (True, False):
         console = Console(file=io.StringIO(), force_terminal=terminal, width=120)
-        with LiveBars(SETTINGS, console) as bars:
-            bars.show([progress(3, 1, 8)], redis_url)
+        with LiveBars(console) as bars:
+            bars.show([at])
         assert isinstance(console.file, io.StringIO)
         drawn = console.file.getvalue()
-        assert ("imot.bg" in drawn and "4/8" in drawn and "circuit open" in drawn) is terminal
+        assert ("imot.bg" in drawn and "4/8" in drawn) is terminal
         assert bool(drawn) is terminal
     console = Console(file=io.StringIO(), force_terminal=False)
-    with LiveBars(SETTINGS, console) as bars:
-        bars.show([progress(3, 1, 8)], redis_url)
-        bars.show([replace(progress(7, 1, 8), status="COMPLETE")], redis_url)
+    with LiveBars(console) as bars:
+        bars.show([at])
+        bars.show([at._replace(state="COMPLETE", ended=8)])
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue() == "imot.bg COMPLETE, 8 of 8 pages\n"
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from sale_sofia.celery_app import configuration
-from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.frontier.planning import (
@@ -24,7 +23,14 @@ from sale_sofia.crawl.resilience.owners import this_owner
 from sale_sofia.crawl.runners import dispatching, tasks
 from sale_sofia.crawl.runners.dispatching import Next, Step
 from sale_sofia.crawl.runners.local import LocalRunner
-from sale_sofia.crawl.runners.runners import let_go, local_runner, running_job, site_lock, take_for_local
+from sale_sofia.crawl.runners.runners import (
+    SiteBusy,
+    let_go,
+    local_runner,
+    running_job,
+    site_lock,
+    take_for_local,
+)
 from sale_sofia.crawl.urls import Target
 from sale_sofia.history.jobs import CELERY, Job, JobState, UnknownJob
 from sale_sofia.settings.model import Settings, load_settings

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from property_worlds import OWN_WORDS, SECRET, advert, adverts_of
-from sale_sofia.flats.matching.addresses import addresses
 from sale_sofia.flats.matching.fingerprint import (
     PropertyFingerprinter,
+    addresses,
     agency_key,
     hashed_phone,
     house_key,

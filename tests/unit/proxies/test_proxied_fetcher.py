@@ -18,11 +18,10 @@ from sale_sofia.crawl.fetch.base import Response, Route
 from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.errors import CrawlError, ForeignAddress, ServiceProxy, ServiceRedis
 from sale_sofia.crawl.resilience.gate import Outcome
-from sale_sofia.proxies.browser import BrowserProgram
+from sale_sofia.proxies.browser import BrowserLane, BrowserProgram, Clearance, FileNotes, LaneMemory
 from sale_sofia.proxies.fetcher import Ladder, ProxiedFetcher, Rung, route_of
-from sale_sofia.proxies.lanes import BrowserLane, Clearance, FileNotes, LaneMemory
-from sale_sofia.proxies.memory_pool import MemoryProxyPool
 from sale_sofia.proxies.model import DomainStats, NoProxyReady, NoWayOut, Proxy
+from sale_sofia.proxies.pool import MemoryProxyPool
 from sale_sofia.proxies.settings import PoolRules
 from unit.proxies.challenging import Escorted
 

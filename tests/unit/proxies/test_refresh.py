@@ -18,7 +18,7 @@ from proxy_fleet import OWN
 from redis_servers import fresh_database, shared_server
 from sale_sofia.crawl.fetch.base import Patience
 from sale_sofia.crawl.resilience.scripts import connect
-from sale_sofia.proxies import checker, tasks
+from sale_sofia.proxies import checker, refresh
 from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.checker import Checker, Ourselves
 from sale_sofia.proxies.control import (
@@ -35,13 +35,15 @@ from sale_sofia.proxies.refresh import (
     Refresher,
     RefreshProgress,
     Sweep,
+    check_part,
+    deal,
+    finish,
     last_refresh,
     new_job_id,
     record_end,
-    refresh_alone,
+    run_job,
 )
 from sale_sofia.proxies.sources import Source
-from sale_sofia.proxies.tasks import check_part, deal, finish
 from sale_sofia.settings.model import Settings
 
 PORTAL = "imot.bg"
@@ -159,53 +161,12 @@ def test_a_refresh_ends_in_time(certificates: Certificates, tmp_path: Path) -> N
     assert (sweep.timed_out, len(sweep.usable)) == (True, 1)
 
 
-class SlowRefresher:
-    """Stands for a refresh that takes a while; counts how many run at once."""
-
-    running = most = runs = 0
-
-    async def run(self, told: object = None, sweep: Sweep | None = None) -> Sweep:
-        del told
-        SlowRefresher.runs += 1
-        SlowRefresher.running += 1
-        SlowRefresher.most = max(SlowRefresher.most, SlowRefresher.running)
-        await asyncio.sleep(0.3)
-        SlowRefresher.running -= 1
-        return sweep or Sweep()
-
-
 def with_board(work: Any) -> Any:  # noqa: ANN401
     async def scenario() -> object:
         async with connect(fresh_database(shared_server())) as redis:
             return await work(RefreshBoard(redis))
 
     return asyncio.run(scenario())
-
-
-def test_one_refresh_at_a_time() -> None:
-    SlowRefresher.runs = SlowRefresher.most = 0
-
-    async def work(board: RefreshBoard) -> list[str]:
-        jobs = [refresh_alone(SlowRefresher(), board, f"job-{n}") for n in range(10)]  # type: ignore[arg-type]
-        return [one.status for one in await asyncio.gather(*jobs)]
-
-    statuses = with_board(work)
-    assert sorted(statuses) == ["COMPLETE", *["REPLACED"] * 9]
-    assert (SlowRefresher.runs, SlowRefresher.most) == (1, 1)
-
-
-def test_a_message_that_comes_twice_is_one_refresh() -> None:
-    SlowRefresher.runs = 0
-
-    async def work(board: RefreshBoard) -> tuple[list[str], RefreshProgress | None]:
-        assert await board.take("job") == "job"
-        jobs = [refresh_alone(SlowRefresher(), board, "job") for _ in range(2)]  # type: ignore[arg-type]
-        statuses = [str(one.status) for one in await asyncio.gather(*jobs)]
-        return statuses, await board.read("job")
-
-    statuses, progress = with_board(work)
-    assert (sorted(statuses), SlowRefresher.runs) == (["COMPLETE", "REPLACED"], 1)
-    assert progress.status == "COMPLETE"
 
 
 def test_of_many_who_ask_one_sends() -> None:
@@ -218,20 +179,6 @@ def test_of_many_who_ask_one_sends() -> None:
     jobs, sent = asyncio.run(scenario())
     assert len(sent) == 1
     assert jobs == set(sent)
-
-
-def test_a_refresh_that_fails_says_why_and_lets_go() -> None:
-    class Failing:
-        async def run(self, told: object = None, sweep: Sweep | None = None) -> Sweep:
-            raise ValueError(f"no judge {told or sweep!r:.0}")
-
-    async def work(board: RefreshBoard) -> tuple[RefreshProgress | None, str | None]:
-        with pytest.raises(ValueError, match="no judge"):
-            await refresh_alone(Failing(), board, "job")  # type: ignore[arg-type]
-        return await board.read("job"), await board.holder()
-
-    progress, holder = with_board(work)
-    assert (progress.status, progress.error, holder) == ("FAILED", "ValueError: no judge ", None)
 
 
 def test_progress_stands_in_its_keys() -> None:
@@ -251,26 +198,6 @@ def test_progress_stands_in_its_keys() -> None:
         "proxies:job:started_at": "5.0",
         "proxies:job:error": "",
     }
-
-
-def waiting(work: Any, *, before: Any = None) -> Any:  # noqa: ANN401
-    async def scenario(board: RefreshBoard) -> object:
-        if before:
-            await before(board)
-        return await work(board)
-
-    return with_board(scenario)
-
-
-def test_the_end_of_a_refresh_is_heard() -> None:
-    async def work(board: RefreshBoard) -> RefreshProgress:
-        task = asyncio.create_task(refresh_alone(SlowRefresher(), board, "job"))  # type: ignore[arg-type]
-        await asyncio.sleep(0.1)
-        found = await wait_for_refresh(board.redis, "job", 10.0)
-        await task
-        return found
-
-    assert waiting(work).status == "COMPLETE"
 
 
 @pytest.mark.parametrize(
@@ -364,6 +291,7 @@ class PartRefresher:
     """Stands for the checks: every second candidate is usable."""
 
     count: int
+    may_end: asyncio.Event
     seconds: float = 0.0
 
     async def gather(self, sweep: Sweep) -> Iterator[Proxy]:
@@ -372,20 +300,25 @@ class PartRefresher:
 
     async def check(self, proxies: Iterator[Proxy], sweep: Sweep) -> None:
         found = list(proxies)
+        await self.may_end.wait()
         if self.count == 2:
             raise ValueError("no judge")
         sweep.checked, sweep.usable = len(found), found[::2]
 
 
 @pytest.fixture
-def dealt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[int], tuple[Settings, str]]:
-    def prepare(count: int) -> tuple[Settings, str]:
+def dealt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., tuple[Settings, str]]:
+    def prepare(count: int, may_end: asyncio.Event | None = None) -> tuple[Settings, str]:
+        if may_end is None:
+            may_end = asyncio.Event()
+            may_end.set()
+
         @asynccontextmanager
         async def unchecked(*_: object) -> AsyncIterator[None]:
             yield
 
-        monkeypatch.setattr(tasks, "get_refresher", lambda *_: PartRefresher(count))
-        monkeypatch.setattr(tasks, "open_checker", unchecked)
+        monkeypatch.setattr(refresh, "get_refresher", lambda *_: PartRefresher(count, may_end))
+        monkeypatch.setattr(refresh, "open_checker", unchecked)
         return Settings(data_dir=tmp_path, proxy_check_chunk=3), fresh_database(shared_server())
 
     return prepare
@@ -450,3 +383,50 @@ def test_of_two_refreshes_the_second_deals_nothing(dealt: Any) -> None:  # noqa:
         return [(one.status, one.total_chunks) for one in found]
 
     assert asyncio.run(scenario()) == [("CHECKING", 3), ("REPLACED", 0)]
+
+
+def test_one_refresh_at_a_time(dealt: Any) -> None:  # noqa: ANN401
+    may_end = asyncio.Event()
+    settings, url = dealt(7, may_end)
+
+    async def scenario() -> list[str]:
+        told: list[str] = []
+        for job in asyncio.as_completed([run_job(settings, url, new_job_id()) for _ in range(10)]):
+            told.append((await job).status)
+            if len(told) == 9:  # the one that runs ends only after all others
+                may_end.set()
+        return told
+
+    assert asyncio.run(scenario()) == [*["REPLACED"] * 9, "COMPLETE"]
+
+
+def test_a_message_that_comes_twice_is_one_refresh(dealt: Any) -> None:  # noqa: ANN401
+    settings, url = dealt(7)
+    job = new_job_id()
+
+    async def scenario() -> list[Any]:
+        twice = [await deal(settings, url, job) for _ in range(2)]
+        async with connect(url) as redis:
+            return [one.status for one in (*twice, await RefreshBoard(redis).read(job)) if one]
+
+    assert asyncio.run(scenario()) == ["CHECKING", "REPLACED", "CHECKING"]
+
+
+def test_the_end_of_a_refresh_is_heard(dealt: Any) -> None:  # noqa: ANN401
+    may_end = asyncio.Event()
+    settings, url = dealt(7, may_end)
+    job = new_job_id()
+
+    async def scenario() -> RefreshProgress:
+        async with connect(url) as redis:
+            running = asyncio.create_task(run_job(settings, url, job))
+            while await RefreshBoard(redis).read(job) is None:  # noqa: ASYNC110 - another's word in Redis
+                await asyncio.sleep(0.01)
+            waiting = asyncio.create_task(wait_for_refresh(redis, job, 60.0))
+            await asyncio.sleep(0.1)
+            may_end.set()
+            await running
+            return await waiting
+
+    found = asyncio.run(scenario())
+    assert (found.status, found.checked, found.usable) == ("COMPLETE", 7, 4)

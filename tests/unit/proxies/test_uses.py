@@ -16,8 +16,8 @@ from sale_sofia.crawl.resilience.errors import (
     ServiceProxy,
 )
 from sale_sofia.proxies.fetcher import route_of, use_of_error, use_of_verdict
-from sale_sofia.proxies.memory_pool import Chance
 from sale_sofia.proxies.model import NotAProxy, parse_proxy
+from sale_sofia.proxies.pool import Chance
 from tables import each_row
 
 VERDICTS = {

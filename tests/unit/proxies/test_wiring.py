@@ -14,14 +14,18 @@ from sale_sofia.crawl.resilience.errors import NetworkTimeout
 from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import memory_gate
 from sale_sofia.crawl.resilience.policy import ResilienceConfig
-from sale_sofia.proxies import assembly, control
-from sale_sofia.proxies.assembly import LocalRefresh, through_proxies
-from sale_sofia.proxies.control import ProxyControl, RotatorKeeper, RotatorService
+from sale_sofia.proxies import control
+from sale_sofia.proxies.browser import BrowserLane, browser_lane
+from sale_sofia.proxies.control import (
+    LocalRefresh,
+    ProxyControl,
+    RotatorKeeper,
+    RotatorService,
+    through_proxies,
+)
 from sale_sofia.proxies.fetcher import ProxiedFetcher, Rung
-from sale_sofia.proxies.lanes import BrowserLane, browser_lane
-from sale_sofia.proxies.memory_pool import MemoryProxyPool
 from sale_sofia.proxies.model import Proxy, ProxyAddress, Use
-from sale_sofia.proxies.pool import DomainTable, domain_tables, get_pool
+from sale_sofia.proxies.pool import DomainTable, MemoryProxyPool, domain_tables, get_pool
 from sale_sofia.proxies.refresh import Sweep, canary_request, make_canary
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.errors import ServiceError
@@ -107,7 +111,7 @@ def test_a_refresh_in_the_background_is_one_at_a_time(
             await asyncio.sleep(0.05)
             return Sweep(usable=[proxy(1)])
 
-    monkeypatch.setattr(assembly, "get_refresher", lambda *_: Refresher())
+    monkeypatch.setattr(control, "get_refresher", lambda *_: Refresher())
 
     async def scenario() -> list[Proxy]:
         pool = MemoryProxyPool(rules=RULES)

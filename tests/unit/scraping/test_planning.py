@@ -8,7 +8,6 @@ import pytest
 
 from contract.data.helpers import advert
 from sale_sofia.buyer.searches import save_search
-from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier.estimate import estimate, sentences
 from sale_sofia.crawl.frontier.jobs import begin_job
 from sale_sofia.crawl.frontier.planning import (
@@ -21,7 +20,7 @@ from sale_sofia.crawl.frontier.planning import (
 )
 from sale_sofia.crawl.frontier.ranking import Wish
 from sale_sofia.crawl.frontier.wanted import UnknownWish, Wanted, find_wanted, wanted_of
-from sale_sofia.crawl.runners.runners import site_lock
+from sale_sofia.crawl.runners.runners import SiteBusy, site_lock
 from sale_sofia.crawl.urls import BadAddress, allowed_hosts, check_start_url, target
 from sale_sofia.crawl.visit.assembly import slowed
 from sale_sofia.history.jobs import JobState, UnknownJob, set_job_state

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from backup_worlds import filled
-from sale_sofia.crawl.errors import SiteBusy
-from sale_sofia.crawl.runners.runners import site_lock
+from sale_sofia.crawl.runners.runners import SiteBusy, site_lock
 from sale_sofia.operations.backup.restoring import standstill
 from sale_sofia.operations.services.ownership import Ownership, ServicesBusy
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from celery import Celery, _state
 
-from sale_sofia.operations.services import beat_clock
-from sale_sofia.operations.services.beat_clock import BeatClock
+from sale_sofia import celery_program
+from sale_sofia.celery_program import BeatClock
 
 
 class Noting(BeatClock):
@@ -23,7 +23,7 @@ class Noting(BeatClock):
 
 @pytest.fixture
 def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Noting:
-    monkeypatch.setattr(beat_clock, "tell_alive", lambda: None)
+    monkeypatch.setattr(celery_program, "tell_alive", lambda: None)
     app = Celery("test", set_as_current=False)
     # What is read from the file asks the current app for the time: ours would look for its Redis.
     monkeypatch.setattr(_state._tls, "current_app", app)  # type: ignore[attr-defined]  # noqa: SLF001

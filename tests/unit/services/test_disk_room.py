@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.operations.services.disk_room import DiskRoom, is_full
+from sale_sofia.operations.services.ownership import DiskRoom, is_full
 from sale_sofia.settings.errors import RedisNotStarted
 from tables import each_row
 

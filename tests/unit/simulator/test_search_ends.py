@@ -210,9 +210,3 @@ def test_olx_pages_are_twenty_five_and_past_the_end_one_advert_is_left() -> None
 def test_options_that_make_no_sense_are_refused(wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         PortalOptions(**wrong)
-
-
-@pytest.mark.parametrize("site", ["homes.bg", "olx.bg"])
-def test_robots_txt_may_close_the_interface(site: str) -> None:
-    assert b"/api/" not in ask(site, "/robots.txt").body
-    assert b"\nDisallow: /api/\n" in ask(site, "/robots.txt", PortalOptions(interface_forbidden=True)).body

@@ -2,15 +2,15 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Column, Connection, RowMapping, Select, Text, case, cast, delete, func, select, tuple_
+from sqlalchemy import Connection, RowMapping, Text, case, cast, delete, func, select, tuple_
 
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.scoring import Passing, count_passing
 from sale_sofia.advice.scoring.yardsticks import Cell, Prices, Rents, Yardstick
 from sale_sofia.advice.tables import score_yardsticks, scored_flats, scores
-from sale_sofia.flats.store import portions
+from sale_sofia.flats.store import portions, rows_of
 from sale_sofia.flats.tables import flats
 from sale_sofia.history.revisions import touch
 from sale_sofia.storage.upserts import replace_in, replace_rows
@@ -47,31 +47,22 @@ class ScoreRow(NamedTuple):
 
 def read_facts(connection: Connection, property_ids: Collection[int] | None = None) -> dict[int, str]:
     """A digest for each property, or for these, of all that is known of it; what is none is left out."""
-    queries = _queries(select(flats.c.property_id, flats.c.digest), flats.c.property_id, property_ids)
-    return {row[0]: row[1] for query in queries for row in connection.execute(query)}
-
-
-def _queries(
-    chosen: Select[*tuple[Any, ...]], column: Column[Any], values: Collection[Any] | None
-) -> list[Select[*tuple[Any, ...]]]:
-    """The query of all, or the queries of these values: as many in each as one statement may name."""
-    if values is None:
-        return [chosen]
-    return [chosen.where(column.in_(some)) for some in portions(sorted(values))]
+    digests = select(flats.c.property_id, flats.c.digest)
+    return {row[0]: row[1] for row in rows_of(connection, digests, flats.c.property_id, property_ids)}
 
 
 def read_scored_flats(
     connection: Connection, property_ids: Collection[int] | None = None
 ) -> dict[int, ScoredFlat]:
     """All properties, or these, as they were scored last."""
-    queries = _queries(select(scored_flats), scored_flats.c.property_id, property_ids)
-    return {row[0]: ScoredFlat._make(row) for query in queries for row in connection.execute(query)}
+    rows = rows_of(connection, select(scored_flats), scored_flats.c.property_id, property_ids)
+    return {row[0]: ScoredFlat._make(row) for row in rows}
 
 
 def read_neighbours(connection: Connection, neighbourhoods: Collection[str]) -> dict[int, ScoredFlat]:
     """The properties of these neighbourhoods, as they were scored last."""
-    queries = _queries(select(scored_flats), scored_flats.c.neighbourhood, neighbourhoods)
-    return {row[0]: ScoredFlat._make(row) for query in queries for row in connection.execute(query)}
+    rows = rows_of(connection, select(scored_flats), scored_flats.c.neighbourhood, neighbourhoods)
+    return {row[0]: ScoredFlat._make(row) for row in rows}
 
 
 def read_digests(
@@ -79,19 +70,16 @@ def read_digests(
 ) -> dict[int, str]:
     """Of what each stored score of a profile was made; of these properties, or of all."""
     columns = select(scores.c.property_id, scores.c.digest).where(scores.c.profile == profile)
-    queries = _queries(columns, scores.c.property_id, property_ids)
-    return {row[0]: row[1] for query in queries for row in connection.execute(query)}
+    return {row[0]: row[1] for row in rows_of(connection, columns, scores.c.property_id, property_ids)}
 
 
 def kept_yardsticks(
     connection: Connection, neighbourhoods: Collection[str] | None = None
 ) -> dict[Cell, Yardstick]:
     """What every neighbourhood, or each of these, was measured by last."""
-    chosen = select(score_yardsticks)
-    if neighbourhoods is not None:
-        chosen = chosen.where(score_yardsticks.c.neighbourhood.in_(sorted(neighbourhoods)))
     found = {}
-    for row in connection.execute(chosen):
+    of = score_yardsticks.c.neighbourhood
+    for row in rows_of(connection, select(score_yardsticks), of, neighbourhoods):
         prices = Prices(tuple(row.marks), row.flats, row.scope) if row.scope else None
         rents = None if row.rent_eur_sqm is None else Rents(row.rent_eur_sqm, row.rents)
         found[row.neighbourhood, row.rooms] = Yardstick(prices, rents)

@@ -19,7 +19,7 @@ from sale_sofia.buyer.opinions import liked_by_all, statuses_for, waiting_for
 from sale_sofia.buyer.people import Person
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import adverts_of, price_steps
-from sale_sofia.flats.store import portions, with_current
+from sale_sofia.flats.store import rows_of, with_current
 from sale_sofia.geography.imported import until_changed
 from sale_sofia.geography.shapes import Place
 from sale_sofia.geography.zones import Circle, Outline, Zone, read_outline, read_point
@@ -80,11 +80,10 @@ def scores_of(
     columns = [scores.c[name] for name in ("property_id", *Scored._fields)]
     seen = select(scored_flats.c.property_id).where(scored_flats.c.offered)
     found: dict[int, Scored] = {}
-    for some in portions(sorted(property_ids)):
-        looked_at = connection.scalars(seen.where(scored_flats.c.property_id.in_(some)))
-        found |= dict.fromkeys(looked_at, Scored(State.FAIL, 0.0, None, 0.0))
-        for row in connection.execute(select(*columns).where(own, scores.c.property_id.in_(some))):
-            found[row[0]] = Scored(State(row[1]), *row[2:])
+    for row in rows_of(connection, seen, scored_flats.c.property_id, property_ids):
+        found[row[0]] = Scored(State.FAIL, 0.0, None, 0.0)
+    for row in rows_of(connection, select(*columns).where(own), scores.c.property_id, property_ids):
+        found[row[0]] = Scored(State(row[1]), *row[2:])
     return found
 
 
@@ -190,9 +189,8 @@ def texts_of(connection: Connection, property_ids: Collection[int]) -> dict[int,
     found: dict[int, str] = defaultdict(str)
     table, current = with_current(listings.c.id)
     chosen = select(current, listings.c.title, listings.c.description).select_from(table)
-    for some in portions(adverts_of(connection, property_ids)):
-        for number, *words in connection.execute(chosen.where(listings.c.id.in_(some))):
-            found[number] += match_key("\n".join(word or "" for word in words)) + "\n"
+    for number, *words in rows_of(connection, chosen, listings.c.id, adverts_of(connection, property_ids)):
+        found[number] += match_key("\n".join(word or "" for word in words)) + "\n"
     return found
 
 

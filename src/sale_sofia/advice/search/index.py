@@ -14,7 +14,7 @@ from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.flats.projection import NOBODY
 from sale_sofia.flats.settings import MANY_ROOMS
-from sale_sofia.flats.store import with_current
+from sale_sofia.flats.store import OFFERED, with_current
 from sale_sofia.flats.tables import flats
 from sale_sofia.geography.surroundings import ROAD_CLASSES
 from sale_sofia.history.market_events import SECONDS_PER_DAY
@@ -160,8 +160,7 @@ def _cut(query: SearchQuery, around: Around) -> Condition:
     least = query.cut_percent or 0.0
     cut = [number for number, percent in (around.cuts or {}).items() if percent >= least and percent > 0]
     table, current = with_current(listings.c.id)
-    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
-    return _F.property_id.in_(select(current).select_from(table).where(listings.c.id.in_(cut), there))
+    return _F.property_id.in_(select(current).select_from(table).where(listings.c.id.in_(cut), OFFERED))
 
 
 _ASKED: Final[Mapping[str, Ask]] = {

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from sale_sofia.advice.valuation.error import Judged, fit_and_judge, judge_apart, neighbourhood_of
 from sale_sofia.advice.valuation.flats import known_flats
+from sale_sofia.advice.valuation.model import Judged, fit_and_judge, judge_apart, neighbourhood_of
 from sale_sofia.advice.valuation.valuation import enough
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.flats.beliefs import merge_flat

@@ -11,7 +11,6 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from sale_sofia.advice.settings import COMPARABLES_SHOWN, COVERAGE, DISTORTED, JUDGED_FLATS
-from sale_sofia.advice.valuation.error import fit_and_judge, neighbourhood_of
 from sale_sofia.advice.valuation.flats import (
     TooFewFlats,
     asked_eur_sqm,
@@ -20,7 +19,16 @@ from sale_sofia.advice.valuation.flats import (
     place_of,
     why_not_valued,
 )
-from sale_sofia.advice.valuation.model import Band, Current, folds_of, note_model, stored_model, write_file
+from sale_sofia.advice.valuation.model import (
+    Band,
+    Current,
+    fit_and_judge,
+    folds_of,
+    neighbourhood_of,
+    note_model,
+    stored_model,
+    write_file,
+)
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.projection import load_flats, refresh_flats

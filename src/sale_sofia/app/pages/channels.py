@@ -10,12 +10,11 @@ from typing import Final
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from sale_sofia.alerts.channels import Channel, NotSent, Sender, channels_of
+from sale_sofia.alerts.channels import Bot, Channel, Chat, NotSent, Sender, TelegramRefused, channels_of
 from sale_sofia.alerts.editing import RuleFile
 from sale_sofia.alerts.kept import MAIL_MODES, ChannelFile, KeptChannel, MailServer, mail_url, ntfy_url
 from sale_sofia.alerts.rules import AlertsError, load_alerts, usable_url
 from sale_sofia.alerts.settings import LONGEST_FIELD, NTFY_SERVER
-from sale_sofia.alerts.telegram import Bot, Chat, TelegramRefused
 from sale_sofia.alerts.wording import word_test
 from sale_sofia.app.application import Done, Page, own_address
 from sale_sofia.app.changes import changed_lines

@@ -17,6 +17,8 @@ LOCALHOST: Final = "localhost"
 _WITH_IPV4_AT_THE_END: Final = tuple(map(ipaddress.IPv6Network, ("::ffff:0:0/96", "64:ff9b::/96", "::/96")))
 # Parsers of addresses disagree on these, so a host could be read as one name here and another in curl.
 UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
+_PLAIN_ORIGIN: Final = re.compile(r"(?P<scheme>https?)://(?P<netloc>[a-z0-9.-]+(?::[0-9]+)?)(?:[/?#]|\Z)")
+"""What all parsers read alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,12 @@ class AddressGuard:
             PrivateAddress: it leads into a private network and is not itself a private address in `hosts`.
             NetworkDns: the name is unknown.
         """
-        parts = _split(url)
-        place = (parts.scheme, parts.netloc, hosts)
-        if place not in self._allowed:  # the few that are, are asked for again and again
+        # The few origins that are allowed are asked for again and again.
+        plain = None if UNSAFE.search(url) else _PLAIN_ORIGIN.match(url)
+        place = (plain["scheme"], plain["netloc"], hosts) if plain else None
+        if place is None or place not in self._allowed:
+            parts = _split(url)
+            place = (parts.scheme, parts.netloc, hosts)
             self._allowed[place] = _allowed(parts, hosts)
         host, port, needs_look_up = self._allowed[place]
         if not needs_look_up or looked_up_elsewhere:

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import IO, Final
 import zstandard
 
 from sale_sofia.crawl.fetch.settings import ARCHIVED_MOST_BYTES, ARCHIVED_READ_BYTES
-from sale_sofia.settings.files import keep_name
+from sale_sofia.settings.files import write_whole
 
 
 def is_page_of(digest: str, packed: IO[bytes]) -> bool:
@@ -69,7 +68,7 @@ class PageArchive:
             # One that was cut off when the machine lost its power is written anew.
             if path.stat().st_size == len(packed):
                 return digest
-        _write(path, packed)
+        write_whole(path, packed)
         if self._total is not None:
             self._total += len(packed)
         return digest
@@ -145,18 +144,3 @@ class PageArchive:
             # Another process may prune at the same time.
             with suppress(FileNotFoundError):
                 yield path, path.stat()
-
-
-def _write(path: Path, packed: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem[:8], suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(packed)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-        keep_name(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

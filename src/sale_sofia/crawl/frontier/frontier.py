@@ -229,6 +229,12 @@ _BY_AGE = _WAITING.where(frontier.c.not_before <= bindparam("at")).order_by(
 _DUE = _WAITING.where(frontier.c.not_before + 0.0 <= bindparam("at")).order_by(
     frontier.c.rank, frontier.c.not_before, frontier.c.id
 )
+_OPEN_SEARCHES = Quick(
+    select(frontier.c.id)
+    .where(_OF_JOB, frontier.c.state.in_(["pending", "leased"]), frontier.c.rank == SEARCHES)
+    .where(frontier.c.kind == "search")
+    .limit(1)
+)
 _held = frontier.alias("held")
 _EMPTY_HANDED = ~exists().where(
     _held.c.job_id == bindparam("of_job"),
@@ -370,6 +376,11 @@ def count_rows(connection: Connection, job_id: str, kind: str | None = None) -> 
         states[state] += pages
     [(due,)] = next_due.rows(connection, asked)
     return Counts(**states, next_due=due)
+
+
+def has_open_searches(connection: Connection, job_id: str) -> bool:
+    """Whether a page of results waits or is in hand; found by rank, however many adverts wait with it."""
+    return bool(_OPEN_SEARCHES.rows(connection, {"of_job": job_id}))
 
 
 @cache

@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, bindparam, select, update
-from sqlalchemy.sql.dml import ReturningInsert
 
 from sale_sofia.advice.scoring.settings import PROFILES_FOLDER
 from sale_sofia.buyer.evaluations import statuses
-from sale_sofia.buyer.searches import list_searches
+from sale_sofia.buyer.tables import saved_searches
 from sale_sofia.crawl.frontier.frontier import REST, lock_job
 from sale_sofia.crawl.settings import RANKED_AT_ONCE, REMEMBERED_PROFILES
 from sale_sofia.crawl.tables import Kin, frontier, frontier_places, jobs
@@ -122,6 +121,9 @@ def wish_of_search(query: "SearchQuery") -> Wish:
     )
 
 
+_SELECT_QUERIES = Quick(select(saved_searches.c.query).order_by(saved_searches.c.name))
+
+
 def current_wishes(connection: Connection) -> tuple[Wish, ...]:
     """What is looked for now: the buyer's own profiles and saved searches; a wrong one asks for nothing."""
     folder = get_settings().data_dir / PROFILES_FOLDER
@@ -130,12 +132,12 @@ def current_wishes(connection: Connection) -> tuple[Wish, ...]:
         with suppress(OSError):  # it may be gone by now, or not be ours to read
             found.append((path, path.stat().st_mtime_ns, path.stat().st_size))
     wishes = list(_profiles(tuple(found))) if found else []
-    searches = list_searches(connection)
-    if searches:
+    queries = _SELECT_QUERIES.rows(connection)
+    if queries:
         from sale_sofia.advice.search.query import SearchQuery, WrongSearch  # noqa: PLC0415 - large
-    for saved in searches:
+    for (query,) in queries:
         try:
-            wishes.append(wish_of_search(SearchQuery.of(saved.query)))
+            wishes.append(wish_of_search(SearchQuery.of(query)))
         except WrongSearch:
             continue
     return tuple(wishes)
@@ -212,17 +214,25 @@ def _turns(connection: Connection, job_id: str, adverts: Sequence[Told]) -> list
     if not counted:
         return []
     added = [{"job_id": job_id, "place": place, "adverts": counted[place]} for place in sorted(counted)]
-    told = connection.execute(_counting(connection.dialect.name), added)
-    next_one = {row.place: row.adverts - counted[row.place] for row in told}
+    _counting(connection.dialect.name).run(connection, added)
+    told = _SELECT_TURNS.rows(connection, {"of_job": job_id, "places": sorted(counted)})
+    next_one = {place: adverts - counted[place] for place, adverts in told}
     return [REST + turn for turn in _in_turns(places, next_one)]
 
 
 @cache
-def _counting(dialect: str) -> ReturningInsert[Any]:
+def _counting(dialect: str) -> Quick:
     new = insert_for(dialect, frontier_places)
     more = {"adverts": frontier_places.c.adverts + new.excluded.adverts}
-    upsert = new.on_conflict_do_update(index_elements=["job_id", "place"], set_=more)
-    return upsert.returning(frontier_places.c.place, frontier_places.c.adverts)
+    return Quick(new.on_conflict_do_update(index_elements=["job_id", "place"], set_=more))
+
+
+_SELECT_TURNS = Quick(
+    select(frontier_places.c.place, frontier_places.c.adverts).where(
+        frontier_places.c.job_id == bindparam("of_job"),
+        frontier_places.c.place.in_(bindparam("places", expanding=True)),
+    )
+)
 
 
 def _in_turns(places: Iterable[str], next_one: dict[str, int]) -> Iterator[int]:
@@ -240,6 +250,7 @@ def _shortlisted(connection: Connection) -> frozenset[int]:
     return frozenset(connection.scalars(theirs))
 
 
+_RANKED_BY = Quick(select(jobs.c.ranked_by).where(jobs.c.id == bindparam("of_job")))
 _SET_RANK = update(frontier).where(frontier.c.id == bindparam("row_id")).values(rank=bindparam("new_rank"))
 
 
@@ -252,7 +263,7 @@ def keep_ranked(connection: Connection, job_id: str, site: str, *, now: float) -
     told = json.dumps([asdict(wish) for wish in wishes], sort_keys=True, default=str)
     digest = hashlib.sha256(told.encode()).hexdigest() if wishes else None
     own = jobs.c.id == job_id
-    if connection.execute(select(jobs.c.ranked_by).where(own)).scalar() == digest:
+    if [(digest,)] == _RANKED_BY.rows(connection, {"of_job": job_id}):
         return
     lock_job(connection, job_id)  # and then rows by their number, as all do who change several
     pending = select(frontier.c.id, frontier.c.url_key, frontier.c.rank, frontier.c.kin).where(

@@ -457,10 +457,12 @@ def _ranks_of_left(
     connection: Connection, job_id: str, site: str, external_ids: Collection[str], at: float
 ) -> dict[str, int]:
     """The ranks of adverts that are not opened: they tell how many may fit, and take nobody's turn."""
+    if not external_ids:
+        return {}
     names = sorted(external_ids)
     placed = dict.fromkeys(names, REST)
     wishes = current_wishes(connection)
-    ranked = rank_adverts(connection, job_id, site, names, wishes, now=at, placed=placed) if names else {}
+    ranked = rank_adverts(connection, job_id, site, names, wishes, now=at, placed=placed)
     return {listing_key(name): rank for name, rank in ranked.items()}
 
 
@@ -474,6 +476,8 @@ def _add_wanted(
 ) -> Counter[Kin | None]:
     """Add adverts that are to be opened, ranked; how many of each kin are new."""
     unknown = set(frontier.without_known(connection, job_id, [target for _, target in wanted]))
+    if not unknown:
+        return Counter()
     new = {name: target for name, target in wanted if target in unknown}
     waiting = {name for name in new if kins.get(name) is Kin.WAITS}
     wishes = current_wishes(connection)

@@ -203,7 +203,7 @@ def _is_unread(scope: Scope | None) -> ColumnElement[bool]:
 def look_for_missing(connection: Connection, job_id: str, *, now: float) -> int:
     """When the last search has ended: add the adverts whose own page must be asked; how many are new."""
     scope = scope_of(connection, job_id)
-    if scope is None or frontier.count_rows(connection, job_id, "search").open:
+    if scope is None or frontier.has_open_searches(connection, job_id):
         return 0
     job = get_job(connection, job_id)
     if job is None or any(_shortcomings(connection, job, scope, now)):

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.crawl.frontier.ranking import TOLD, Told, Wish, wish_of_profile, wish_of_search
@@ -15,6 +15,7 @@ from sale_sofia.history.cards import SeenCard
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.places import SOFIA, Neighbourhood
 from sale_sofia.settings.words import Said
+from sale_sofia.storage.quick import Quick
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.narrowing import Filter, Kind, narrow_search
 from sale_sofia.websites.registry import get_scraper
@@ -95,9 +96,12 @@ def _wishes(connection: Connection, data_dir: Path, name: str) -> Iterator[Wish]
         yield wish_of_search(SearchQuery.of(saved[name].query))
 
 
+_LOOKS_FOR = Quick(select(jobs.c.looks_for).where(jobs.c.id == bindparam("of_job")))
+
+
 def wanted_of(connection: Connection, job_id: str) -> Wanted | None:
     """What a job is for; None for one that is for everything."""
-    stored = connection.execute(select(jobs.c.looks_for).where(jobs.c.id == job_id)).scalar()
+    stored = next((row[0] for row in _LOOKS_FOR.rows(connection, {"of_job": job_id})), None)
     return None if stored is None else Wanted.of(stored)
 
 

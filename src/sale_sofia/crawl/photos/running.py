@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection
 
 from sale_sofia.buyer.evaluations import statuses
-from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.photos.decoding import Decoder
 from sale_sofia.crawl.photos.fetching import Answer, PhotoFetcher, Place, place_of
 from sale_sofia.crawl.resilience.errors import (
@@ -24,17 +23,18 @@ from sale_sofia.crawl.resilience.errors import (
     ParseError,
     ServiceError,
 )
-from sale_sofia.crawl.runners.runners import site_lock
+from sale_sofia.crawl.runners.runners import SiteBusy, site_lock
 from sale_sofia.crawl.visit.assembly import make_fetcher
 from sale_sofia.flats.merging import is_offered
-from sale_sofia.flats.photos.doubts import Doubt, find_doubts
 from sale_sofia.flats.photos.pictures import signature
 from sale_sofia.flats.photos.settings import ENOUGH_SHARED, TRIED_IN_VAIN
 from sale_sofia.flats.photos.store import (
     Asked,
+    Doubt,
     Gallery,
     Kept,
     Known,
+    find_doubts,
     known_photos,
     requests_left,
     save_photo,

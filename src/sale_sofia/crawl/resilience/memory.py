@@ -4,7 +4,6 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 
 from sale_sofia.crawl.resilience.breaker import MemoryCircuitBreaker
@@ -39,20 +38,26 @@ class ComposedGate(GateSteps):
 
     async def _admit(self, domain: str, max_wait: float, token: str) -> Admission | Refusal:
         now = self.clock()
-        async with AsyncExitStack() as undo:
-            permission = await self.breaker.allow(domain, now, token)
-            if not permission.allowed:
-                return Refusal(permission.retry_after_seconds, "circuit_open")
-            undo.push_async_callback(self.breaker.cancel, domain, permission)
+        permission = await self.breaker.allow(domain, now, token)
+        if not permission.allowed:
+            return Refusal(permission.retry_after_seconds, "circuit_open")
+        entry: Admission | Refusal = Refusal(self.busy_seconds, "busy")
+        place = None
+        try:
             place = await self.bulkhead.enter(domain, self.limit_of(domain), now, token)
-            if place is None:
-                return Refusal(self.busy_seconds, "busy")
-            undo.push_async_callback(self.bulkhead.leave, place)
-            slot = await self.limiter.reserve(domain, max_wait, now)
-            if not slot.granted:
-                return Refusal(slot.wait_seconds, "rate_limit")
-            undo.pop_all()
-        return Admission(domain, slot.wait_seconds, slot.epoch, permission, place)
+            if place is not None:
+                slot = await self.limiter.reserve(domain, max_wait, now)
+                entry = Refusal(slot.wait_seconds, "rate_limit")
+                if slot.granted:
+                    entry = Admission(domain, slot.wait_seconds, slot.epoch, permission, place)
+            return entry
+        finally:
+            if isinstance(entry, Refusal):
+                try:
+                    if place is not None:
+                        await self.bulkhead.leave(place)
+                finally:
+                    await self.breaker.cancel(domain, permission)
 
     async def _still(self, admission: Admission) -> Admission | Refusal:
         entry = await self._checked(admission)

@@ -31,8 +31,7 @@ from sale_sofia.installation import open_archive, open_database
 from sale_sofia.operations.services.redis import connect, known_redis_url
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.storage.database import Database
-from sale_sofia.telemetry.meter import MetricsFlusher
-from sale_sofia.telemetry.metrics import MetricsCollector
+from sale_sofia.telemetry.metrics import MetricsCollector, MetricsFlusher
 from sale_sofia.websites.registry import get_scraper
 
 # A worker tells its lanes that it is going: they make room at once, not only at the end of their shift.
@@ -218,7 +217,7 @@ async def run_lane(
     settings: Settings, database: Database, job: Job, redis_url: str, summary: LaneSummary
 ) -> None:
     """Work for one shift; `summary` is filled in also when the lane is cut short."""
-    work = WorkTime()
+    work, stop = WorkTime(), asyncio.Event()
 
     def note_time() -> None:
         summary.seconds = work.total
@@ -233,15 +232,16 @@ async def run_lane(
     async def stop_at_shutdown() -> None:
         while not is_shutting_down():  # noqa: ASYNC110 - it is another process that says so
             await asyncio.sleep(pace.SHUTDOWN_LOOK_SECONDS)
-        crawl.stop.set()
+        stop.set()
 
     async with AsyncExitStack() as stack:
+        # Around all of it: a limit met while a lane begins or ends would be heard by nobody either.
+        stack.enter_context(soft_limit_calls(stop.set))
         stack.enter_context(calm_collector())
         stack.callback(note_time)
         crawl = await _crawl(settings, database, job, redis_url, stack, summary)
-        crawl.writer.work = work
+        crawl.writer.work, crawl.stop = work, stop
         stack.callback(note_written)
-        stack.enter_context(soft_limit_calls(crawl.stop.set))
         for watch in (stop_at_shutdown(), leave_when_others_wait(crawl.end_shift)):
             stack.callback(asyncio.create_task(watch).cancel)
         await crawl.run()

@@ -17,7 +17,6 @@ from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.frontier.jobs import SiteReport, end_job, known_job, report
 from sale_sofia.crawl.resilience.owners import this_owner
-from sale_sofia.crawl.runners.conclusion import match_crawled
 from sale_sofia.crawl.runners.runners import let_go, local_runner, settle_clock, site_lock, take_for_local
 from sale_sofia.crawl.runners.site_crawl import SiteCrawl
 from sale_sofia.crawl.settings import COLLECTOR_THRESHOLDS, FOLLOW_SECONDS, MOST_DEATHS
@@ -31,20 +30,48 @@ from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.error_log import Failure
 from sale_sofia.telemetry.logs import bound
-from sale_sofia.telemetry.meter import MetricsFlusher
-from sale_sofia.telemetry.metrics import MetricsCollector
+from sale_sofia.telemetry.metrics import MetricsCollector, MetricsFlusher
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import SiteConfig
 
 
+def match_crawled(
+    settings: Settings,
+    database: Database,
+    clock: Callable[[], float] = time.time,
+    stopped: Callable[[], bool] = lambda: False,
+    going_on: Callable[[], object] = lambda: None,
+    *,
+    photos: bool = True,
+) -> None:
+    """Read and match what is new, look at photos where that leaves a doubt, score what changed.
+
+    A failure is logged, never the crawl's. `stopped` says that no photo is to be asked for any more;
+    `going_on` is called with each of them, which may take minutes together. While a crawl goes on it is done
+    without `photos`, which cost requests of their own.
+    What is switched off is not even imported: that alone costs as much as some hundred pages.
+    """
+    if settings.read_after_crawl:
+        from sale_sofia.descriptions.enrichment import read_new  # noqa: PLC0415 - a crawl begins without it
+
+        read_new(database, clock)
+    if settings.match_after_crawl:
+        from sale_sofia.flats.runs import match_new  # noqa: PLC0415 - numpy
+
+        if match_new(settings, database, clock) and settings.photo_enabled and photos:
+            from sale_sofia.crawl.photos.running import fetch_photos  # noqa: PLC0415 - Pillow
+
+            fetch_photos(settings, database, clock, stopped, going_on)
+    if settings.score_after_crawl:
+        from sale_sofia.advice.scoring.runs import score_new  # noqa: PLC0415 - numpy
+
+        score_new(settings, database, clock)
+
+
 @contextmanager
 def calm_collector() -> Iterator[None]:
-    """Inside, what start-up made is never looked through for garbage again, and the rest less often.
-
-    A page makes thousands of objects and no cycles.
-    """
+    """Inside, garbage is looked for less often, and not in what start-up made: pages make no cycles."""
     usual = gc.get_threshold()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
     try:

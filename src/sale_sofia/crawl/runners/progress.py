@@ -19,7 +19,7 @@ from sale_sofia.crawl.resilience.breaker import CircuitStatus
 from sale_sofia.crawl.resilience.errors import ServiceRedis
 from sale_sofia.crawl.resilience.factory import get_circuit_breaker, get_rate_limiter
 from sale_sofia.crawl.resilience.scripts import connect
-from sale_sofia.crawl.runners.messages import ScrapingKeys
+from sale_sofia.crawl.runners.dispatching import ScrapingKeys
 from sale_sofia.crawl.settings import APP_NAME, EVENTS_CHANNEL, PROGRESS_TTL_SECONDS, WORKER_CLIENT
 from sale_sofia.operations.services import redis as redis_client
 from sale_sofia.operations.services.redis import known_redis_url
@@ -213,11 +213,7 @@ def wait_for_jobs(
     look: Look,
     between: Callable[[], None],
 ) -> Mapping[str, Progress]:
-    """What `read` gives when all its jobs have ended; `look` is shown it each time, `between` keeps house.
-
-    Raises:
-        JobsStillOpen: the time was up; it names the jobs.
-    """
+    """What `read` gives when all have ended, or JobsStillOpen; `look` is shown it, `between` keeps house."""
     end = time.monotonic() + seconds
     while True:
         found = read()

@@ -1,6 +1,6 @@
 """Who crawls a job: a local runner or the Celery workers, never both; one job of a portal at a time.
 
-A local runner is known by the portal's lock (`locks.py`), on one machine or, with a database server, on all:
+A local runner is known by the portal's lock (`site_lock`), on one machine or, with a database server, on all:
 it holds it as long as it lives, and without it nobody plans a crawl. The workers have no lock: they come and
 go, on any machine. They are known by the job's row, which says `celery`, and by what they do: lanes were sent
 out a moment ago; or somebody not known to be dead has a row, or had one a moment ago; or all rows wait for a
@@ -16,7 +16,6 @@ from pathlib import Path
 
 from sqlalchemy import Connection, update
 
-from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.clock import bring_back
 from sale_sofia.crawl.frontier.jobs import known_job
@@ -25,6 +24,10 @@ from sale_sofia.crawl.settings import DISPATCH_GRACE_SECONDS
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.jobs import CELERY, Job, unfinished_jobs
 from sale_sofia.storage.database import Database
+
+
+class SiteBusy(RuntimeError):
+    """Another crawl of this portal is running."""
 
 
 def local_runner() -> str:

@@ -26,9 +26,9 @@ from typing import Annotated, Any, Final, Self
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 from sqlalchemy import Connection, select
 
-from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
 from sale_sofia.crawl.frontier.wanted import Wanted, find_wanted
+from sale_sofia.crawl.runners.runners import SiteBusy
 from sale_sofia.crawl.tables import schedule_slots
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.quiet_hours import day_of, moment_of, quiet_until

@@ -24,7 +24,7 @@ from sale_sofia.history.jobs import Job, JobState, add_job_counts, get_job, set_
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseBusy, DatabaseUnreachable
 from sale_sofia.telemetry.logs import bound
-from sale_sofia.telemetry.meter import MetricsFlusher
+from sale_sofia.telemetry.metrics import MetricsFlusher
 
 _RENEWALS_PER_LEASE = 3
 
@@ -69,12 +69,11 @@ class SiteCrawl:
     """When we last got a row, or began."""
     _turns: int = 0
     """How often we got some."""
+    _in_vain: int = 0
+    """How often we asked for some and there were none."""
 
     async def run(self) -> bool:
-        """Work until all rows are at their end, or the shift is (True), or until told to stop (False).
-
-        What is in hand and not finished is handed back at once.
-        """
+        """Work until the rows or the shift are at their end (True), or until told to stop (False)."""
         self._had_work = self.clock()
         self._until = self._had_work + self.shift.seconds
         self.writer.alongside = self.lease_alongside
@@ -133,8 +132,10 @@ class SiteCrawl:
         """A row that may start now; waits for one while there is hope in this shift, else None."""
         while self.clock() < self._until:
             self._moved.clear()  # before looking: what moves from now on wakes us
+            asked_before = self._in_vain
             async with self._claiming:
-                if not self._claims and not self._over:
+                # Who waited while another looked and found nothing need not look again.
+                if not self._claims and not self._over and self._in_vain == asked_before:
                     await self._claim()
                 if self._claims:
                     return self._claims.popleft()
@@ -146,6 +147,7 @@ class SiteCrawl:
 
     async def _claim(self) -> None:
         self._take(await self.database.run_write_async(self.lease))
+        self._in_vain += not self._claims
 
     def lease_alongside(self, connection: Connection, pages: int) -> Callable[[], None]:
         """Lease in the transaction of a batch what its visitors will ask for next: a commit less for each.

@@ -19,15 +19,26 @@ from celery.utils.log import get_task_logger
 from sqlalchemy import Connection
 
 import sale_sofia.celery_app  # noqa: F401 - a program that imports these alone sends to our Redis too
-from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.jobs import end_job, known_job
 from sale_sofia.crawl.frontier.planning import JobPlan, check_plans, plan_for_workers
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.crawl.resilience.owners import is_dead
 from sale_sofia.crawl.runners import dispatching
-from sale_sofia.crawl.runners.conclusion import match_crawled
-from sale_sofia.crawl.runners.dispatching import Next, Step
+from sale_sofia.crawl.runners.dispatching import (
+    JobMessage,
+    Next,
+    ScrapingKeys,
+    Step,
+    WrongMessage,
+    check_job,
+    check_lane,
+    check_sites,
+    check_summaries,
+    check_urls,
+    check_version,
+    generation_of,
+)
 from sale_sofia.crawl.runners.lane import (
     LaneSummary,
     announce_end,
@@ -40,20 +51,9 @@ from sale_sofia.crawl.runners.lane import (
     settings,
     show_progress,
 )
-from sale_sofia.crawl.runners.messages import (
-    JobMessage,
-    ScrapingKeys,
-    WrongMessage,
-    check_job,
-    check_lane,
-    check_sites,
-    check_summaries,
-    check_urls,
-    check_version,
-    generation_of,
-)
+from sale_sofia.crawl.runners.local import match_crawled
 from sale_sofia.crawl.runners.progress import read_progress
-from sale_sofia.crawl.runners.runners import site_lock
+from sale_sofia.crawl.runners.runners import SiteBusy, site_lock
 from sale_sofia.crawl.runners.schedule import jobs_of_turns
 from sale_sofia.crawl.settings import LANE_RETRIES, TASK_VERSION
 from sale_sofia.crawl.urls import Target, allowed_hosts, target

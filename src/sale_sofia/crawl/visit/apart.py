@@ -26,7 +26,6 @@ from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.resilience.errors import ParseHostile, ServiceError
 from sale_sofia.crawl.visit.judging import Judge
 from sale_sofia.crawl.visit.outcomes import Found, Gone, NotModified, Read
-from sale_sofia.listings.model import FieldSeen
 from sale_sofia.listings.settings import (
     APART_KEPT_BYTES,
     APART_QUICK_SECONDS,
@@ -377,7 +376,4 @@ def _judged(judge: Judge, task: _Task, body: bytes) -> tuple[Any, ...] | _Outcom
     outcome = judge.outcome(Claim(0, kind, asked, 0, 0), Response(url, status, headers, body, 0.0), now)
     if not isinstance(outcome, Read):
         return outcome
-    # One object for all that are equal: a pickle holds it once.
-    equal: dict[FieldSeen, FieldSeen] = {}
-    seen = {name: equal.setdefault(found, found) for name, found in outcome.seen.items()}
-    return outcome.listing, outcome.etag, outcome.last_modified, seen
+    return outcome.listing, outcome.etag, outcome.last_modified, outcome.seen

@@ -56,7 +56,7 @@ async def make_visitor(
     """
     fetcher, start, rate = tools.fetcher, job.start_urls[0], rate_per_minute(settings, config)
     if config.proxies.use or config.browser_allowed:
-        from sale_sofia.proxies.assembly import through_proxies  # noqa: PLC0415 - slow, few portals need it
+        from sale_sofia.proxies.control import through_proxies  # noqa: PLC0415 - slow, few portals need it
 
         fetcher = await through_proxies(settings, config, fetcher, tools.redis_url)
 

@@ -44,8 +44,7 @@ from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, Kept, Later, No
 from sale_sofia.history.listings import validators
 from sale_sofia.listings.page import Page
 from sale_sofia.telemetry.error_log import ErrorLog, Failure
-from sale_sofia.telemetry.meter import measured
-from sale_sofia.telemetry.metrics import NO_METER, Meter
+from sale_sofia.telemetry.metrics import NO_METER, Meter, measured
 from sale_sofia.websites.registry import get_scraper
 
 log: Final = logging.getLogger(__name__)

@@ -36,8 +36,6 @@ from sale_sofia.history.drift.counts import (
     FactCounts,
     SectionCounts,
     Sections,
-    counters_of,
-    sections_of,
 )
 from sale_sofia.history.drift.judging import Floor, are_missed, prices_are_doubtful
 from sale_sofia.history.drift.store import is_drifting, lock_counters, store_counters
@@ -74,45 +72,45 @@ _Seen = Mapping[str, FieldSeen]
 
 
 def count_pages(connection: Connection, job_id: str, site: str, outcomes: Sequence[Outcome]) -> Sections:
-    """Add these pages to what their run has counted, before they are stored; all it has counted so far."""
-    more = observe(connection, site, outcomes)
-    sections = sections_of(lock_counters(connection, job_id, site)) if more else {}
-    for name, counts in more.items():
-        sections.setdefault(name, SectionCounts()).merge(counts)
-    if more:
-        store_counters(connection, job_id, counters_of(sections))
-    return sections
+    """Add these pages to what their run has counted, before they are stored; all it has counted so far.
 
-
-def observe(connection: Connection, site: str, outcomes: Sequence[Outcome]) -> Sections:
-    """Everything countable of these pages; known prices are those stored before the pages are."""
-    sections: Sections = {}
+    Known prices are those stored before the pages are.
+    """
     config = get_scraper(site).config
-    adverts = [page.listing.external_id for page in outcomes if isinstance(page, Read)]
+    adverts = [page for page in outcomes if isinstance(page, Read)]
     # A sitemap says nothing of its adverts that could drift.
     results = [page for page in outcomes if isinstance(page, Found) and page.section in config.searches]
+    puzzles = [(page, page.unreadable) for page in outcomes if isinstance(page, Failed) and page.unreadable]
+    if not (adverts or results or puzzles):
+        return {}
     shown = [card.external_id for page in results for card, _ in page.adverts]
-    prices = known_prices(connection, site, adverts + shown)
-    for page in outcomes:
-        if isinstance(page, Read):
-            counts, example = _begin_page(sections, LISTING, page)
-            fields = config.listing.fields
-            _count_fields(counts, fields, page.seen, example)
-            count_facts(counts.facts, fields, page.listing, page.seen, example)
-            facts = {name: getattr(page.listing, name) for name in _PRICE_FACTS}
-            _count_price(counts, facts, prices.get(page.listing.external_id), example)
-        elif isinstance(page, Found) and page.section in config.searches:
-            counts, example = _begin_page(sections, page.section, page)
-            _count_results(counts, config.searches[page.section].fields, page, prices, example)
-        elif isinstance(page, Failed) and page.unreadable:
-            counts = sections.setdefault(page.claim.kind, SectionCounts())
-            counts.unreadable[page.unreadable] = counts.unreadable.get(page.unreadable, 0) + 1
-            counts.puzzle = counts.puzzle or Example(page.claim.url, page.page_digest)
+    prices = known_prices(connection, site, [page.listing.external_id for page in adverts] + shown)
+    sections = lock_counters(connection, job_id, site)
+    for page in adverts:
+        counts, example = _begin_page(sections, LISTING, page)
+        _count_fields(counts, config.listing.fields, page.seen, example)
+        count_facts(counts.facts, config.listing.fields, page.listing, page.seen, example)
+        facts = {name: getattr(page.listing, name) for name in _PRICE_FACTS}
+        _count_price(counts, facts, prices.get(page.listing.external_id), example)
+    for found in results:
+        counts, example = _begin_page(sections, found.section, found)
+        _count_results(counts, config.searches[found.section].fields, found, prices, example)
+    for failed, reason in puzzles:
+        counts = _section(sections, failed.claim.kind)
+        counts.unreadable[reason] = counts.unreadable.get(reason, 0) + 1
+        counts.puzzle = counts.puzzle or Example(failed.claim.url, failed.page_digest)
+    store_counters(connection, job_id, sections)
     return sections
+
+
+def _section(sections: Sections, name: str) -> SectionCounts:
+    if name not in sections:
+        sections[name] = SectionCounts()
+    return sections[name]
 
 
 def _begin_page(sections: Sections, name: str, page: Read | Found) -> tuple[SectionCounts, Example]:
-    counts = sections.setdefault(name, SectionCounts())
+    counts = _section(sections, name)
     counts.pages += 1
     return counts, Example(page.claim.url, page.kept.digest if page.kept else None)
 
@@ -140,15 +138,19 @@ def _count_results(
 
 def _count_fields(counts: SectionCounts, names: Iterable[str], seen: _Seen, example: Example) -> None:
     counts.seen += 1
+    fields = counts.fields
     for name in names:
-        field, found = counts.field(name), seen.get(name)
-        if found is None or not found.read:
+        field = fields.get(name) or counts.field(name)
+        if (found := seen.get(name)) is None:
             field.missing = field.missing or example
-        if found is None:
             continue
-        field.read += found.read
-        field.links[found.link] = field.links.get(found.link, 0) + 1
-        if found.link:
+        link, read = found
+        if read:
+            field.read += 1
+        else:
+            field.missing = field.missing or example
+        field.links[link] = field.links.get(link, 0) + 1
+        if link:
             field.other = field.other or example
 
 

@@ -14,8 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sale_sofia.flats.matching.addresses import DOOR_MASK
-from sale_sofia.flats.matching.fingerprint import UNKNOWN_FLOOR, Adverts, Array, quarter_hash
+from sale_sofia.flats.matching.fingerprint import DOOR_MASK, UNKNOWN_FLOOR, Adverts, Array, quarter_hash
 from sale_sofia.flats.settings import (
     AREA_TOLERANCE,
     CENTRES,

@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sale_sofia.flats.matching.addresses import DOOR_MASK
 from sale_sofia.flats.matching.candidates import are_near
 from sale_sofia.flats.matching.fingerprint import (
+    DOOR_MASK,
     ROUND_AREAS,
     ROUND_PRICES,
     UNKNOWN_FLOOR,

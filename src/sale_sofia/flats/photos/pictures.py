@@ -34,8 +34,6 @@ _MIRRORED: Final = (0, 1, 2, 3, 5, 4, 7, 6, 9, 8)
 """The window that each one is in a mirror."""
 TILE: Final = (36, 32)
 """Columns and rows to which a window is made small: four by four for each of 9 times 8 parts."""
-TILES_BYTES: Final = len(WINDOWS) * TILE[0] * TILE[1]
-SIGNATURE_BYTES: Final = len(WINDOWS) * 2 * 8
 _WAVES: Final = 8
 _ALIKE: Final = np.array((ALIKE_WAVES, ALIKE_STEPS))
 _FAR: Final = 2 * 64

@@ -2,15 +2,19 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, func, select, update
 
+from sale_sofia.flats.matching.candidates import find_candidates
+from sale_sofia.flats.matching.comparison import Comparison, load_weights
+from sale_sofia.flats.matching.fingerprint import Adverts
+from sale_sofia.flats.matching.links import evidence_families
 from sale_sofia.flats.photos.pictures import Hashes, alike, unpacked
 from sale_sofia.flats.photos.settings import CODE_CHARACTERS, MOST_REMEMBERED, MOST_TRIES, STOCK_FLATS
-from sale_sofia.flats.settings import AREA_TOLERANCE
-from sale_sofia.flats.store import portions
+from sale_sofia.flats.settings import AREA_TOLERANCE, PAIRS_AT_ONCE
+from sale_sofia.flats.store import OFFERED, portions, read_decisions, read_fingerprints, rows_of, sources_of
 from sale_sofia.flats.tables import advert_photos, match_fingerprints
 from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
@@ -155,11 +159,10 @@ def _match_anew(connection: Connection, listing_ids: Collection[int]) -> None:
 def known_photos(connection: Connection, listing_ids: Collection[int]) -> dict[int, dict[int, Known]]:
     """What is stored of these adverts' photos, by advert and place."""
     found: dict[int, dict[int, Known]] = {}
-    for some in portions(sorted(listing_ids)):
-        for row in connection.execute(select(advert_photos).where(advert_photos.c.listing_id.in_(some))):
-            is_settled = not row.again or row.requests >= MOST_TRIES
-            photo = Known(row.url, row.picture, is_settled)
-            found.setdefault(row.listing_id, {})[row.position] = photo
+    for row in rows_of(connection, select(advert_photos), advert_photos.c.listing_id, listing_ids):
+        is_settled = not row.again or row.requests >= MOST_TRIES
+        photo = Known(row.url, row.picture, is_settled)
+        found.setdefault(row.listing_id, {})[row.position] = photo
     return found
 
 
@@ -169,12 +172,7 @@ def pictures_by_advert(connection: Connection, ids: Sequence[int] | None = None)
         advert_photos.c.picture.is_not(None), advert_photos.c.stock.is_(False)
     )
     found: dict[int, list[int]] = {}
-    rows: list[Any] = []
-    if ids is None:
-        rows = list(connection.execute(shown))
-    for some in portions(ids or ()):
-        rows += connection.execute(shown.where(advert_photos.c.listing_id.in_(some)))
-    for listing_id, picture in rows:
+    for listing_id, picture in rows_of(connection, shown, advert_photos.c.listing_id, ids):
         found.setdefault(listing_id, []).append(picture)
     return found
 
@@ -190,3 +188,53 @@ def requests_left(connection: Connection, share: float) -> int:
     adverts = connection.scalar(select(func.count()).select_from(listings)) or 0
     sent = connection.scalar(select(func.sum(advert_photos.c.requests))) or 0
     return max(0, int(share * adverts) - int(sent))
+
+
+# Pairs of adverts that may be one flat and are not linked: of these photos are worth asking for.
+
+
+class Doubt(NamedTuple):
+    """Two adverts of two properties, and how likely they are one."""
+
+    low: int
+    high: int
+    probability: float
+
+
+def find_doubts(connection: Connection, least: float) -> list[Doubt]:
+    """All of this probability or more, the likeliest first; none of which the buyer has spoken.
+
+    Of adverts that are offered and whose building stands: others have no photos of their own.
+    More than the review queue holds: there a person looks, and only at what two kinds of evidence speak for.
+    """
+    adverts = Adverts.of_bytes(*read_fingerprints(connection))
+    adverts = adverts.take(np.flatnonzero(np.isin(adverts.ids, _with_photos(connection))))
+    found = find_candidates(adverts)
+    likely: list[Doubt] = []
+    for begin in range(0, len(found.one), PAIRS_AT_ONCE):
+        rows = (side[begin : begin + PAIRS_AT_ONCE] for side in (found.one, found.two))
+        likely += _likely(Comparison(adverts, *rows), least)
+    spoken = read_decisions(connection)
+    ids = sorted({one for doubt in likely for one in (doubt.low, doubt.high)})
+    homes = {source.listing_id: source.property_id for source in sources_of(connection, ids)}
+    open_ones = (
+        doubt
+        for doubt in likely
+        if homes.get(doubt.low) != homes.get(doubt.high) and (doubt.low, doubt.high) not in spoken
+    )
+    return sorted(open_ones, key=lambda doubt: (-doubt.probability, doubt.low, doubt.high))
+
+
+def _with_photos(connection: Connection) -> list[int]:
+    stands = listings.c.under_construction.is_not(True)
+    return list(connection.scalars(select(listings.c.id).where(OFFERED, stands)))
+
+
+def _likely(pairs: Comparison, least: float) -> list[Doubt]:
+    allowed = ~pairs.vetoed
+    pairs = Comparison(pairs.adverts, pairs.one[allowed], pairs.two[allowed])
+    probability = 1.0 / (1.0 + np.exp(-load_weights().log_odds(pairs)))
+    chosen = (probability >= least) & (evidence_families(pairs) > 0)
+    ids = pairs.adverts.ids
+    columns = (ids[pairs.one[chosen]], ids[pairs.two[chosen]], probability[chosen])
+    return [Doubt(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]

@@ -1,4 +1,4 @@
-"""What the pages of a run are like, counted: small, mergeable in any order, the same whoever counts."""
+"""What the pages of a run are like, counted: small, and the same whoever counts."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -82,13 +82,6 @@ class FieldCounts:
         """How often the first link found the text."""
         return self.links.get(0, 0)
 
-    def merge(self, more: Self) -> None:
-        """Take in all that another one counted."""
-        self.read += more.read
-        for link, count in more.links.items():
-            self.links[link] = self.links.get(link, 0) + count
-        self.missing, self.other = self.missing or more.missing, self.other or more.other
-
     def to_dict(self) -> dict[str, Any]:
         """The counts as JSON."""
         links = {str(link): self.links[link] for link in sorted(self.links)}
@@ -122,12 +115,6 @@ class FactCounts:
         """The share of adverts of which this was read."""
         read = self.price + self.on_request if name == "price" else getattr(self, name)
         return Share(read, self.adverts)
-
-    def merge(self, more: Self) -> None:
-        """Take in all that another one counted."""
-        for name in _FACT_NUMBERS:
-            setattr(self, name, getattr(self, name) + getattr(more, name))
-        self.missing = more.missing | self.missing
 
     def to_dict(self) -> dict[str, Any]:
         """The counts as JSON."""
@@ -183,21 +170,6 @@ class SectionCounts:
         if name not in self.fields:
             self.fields[name] = FieldCounts()
         return self.fields[name]
-
-    def merge(self, more: Self) -> None:
-        """Take in all that another one counted."""
-        for name in _NUMBERS:
-            setattr(self, name, getattr(self, name) + getattr(more, name))
-        for reason, count in more.unreadable.items():
-            self.unreadable[reason] = self.unreadable.get(reason, 0) + count
-        if more.few is not None:
-            self.note_few(more.few_cards, more.few)
-        self.prices.merge(more.prices)
-        self.ratios.merge(more.ratios)
-        self.facts.merge(more.facts)
-        self.puzzle, self.odd = self.puzzle or more.puzzle, self.odd or more.odd
-        for name, counts in more.fields.items():
-            self.field(name).merge(counts)
 
     def note_few(self, cards: int, page: Example) -> None:
         """Remember the page if none has had fewer cards."""

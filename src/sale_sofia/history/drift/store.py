@@ -1,5 +1,6 @@
 """How the pages of each run were, and whether a portal's data is held back because they are not as usual."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,10 +21,12 @@ from sqlalchemy import (
     update,
 )
 
-from sale_sofia.history.settings import HistoryRules
+from sale_sofia.history.drift.counts import Sections, counters_of, sections_of
+from sale_sofia.history.settings import REMEMBERED_COUNTERS, HistoryRules
 from sale_sofia.history.sightings import Key, Marks, work_out_anew
 from sale_sofia.history.tables import drift_runs, listing_changes, listings, price_points, scrape_history
 from sale_sofia.history.timeline import KEPT_FIELDS, TYPE_FIELDS
+from sale_sofia.storage.connections import Spelled, to_json
 from sale_sofia.storage.quick import Quick
 from sale_sofia.storage.upserts import insert_into
 from sale_sofia.telemetry.incidents import Incident, IncidentKind, open_incidents
@@ -37,7 +40,9 @@ _NOTHING_AS_JSON: Final = ("null", "[]")
 
 # Made once: they are run with every commit of a crawl.
 _COUNTED = Quick(
-    select(drift_runs.c.counters).where(drift_runs.c.job_id == bindparam("of_job")).with_for_update()
+    select(cast(drift_runs.c.counters, Text))
+    .where(drift_runs.c.job_id == bindparam("of_job"))
+    .with_for_update()
 )
 _STORE = Quick(
     update(drift_runs)
@@ -81,20 +86,28 @@ class DriftRun:
     judged_at: float | None = None
 
 
-def lock_counters(connection: Connection, job_id: str, site: str) -> Counters:
+_stored: Final[dict[str, Sections]] = {}
+"""What this process stored last, by its text: it is read anew when somebody else has added to it."""
+
+
+def lock_counters(connection: Connection, job_id: str, site: str) -> Sections:
     """What a run has counted so far; nobody else adds to it before this transaction ends."""
     found = _COUNTED.rows(connection, {"of_job": job_id})
     if not found:
         row = {"job_id": job_id, "site": site, "counters": {}}
         connection.execute(insert_into(connection, drift_runs).values(row).on_conflict_do_nothing())
         found = _COUNTED.rows(connection, {"of_job": job_id})
-    counters: Counters = found[0][0]
-    return counters
+    text: str = found[0][0]
+    return _stored.pop(text, None) or sections_of(json.loads(text))
 
 
-def store_counters(connection: Connection, job_id: str, counters: Counters) -> None:
+def store_counters(connection: Connection, job_id: str, sections: Sections) -> None:
     """Keep what a run has counted, in the transaction that stores its pages."""
-    _STORE.run(connection, [{"of_job": job_id, "counted": counters}])
+    text = Spelled(to_json(counters_of(sections)))
+    _STORE.run(connection, [{"of_job": job_id, "counted": text}])
+    _stored[text] = sections
+    if len(_stored) > REMEMBERED_COUNTERS:
+        del _stored[next(iter(_stored))]
 
 
 def get_drift_run(connection: Connection, job_id: str) -> DriftRun | None:

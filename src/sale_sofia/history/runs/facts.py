@@ -13,8 +13,7 @@ from sale_sofia.history.jobs import Job, JobState, UnknownJob, get_job
 from sale_sofia.history.news import count_held
 from sale_sofia.history.sweeps import Sweep, get_sweep
 from sale_sofia.telemetry.incidents import IncidentKind
-from sale_sofia.telemetry.meter import read_metrics
-from sale_sofia.telemetry.metrics import DomainMetrics
+from sale_sofia.telemetry.metrics import DomainMetrics, read_metrics
 from sale_sofia.telemetry.settings import COMPARED_JOBS, COMPARED_RUNS
 
 _REFUSALS = ("blocked", "rate_limited")

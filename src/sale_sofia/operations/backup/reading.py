@@ -4,28 +4,199 @@ import fcntl
 import hashlib
 import io
 import os
+import re
 import shutil
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
+from typing import IO, Annotated, Any, BinaryIO, Final, NamedTuple, cast
 
 import zstandard
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
+from sale_sofia.alerts.settings import ALERTS_FILE, CHANNELS_FILE
+from sale_sofia.buyer.settings import OWN_PHOTOS_FOLDER
 from sale_sofia.crawl.fetch.archive import is_page_of
-from sale_sofia.operations.backup import format as form
-from sale_sofia.operations.backup.format import (
-    About,
-    BackupDamaged,
-    BackupError,
-    BackupRefused,
-    backups_in,
-    parts_in,
-)
-from sale_sofia.operations.backup.snapshot import Progress
+from sale_sofia.crawl.runners.schedule import SCHEDULE_FILE
+from sale_sofia.flats.settings import SECRET_FILE
+from sale_sofia.geography.settings import IMPORTED_FOLDER
+from sale_sofia.proxies.settings import FOLDER as PROXIES_FOLDER
 from sale_sofia.settings.model import DATABASE_FILE
+from sale_sofia.telemetry.settings import REPORTS_FOLDER
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much it is in all."""
+
+
+class BackupError(ValueError):
+    """A backup cannot be made, read or put in its place; nothing was changed."""
+
+
+class BackupRefused(BackupError):
+    """It would overwrite something, find no room, or holds what does not belong in a backup."""
+
+
+class BackupDamaged(BackupError):
+    """The file is not whole, or not what it was when it was written."""
+
+
+# What a backup says of itself: `backup.json`, its first member, and `SHA256SUMS`, its last.
+
+FORMAT: Final = 1
+"""The form of the file; a program refuses a form that it does not know."""
+BACKUPS_FOLDER: Final = "backups"
+"""Where backups go, in DATA_DIR, when BACKUP_DIR is not set."""
+PAGES_FOLDER: Final = "archive"
+"""The page archive, in DATA_DIR."""
+SITES_FOLDER: Final = "sites"
+"""Where site files of the user's own are in a backup, and in the DATA_DIR that is restored from it."""
+KEPT_FILES: Final = (SCHEDULE_FILE, ALERTS_FILE, CHANNELS_FILE, SECRET_FILE)
+"""Files of DATA_DIR that a backup holds. The key of hashed phones is one: they mean nothing without it."""
+KEPT_FOLDERS: Final = ("profiles", IMPORTED_FOLDER, PROXIES_FOLDER, REPORTS_FOLDER, OWN_PHOTOS_FOLDER)
+"""Folders of DATA_DIR whose files a backup holds. What is not named here is left out, passwords above all."""
+
+SQLITE_PAGES_AT_ONCE: Final = 2_000
+"""Pages of SQLite copied between two signs of progress: 8 MB. No writer ever waits for it."""
+COMPRESSION_LEVEL: Final = 3
+"""zstd's own choice: a database shrinks to about a quarter, as fast as a disk writes."""
+READ_BYTES: Final = 1 << 20
+"""Bytes read, hashed and written in one go."""
+LONGEST_NAME: Final = 100
+"""Bytes of a file's name in a tar that needs no further headers; ours are shorter."""
+ABOUT_MOST_BYTES: Final = 1_000_000
+"""Bytes of what a backup says of itself; it takes some thousand."""
+SUMS_MOST_BYTES: Final = 1_000_000_000
+"""Bytes of the list of checksums: 140 for each page, so seven million pages."""
+WINDOW_MOST_BYTES: Final = 1 << 27
+"""Memory that a compressed file may ask for: zstd's own limit for files of strangers."""
+MOST_GROWTH: Final = 250
+"""A file may unpack to so many times its size: databases reach 20. More is a trap to fill the disk."""
+GROWTH_ALLOWED_BYTES: Final = 100_000_000
+"""Bytes that a file may unpack to in any case: the emptiest of databases shrink the most."""
+PAGE_CLOCK_SECONDS: Final = 60.0
+"""A page's file may be so much older than the moment the database has for it: disks round times."""
+SHOWN_PAGES: Final = 5
+"""Names of damaged or lost pages that are told; JSON has all of them."""
+NEWEST_MOMENT: Final = 1 << 33
+"""Seconds since 1970 beyond which a file's time is no time: the year 2242."""
+
+
+_LINE: Final = re.compile(r"([0-9a-f]{64})  (.+)", re.ASCII)
+
+
+class About(BaseModel):
+    """Of which database and moment a backup is, and what is in it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    format: int
+    program: str
+    """The version of the program that made it."""
+    revision: str
+    """The last step of the migrations that was done in the database."""
+    made_at: Annotated[float, Field(ge=0, le=NEWEST_MOMENT)]
+    """Seconds since 1970."""
+    database: str
+    """What the database is called before people: where it is, and no password."""
+    rows: Mapping[str, NonNegativeInt]
+    """Rows of each table."""
+    pages: bool
+    """Whether the page archive is in it."""
+    room: NonNegativeInt
+    """Bytes, about, that it takes when it is unpacked."""
+
+    def as_json(self) -> bytes:
+        """As it stands in the file."""
+        return self.model_dump_json(indent=1).encode()
+
+
+def read_about(content: bytes, backup: str) -> About:
+    """What a backup says of itself; raises BackupRefused or BackupDamaged."""
+    try:
+        about = About.model_validate_json(content)
+    except ValidationError:
+        raise BackupDamaged(
+            f"{backup} does not say what it is; it is damaged or no backup of ours."
+        ) from None
+    if about.format > FORMAT:
+        raise BackupRefused(
+            f"{backup} was made by sale-sofia {about.program} in a form that this program does not know; "
+            "update the program."
+        )
+    return about
+
+
+def sums_text(sums: Mapping[str, str]) -> bytes:
+    """The checksums in the form that `sha256sum --check` reads."""
+    return "".join(f"{digest}  {name}\n" for name, digest in sums.items()).encode()
+
+
+def read_sums(content: bytes, backup: str) -> dict[str, str]:
+    """The checksum of each member; raises BackupDamaged."""
+    lines = [_LINE.fullmatch(line) for line in content.decode("utf-8", "replace").split("\n")[:-1]]
+    sums = {line[2]: line[1] for line in lines if line}
+    if len(sums) != len(lines):
+        raise BackupDamaged(f"{backup} is damaged: its list of checksums cannot be read.")
+    return sums
+
+
+ABOUT: Final = "backup.json"
+LACKING: Final = "LACKING"
+"""Names of pages that belong in it and are not, as they were damaged or gone; only where there are any."""
+SUMS: Final = "SHA256SUMS"
+PART_PREFIX: Final = ".sale-sofia-"
+PART_SUFFIX: Final = ".part"
+"""What is being written begins and ends so, until it is whole."""
+_SUFFIX: Final = ".tar.zst"
+_BACKUP: Final = re.compile(r"sale-sofia-\d{8}T\d{6}Z(-\d+)?\.tar\.zst", re.ASCII)
+_SINGLE: Final = frozenset({ABOUT, LACKING, SUMS, DATABASE_FILE, *KEPT_FILES})
+_FOLDERS: Final = "|".join(map(re.escape, (*KEPT_FOLDERS, SITES_FOLDER)))
+_IN_FOLDER: Final = re.compile(rf"(?:{_FOLDERS})/[^./\\\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]*")
+_PAGE: Final = re.compile(rf"{PAGES_FOLDER}/[0-9a-f]{{2}}/[0-9a-f]{{62}}\.zst", re.ASCII)
+
+
+def belongs(name: str) -> bool:
+    """Whether a backup may hold a file of this name; none of them leads out of its folder."""
+    return name in _SINGLE or bool(_IN_FOLDER.fullmatch(name)) or is_page(name)
+
+
+def is_page(name: str) -> bool:
+    """Whether this is a page of the archive."""
+    return bool(_PAGE.fullmatch(name))
+
+
+def page_digest(name: str) -> str:
+    """By what a page of this name in a backup is called: the SHA-256 of what it unpacks to."""
+    return "".join(name.split("/")[1:]).removesuffix(".zst")
+
+
+def page_name(digest: str) -> str:
+    """What the page of this digest is called in a backup."""
+    return f"{PAGES_FOLDER}/{digest[:2]}/{digest[2:]}.zst"
+
+
+def free_path(folder: Path, made_at: float) -> Path:
+    """Where a backup of this moment goes: a name that no other has."""
+    name = f"sale-sofia-{datetime.fromtimestamp(made_at, UTC):%Y%m%dT%H%M%SZ}"
+    path, number = folder / f"{name}{_SUFFIX}", 1
+    while path.exists():
+        number += 1
+        path = folder / f"{name}-{number}{_SUFFIX}"
+    return path
+
+
+def backups_in(folder: Path) -> list[Path]:
+    """The files that are backups by their names."""
+    return sorted(path for path in folder.glob(f"*{_SUFFIX}") if _BACKUP.fullmatch(path.name))
+
+
+def parts_in(folder: Path) -> list[Path]:
+    """What backups that never came to their end left behind."""
+    return sorted(folder.glob(f"{PART_PREFIX}*{PART_SUFFIX}"))
+
 
 _OWNERS_ALONE = 0o600
 _HEAD_MOST_BYTES: Final = 18
@@ -85,9 +256,7 @@ def opened_tar(path: Path) -> Iterator[tarfile.TarFile]:
         with path.open("rb") as file:
             check_frame(file, path)
             with (
-                zstandard.ZstdDecompressor(max_window_size=form.WINDOW_MOST_BYTES).stream_reader(
-                    file
-                ) as unpacked,
+                zstandard.ZstdDecompressor(max_window_size=WINDOW_MOST_BYTES).stream_reader(file) as unpacked,
                 tarfile.open(fileobj=unpacked, mode="r|", tarinfo=_PlainMember, encoding="utf-8") as tar,
             ):
                 yield tar
@@ -122,13 +291,13 @@ class Contents(NamedTuple):
 def about(path: Path) -> About:
     """What the backup says of itself; only its head is read. Raises BackupError."""
     with opened_tar(path) as tar:
-        return form.read_about(_first(tar, path), str(path))
+        return read_about(_first(tar, path), str(path))
 
 
 def _first(tar: tarfile.TarFile, path: Path) -> bytes:
     member = tar.next()
-    if member is None or member.name != form.ABOUT or member.size > form.ABOUT_MOST_BYTES:
-        raise BackupDamaged(f"{path} is damaged or no backup of ours: it does not begin with {form.ABOUT}.")
+    if member is None or member.name != ABOUT or member.size > ABOUT_MOST_BYTES:
+        raise BackupDamaged(f"{path} is damaged or no backup of ours: it does not begin with {ABOUT}.")
     return whole_member(tar, member)
 
 
@@ -141,12 +310,12 @@ def unpack(path: Path, folder: Path, wanted: Wanted, progress: Progress) -> Cont
     """
     with opened_tar(path) as tar:
         head = _first(tar, path)
-        said = form.read_about(head, str(path))
+        said = read_about(head, str(path))
         reader = _Reader(tar, folder, wanted)
-        most = path.stat().st_size * form.MOST_GROWTH + form.GROWTH_ALLOWED_BYTES
+        most = path.stat().st_size * MOST_GROWTH + GROWTH_ALLOWED_BYTES
         content = reader.read(most, lambda done: progress("checking", min(done, said.room), said.room))
-        sums = form.read_sums(content, str(path))
-    _compare({form.ABOUT: hashlib.sha256(head).hexdigest(), **reader.sums}, sums, path)
+        sums = read_sums(content, str(path))
+    _compare({ABOUT: hashlib.sha256(head).hexdigest(), **reader.sums}, sums, path)
     return Contents(said, tuple(reader.lacking))
 
 
@@ -162,15 +331,15 @@ class _Reader:
         """All members, of at most so many bytes; the content of the last, which has the checksums."""
         done = 0
         while member := self._tar.next():
-            if not form.belongs(member.name) or member.name in self.sums or member.name == form.ABOUT:
+            if not belongs(member.name) or member.name in self.sums or member.name == ABOUT:
                 raise NotOurs(f"it holds {member.name!r}, which does not belong there")
             done += tarfile.BLOCKSIZE + member.size
             if done > most:
                 raise NotOurs("it would unpack to far more than a backup of its size holds")
             told(done)
-            if member.name == form.SUMS:
+            if member.name == SUMS:
                 return self._read_last(member)
-            if member.name == form.LACKING:
+            if member.name == LACKING:
                 self._read_lacking(member)
             else:
                 self._take(member)
@@ -182,7 +351,7 @@ class _Reader:
         content = self._small(member)
         stream = cast("Any", self._tar).fileobj
         stream.seek(self._tar.offset)
-        while piece := stream.read(form.READ_BYTES):
+        while piece := stream.read(READ_BYTES):
             if piece.strip(b"\0"):
                 raise NotOurs("it goes on after its checksums")
         return content
@@ -191,12 +360,12 @@ class _Reader:
         content = self._small(member)
         self.sums[member.name] = hashlib.sha256(content).hexdigest()
         names = content.decode("utf-8", "replace").split("\n")[:-1]
-        if not all(map(form.is_page, names)):
-            raise NotOurs(f"its {form.LACKING} names what is no page")
+        if not all(map(is_page, names)):
+            raise NotOurs(f"its {LACKING} names what is no page")
         self.lacking += names
 
     def _small(self, member: tarfile.TarInfo) -> bytes:
-        if member.size > form.SUMS_MOST_BYTES:
+        if member.size > SUMS_MOST_BYTES:
             raise NotOurs(f"its {member.name} is too long")
         return whole_member(self._tar, member)
 
@@ -210,17 +379,17 @@ class _Reader:
                 file = stack.enter_context(os.fdopen(descriptor, "wb"))
             content = cast("IO[bytes]", self._tar.extractfile(member))  # a plain file has one
             hashed = Hashed(content, file.write if file else len)
-            sound = not form.is_page(member.name) or is_page_of(
-                form.page_digest(member.name), cast("IO[bytes]", hashed)
+            sound = not is_page(member.name) or is_page_of(
+                page_digest(member.name), cast("IO[bytes]", hashed)
             )
-            while hashed.read(form.READ_BYTES):
+            while hashed.read(READ_BYTES):
                 pass
             self.sums[member.name] = hashed.digest.hexdigest()
         if not sound:
             self.lacking.append(member.name)
             path.unlink(missing_ok=True)
         elif file:
-            moment = min(max(0, int(member.mtime)), form.NEWEST_MOMENT)
+            moment = min(max(0, int(member.mtime)), NEWEST_MOMENT)
             os.utime(path, (moment, moment))
 
 

@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from sale_sofia.crawl.errors import SiteBusy
-from sale_sofia.operations.backup.format import (
+from sale_sofia.crawl.runners.runners import SiteBusy
+from sale_sofia.operations.backup.making import examined, open_file
+from sale_sofia.operations.backup.reading import (
     BACKUPS_FOLDER,
     KEPT_FILES,
     KEPT_FOLDERS,
@@ -24,10 +25,13 @@ from sale_sofia.operations.backup.format import (
     About,
     BackupDamaged,
     BackupRefused,
+    Contents,
+    Progress,
+    about,
     backups_in,
+    folder_held,
+    unpack,
 )
-from sale_sofia.operations.backup.reading import Contents, about, folder_held, unpack
-from sale_sofia.operations.backup.snapshot import Progress, examined, open_file
 from sale_sofia.operations.services.ownership import (
     ALONE,
     Ownership,
@@ -39,7 +43,7 @@ from sale_sofia.operations.services.ownership import (
 from sale_sofia.operations.settings import RUN_FOLDER
 from sale_sofia.settings.files import keep_name
 from sale_sofia.settings.model import DATABASE_FILE
-from sale_sofia.storage.migrate import HEAD, OLDEST, initialize_database
+from sale_sofia.storage.migrate import HEAD, initialize_database
 from sale_sofia.storage.sqlite import is_in_use
 
 _AT_FDCWD: Final = -100
@@ -191,12 +195,12 @@ def _remove(folder: Path) -> None:
 def _check(said: About, backup: Path, parent: Path) -> None:
     from sale_sofia.storage.migrations import runner  # noqa: PLC0415 - Alembic is slow to import
 
-    if said.revision < OLDEST:
-        raise BackupRefused(
-            f"{backup} was made by sale-sofia {said.program}, before release 1.0.0; "
-            "restore it with that release, and make another."
-        )
     if not runner.is_known(said.revision):
+        if said.revision < HEAD:
+            raise BackupRefused(
+                f"{backup} was made by sale-sofia {said.program}, which is no release since 1.0.0; "
+                "restore it with that program, bring it up to a release, and make another."
+            )
         raise BackupRefused(
             f"{backup} has revision {said.revision} of the database, by sale-sofia {said.program}, and this "
             f"program knows no newer one than {HEAD}; update the program."
@@ -239,10 +243,7 @@ def restore(
 
 @contextmanager
 def standstill(data_dir: Path) -> Iterator[None]:
-    """Until the end of the block no crawl begins in the folder, and no services start.
-
-    Raises ServicesBusy where somebody runs its services or has its database open, SiteBusy where one crawls.
-    """
+    """Inside, nobody crawls or runs services in the folder; ServicesBusy or SiteBusy where one does."""
     with ExitStack() as stack:
         ownership = Ownership(data_dir / RUN_FOLDER)
         if not ownership.take(shared=False):

@@ -4,17 +4,20 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from pydantic import SecretStr
 
-from sale_sofia.crawl.settings import APP_NAME
+from sale_sofia.crawl.settings import APP_NAME, BROKER_CONNECT_SECONDS, BROKER_SOCKET_SECONDS
 from sale_sofia.descriptions.settings import LLM_QUEUE
 from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.services.processes import QUIT, TERMINATE
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings, environment_of
 from sale_sofia.settings.programs import own_program
+
+if TYPE_CHECKING:
+    from celery import Celery
 
 _CELERY: Final = (*own_program("sale_sofia.celery_program"), "-A", "sale_sofia.celery_app")
 _QUIET: Final = (*_CELERY, "--quiet")
@@ -66,3 +69,22 @@ def become(command: Sequence[str], environ: Mapping[str, str]) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(command[0], list(command), dict(environ))  # noqa: S606 - our own programs
+
+
+def sender(redis_url: str) -> "Celery":
+    """An app that only sends; one that also reads the settings of its surroundings is `celery_app`."""
+    # Celery is slow to import, and most commands need nothing of it.
+    from celery import Celery  # noqa: PLC0415
+    from kombu import Queue  # noqa: PLC0415
+
+    app = Celery(APP_NAME, broker=redis_url, set_as_current=False)
+    app.conf.update(
+        task_default_queue=APP_NAME,
+        task_queues=(Queue(APP_NAME),),
+        task_ignore_result=True,
+        broker_transport_options={
+            "socket_timeout": BROKER_SOCKET_SECONDS,
+            "socket_connect_timeout": BROKER_CONNECT_SECONDS,
+        },
+    )
+    return app

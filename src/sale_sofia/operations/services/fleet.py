@@ -27,8 +27,7 @@ from sale_sofia.operations.services.celery import (
     worker_command,
 )
 from sale_sofia.operations.services.dashboard import bound_port
-from sale_sofia.operations.services.disk_room import DiskRoom
-from sale_sofia.operations.services.ownership import Ownership, ServicesBusy
+from sale_sofia.operations.services.ownership import DiskRoom, Ownership, ServicesBusy
 from sale_sofia.operations.services.processes import TERMINATE, Child, StopSignals
 from sale_sofia.operations.services.redis import is_ready, known_redis_url, own_redis_died, running_redis
 from sale_sofia.settings.errors import RedisDied, RedisUnreachable, ServiceFailed
@@ -281,13 +280,13 @@ class Fleet:
                 self.check_joined()
                 self._pause()
         if self._url is not None and own_redis_died(self.settings):
-            self._note_redis_death()
+            self._note_death("Redis")
             self._url = None
         while self._url is None:
             try:
                 self._url = self._redis.enter_context(running_redis(self.settings))
             except RedisDied as death:
-                self._note_redis_death(f"; {death}".rstrip("."))
+                self._note_death("Redis", f"; {death}".rstrip("."))
                 self._pause()
         return self._url
 
@@ -323,7 +322,7 @@ class Fleet:
         if child.alive:
             return
         if child.process is not None:
-            self._note_death(child)
+            self._note_death(child.name, child.last_words())
         child.start(command, environ)
 
     def _wait_until_ready(self) -> None:
@@ -372,21 +371,16 @@ class Fleet:
             if child.alive and self.liveness.hangs(child.name, (child.process, child.last_sign)):
                 self.say(f"the {child.name} hangs")
                 child.end_leftovers()
-                self._note_death(child)
+                self._note_death(child.name, child.last_words())
             child.put_log_aside()
         self.ollama.child.put_log_aside()
         self._start_children(url)
         self.flower.supervise(url)
 
-    def _note_redis_death(self, last_words: str = "") -> None:
+    def _note_death(self, name: str, last_words: str = "") -> None:
         self.room.check()  # on a full disk nothing can live, and a death is nobody's fault
-        self._restarts.note("Redis", last_words, self._most_deaths)
-        self.say("Redis died; started again")
-
-    def _note_death(self, child: Child) -> None:
-        self.room.check()
-        self._restarts.note(child.name, child.last_words(), self._most_deaths)
-        self.say(f"the {child.name} died; started again")
+        self._restarts.note(name, last_words, self._most_deaths)
+        self.say(f"{name if name == 'Redis' else f'the {name}'} died; started again")
 
     def stop_all(self, before_redis: Callable[[], None]) -> None:
         """Stop what we started: Flower, beat, worker, Redis; a fault of one does not save the next."""

@@ -1,17 +1,26 @@
 """Who runs the services of a data folder: one process at a time, known by a lock it loses when it dies."""
 
+import errno
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sale_sofia.operations.services.processes import TERMINATE, Process, born
-from sale_sofia.operations.settings import REDIS_POLL_SECONDS, RUN_FOLDER, SERVICE_DOWN_SECONDS
+from sale_sofia.operations.settings import (
+    DISK_FULL_TELL_SECONDS,
+    DISK_LEAST_BYTES,
+    REDIS_POLL_SECONDS,
+    RUN_FOLDER,
+    SERVICE_DOWN_SECONDS,
+    SUPERVISE_SECONDS,
+)
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings
 
@@ -25,10 +34,7 @@ class StillLocked(RuntimeError):
 
 @contextmanager
 def lock_file(path: Path) -> Iterator[IO[str]]:
-    """The file to lock, made when absent; leaving lets go of it, unless a child process keeps it.
-
-    The system lets go of a lock when its holder dies, however it dies.
-    """
+    """The file to lock, made when absent; who leaves or dies lets go, unless a child keeps it."""
     with path.open("a", encoding="ascii") as file:
         yield file
 
@@ -125,3 +131,69 @@ def take_down(settings: Settings) -> bool:
         if holder.process.gone_within(SERVICE_DOWN_SECONDS):
             return True
     raise ServiceError(f"`sale-sofia up`, process {holder.pid}, does not stop.")
+
+
+# A disk without room: known by its errors and by trying, told of once a minute.
+
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Whether a disk without room is what went wrong, or what caused it."""
+    if error is None:
+        return False
+    return (isinstance(error, OSError) and error.errno in _FULL) or is_full(error.__cause__)
+
+
+@dataclass(slots=True)
+class DiskRoom:
+    """Whether there is room where this folder is, and what a person hears of it."""
+
+    folder: Path
+    say: Callable[[str], None]
+    clock: Callable[[], float] = time.monotonic
+    _told: float | None = None
+    """When it was last told that there is none; None while there is."""
+
+    def check(self) -> None:
+        """Raise OSError where there is no room: found by writing once it was missing, as quotas need it."""
+        if not self.folder.is_dir():
+            return
+        found = os.statvfs(self.folder)  # what a user may still write; what the system keeps is not counted
+        if self._told is None and found.f_bavail * found.f_frsize >= DISK_LEAST_BYTES:
+            return
+        path = self.folder / "room.tried"
+        try:
+            with path.open("wb") as file:
+                file.write(bytes(DISK_LEAST_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+        finally:
+            path.unlink(missing_ok=True)
+
+    def wait(self, pause: Callable[[float], None] = time.sleep) -> None:
+        """Return when there is room."""
+        while True:
+            try:
+                self.check()
+            except OSError as error:
+                if not is_full(error):
+                    raise
+                self.tell_missing(error)
+                pause(SUPERVISE_SECONDS)
+            else:
+                self.tell_found()
+                return
+
+    def tell_missing(self, reason: BaseException) -> None:
+        """Once a minute, that there is no room here, or where the error says, and what follows."""
+        if self._told is None or self.clock() - self._told >= DISK_FULL_TELL_SECONDS:
+            self._told = self.clock()
+            where = f"There is no room in {self.folder}." if is_full(reason) else reason
+            self.say(f"{where} Waiting for room; then all goes on.")
+
+    def tell_found(self) -> None:
+        """That there is room again, if it was missing."""
+        if self._told is not None:
+            self._told = None
+            self.say("There is room again; going on.")

@@ -248,10 +248,7 @@ def tell_ready() -> None:
 
 @dataclass(slots=True)
 class Child:
-    """A program of ours in the background: started, watched, stopped, and found again after our own death.
-
-    What it does to processes, it does to those of the last start and to no others.
-    """
+    """A program of ours in the background, found again after our death; no other is ever touched."""
 
     name: str
     run_folder: Path

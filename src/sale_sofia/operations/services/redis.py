@@ -27,13 +27,7 @@ from sale_sofia.operations.services.processes import (
     find_server_binary,
     spawn,
 )
-from sale_sofia.settings.errors import (
-    PortTaken,
-    RedisDied,
-    RedisNotStarted,
-    RedisUnreachable,
-    ServiceError,
-)
+from sale_sofia.settings.errors import PortTaken, RedisDied, RedisNotStarted, RedisUnreachable, ServiceError
 from sale_sofia.settings.files import write_own
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.logs import last_line
@@ -145,10 +139,7 @@ class ServerRecord(StartRecord):
 
     @property
     def data_file(self) -> str:
-        """The nonce as the server tells it: as the name of a dump, which it never writes.
-
-        A key in a database would be gone with the first FLUSHALL.
-        """
+        """The nonce as the server tells it: the name of a dump never written, so no FLUSHALL removes it."""
         return f"{self.nonce}.rdb"
 
 
@@ -307,10 +298,7 @@ class RedisServer:
     def start(
         cls, folder: Path, *, port: int | None = None, options: Sequence[str] = (), password: str = ""
     ) -> Self:
-        """Start a server with the folder's data; without a `port` on the folder's last one or a free one.
-
-        Raises NoRedisServer where there is no program to start, RedisNotStarted where it did not come up.
-        """
+        """Start a server with the folder's data, on its last port or a free one; or RedisNotStarted."""
         folder = folder.absolute()
         return cls._of(folder, start_server(folder, port, options, password))
 
@@ -391,10 +379,7 @@ _USERS: Final = "users.lock"
 
 @contextmanager
 def running_redis(settings: Settings) -> Iterator[str]:
-    """The URL of a Redis that answers, for as long as it is needed.
-
-    Raises RedisUnreachable for that of REDIS_URL, NoRedisServer or RedisNotStarted for our own.
-    """
+    """The URL of a Redis that answers, while it is needed; raises a ServiceError that says why not."""
     if settings.redis_url is not None:
         url = settings.redis_url.get_secret_value()
         check_reachable(url)
