@@ -44,7 +44,7 @@ GOAL: dict[str, Any] = {
 }
 WEIGHED = ("today", "search", "flat")
 """Pages whose weight has a goal; the map has one of its own."""
-READY = {"map": "#map .map-place button"}
+READY = {"map": "#map .map-place:not([hidden]) button"}
 """What is there once a page can be used; of the others their heading, after their scripts."""
 FIRST_CONTENT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
 USABLE = "performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart"

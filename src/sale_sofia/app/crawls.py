@@ -18,6 +18,7 @@ from sale_sofia.history.jobs import JobState, get_job
 from sale_sofia.history.runs.incidents import unmoved_jobs
 from sale_sofia.history.tables import sweeps
 from sale_sofia.listings.text import plain
+from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.incidents import open_incidents
 from sale_sofia.telemetry.settings import PROGRESS_LINE_SECONDS
 from sale_sofia.websites.site_file import SiteConfigError
@@ -69,7 +70,7 @@ def crawls_now(visit: Visit) -> list[Crawl]:
     """Of every portal that was ever crawled, those at work first; read at most every few seconds."""
     moment = visit.now // PROGRESS_LINE_SECONDS
     question = ("crawls", visit.language)
-    read = partial(_read, now=visit.now, stuck_seconds=visit.site.settings.incident_stuck_seconds)
+    read = partial(_read, now=visit.now, settings=visit.site.settings)
     return visit.site.kept(question, lambda: visit.database.run_read(read), version=moment)
 
 
@@ -94,12 +95,12 @@ def summary(found: Sequence[Crawl], next_at: float | None, now: float) -> str:
     return " · ".join(parts)
 
 
-def _read(connection: Connection, now: float, stuck_seconds: float) -> list[Crawl]:
+def _read(connection: Connection, now: float, settings: Settings) -> list[Crawl]:
     newest = select(jobs.c.site, func.max(jobs.c.created_at).label("at")).group_by(jobs.c.site).subquery()
     columns = select(jobs, sweeps.c.adverts, sweeps.c.complete, sweeps.c.reason, sweeps.c.missing)
     last = and_(newest.c.site == jobs.c.site, newest.c.at == jobs.c.created_at)
     rows = connection.execute(columns.join(newest, last).outerjoin(sweeps, sweeps.c.job_id == jobs.c.id))
-    unmoved = unmoved_jobs(connection, now - stuck_seconds)
+    unmoved = unmoved_jobs(connection, now - settings.incident_stuck_seconds)
     incidents = open_incidents(connection)
     found = []
     for row in rows:
@@ -113,7 +114,7 @@ def _read(connection: Connection, now: float, stuck_seconds: float) -> list[Craw
                 row.finished_at or row.started_at or row.created_at,
                 row.adverts,
                 row.new_listings,
-                read_outlook(connection, job) if job else None,
+                read_outlook(connection, job, settings) if job else None,
                 [plain(one, LONGEST_MESSAGE) for one in dict.fromkeys((*_wrong(row), *open_here))],
             )
         )

@@ -205,6 +205,6 @@ async def run_jobs(
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
-    async with crawl_progress(database, job_ids, log):
+    async with crawl_progress(settings, database, job_ids, log):
         reports = await LocalRunner(settings, database, clock=clock or time.time).run(job_ids, stop)
     return reports, stop.is_set()

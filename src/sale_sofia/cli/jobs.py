@@ -86,9 +86,10 @@ def status(
 ) -> None:
     """Show for each portal how many adverts are stored, how fresh they are, and what its last job did."""
     refuse(watch and as_json, "--watch is for people; leave out --json, or run it again and again")
-    database = open_ready(load_settings())
+    settings = load_settings()
+    database, read = open_ready(settings), partial(_state, settings=settings)
     if not watch:
-        sites, incidents, clock = database.run_read(_state)
+        sites, incidents, clock = database.run_read(read)
         if as_json:
             found = {"sites": [asdict(one) for one in sites], "incidents": [asdict(one) for one in incidents]}
             print_json({**found, "clock": clock})
@@ -99,15 +100,15 @@ def status(
         # Where lines cannot be taken back, one picture follows the other.
         show = partial(live.update, refresh=True) if out.is_terminal else out.print
         while True:
-            show(_picture(*database.run_read(_state)))
+            show(_picture(*database.run_read(read)))
             out.file.flush()
             time.sleep(STATUS_WATCH_SECONDS)
 
 
-def _state(connection: Connection) -> tuple[list[SiteStatus], list[Incident], str | None]:
+def _state(connection: Connection, settings: Settings) -> tuple[list[SiteStatus], list[Incident], str | None]:
     """The portals, what is wrong, and what the database holds of the future."""
     clock = future_sentence(connection, now=time.time())
-    return site_statuses(connection, AVAILABLE_SITES), open_incidents(connection), clock
+    return site_statuses(connection, AVAILABLE_SITES, settings), open_incidents(connection), clock
 
 
 def _picture(sites: list[SiteStatus], incidents: list[Incident], clock: str | None) -> Group:

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
@@ -31,6 +32,8 @@ from sale_sofia.flats.settings import MERGED_TOLD
 from sale_sofia.history.jobs import JobState
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.listings.dates import SOFIA
+from sale_sofia.settings.model import Settings
+from sale_sofia.settings.words import Language, Said
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseError
 from sale_sofia.telemetry.settings import PROGRESS_LINE_SECONDS, PROGRESS_SECONDS
@@ -96,6 +99,8 @@ def make_bars(console: Console, *more: ProgressColumn, width: int | None = 40) -
 TOLD: Final = TextColumn("{task.fields[told]}", table_column=Column(ratio=1))
 """What a crawl has found beside its bar, broken into lines where there is no room."""
 NARROW_BAR: Final = 12
+LANGUAGE: Final[ContextVar[Language]] = ContextVar("language", default="en")
+"""In which a crawl says how far it is: English, unless who began it by `start` speaks another."""
 
 
 class Shown(NamedTuple):
@@ -111,16 +116,21 @@ class Shown(NamedTuple):
     told: str = ""
     """What it has found, and how long it still takes."""
 
-    def __str__(self) -> str:
-        pages = f"{self.site} {self.state}, {self.ended} of {self.total} pages"
-        return f"{pages}: {self.told}" if self.told else pages
+    def line(self, language: Language) -> str:
+        """All of it in one line; English names states by their codes, as all commands do."""
+        state = self.state if language == "en" else Said(f"job_state.{self.state}")
+        pages = Said("outlook.pages", site=self.site, state=state, ended=self.ended, total=self.total)
+        return ": ".join(filter(None, (pages.in_words(language), self.told)))
 
 
 class ProgressLines:
     """Progress where there is no terminal: a line at most every ten seconds, and when a state changes."""
 
-    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, console: Console, clock: Callable[[], float] = time.monotonic, language: Language = "en"
+    ) -> None:
         self._console = console
+        self._language = language
         self._clock = clock
         self._due = clock() + PROGRESS_LINE_SECONDS
         self._states: dict[str, str] = {}
@@ -133,15 +143,20 @@ class ProgressLines:
             self._due = self._clock() + PROGRESS_LINE_SECONDS
         told = [one for one in found if one in changed or (due and not JobState(one.state).finished)]
         if told:
-            for line in map(str, told) if any(one.told for one in told) else ["; ".join(map(str, told))]:
+            lines = [one.line(self._language) for one in told]
+            for line in lines if any(one.told for one in told) else ["; ".join(lines)]:
                 self._console.print(line, soft_wrap=True)
 
 
 class Outlooks:
     """What jobs have found and how long they still take; read every ten seconds, as it looks at all rows."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, settings: Settings, clock: Callable[[], float] = time.monotonic, language: Language = "en"
+    ) -> None:
+        self._settings = settings
         self._clock = clock
+        self._language = language
         self._told: dict[str, tuple[float, str]] = {}
 
     def told(self, connection: Connection, job_id: str) -> str:
@@ -149,8 +164,8 @@ class Outlooks:
         job = known_job(connection, job_id)
         due, told = self._told.get(job_id, (self._clock(), ""))
         if self._clock() >= due or job.state.finished:
-            outlook = read_outlook(connection, job)
-            told = outlook.told if outlook else ""
+            outlook = read_outlook(connection, job, self._settings)
+            told = outlook.told.in_words(self._language) if outlook else ""
             self._told[job_id] = (self._clock() + PROGRESS_LINE_SECONDS, told)
         return told
 
@@ -158,9 +173,10 @@ class Outlooks:
 class LiveBars:
     """A bar per portal on a terminal, lines elsewhere. It only reads; a crawl never waits for it."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, settings: Settings, console: Console) -> None:
         self._bars = make_bars(console, TOLD, width=NARROW_BAR)
-        self._lines, self._outlooks = ProgressLines(console), Outlooks()
+        self._lines = ProgressLines(console, language=LANGUAGE.get())
+        self._outlooks = Outlooks(settings, language=LANGUAGE.get())
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
@@ -191,10 +207,12 @@ class LiveBars:
 
 
 @asynccontextmanager
-async def crawl_progress(database: Database, job_ids: Sequence[str], console: Console) -> AsyncIterator[None]:
+async def crawl_progress(
+    settings: Settings, database: Database, job_ids: Sequence[str], console: Console
+) -> AsyncIterator[None]:
     """Show jobs of this process while they go on."""
     seconds = PROGRESS_SECONDS if console.is_terminal else PROGRESS_LINE_SECONDS
-    with LiveBars(console) as bars:
+    with LiveBars(settings, console) as bars:
 
         async def show() -> None:
             while True:

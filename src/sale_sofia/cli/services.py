@@ -174,7 +174,7 @@ def _run(settings: Settings, begin: Callable[[Orchestrator], object], *, as_json
             begin(services)
             if not joined and (idle := idle_processes(settings, _sites(services))):
                 say(idle)
-            with LiveBars(log) as bars:
+            with LiveBars(services.settings, log) as bars:
                 read = partial(bars.read, job_ids=services.jobs)
                 services.wait_for_scraping_completion(
                     services.jobs,

@@ -29,7 +29,7 @@ from sale_sofia.cli import crawl as crawling
 from sale_sofia.cli import sites
 from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, log, out, tell
 from sale_sofia.cli.crawl import run_jobs
-from sale_sofia.cli.progress import conclude
+from sale_sofia.cli.progress import LANGUAGE, conclude
 from sale_sofia.crawl.frontier.estimate import sentences
 from sale_sofia.crawl.frontier.jobs import SiteReport
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_job
@@ -606,6 +606,7 @@ def _run(
             show_in_browser(address)
         ended = 0
         if crawls:
+            LANGUAGE.set(asker.language)
             try:
                 crawling.crawl(sites=names, looks_for=[profile])
             except typer.Exit as end:

@@ -202,8 +202,8 @@ class SiteStatus:
     """Of a job that goes on: what it has found, and how long it still takes."""
 
 
-def site_statuses(connection: Connection, sites: Sequence[str]) -> list[SiteStatus]:
-    """The portals in the given order."""
+def site_statuses(connection: Connection, sites: Sequence[str], settings: Settings) -> list[SiteStatus]:
+    """The portals in the given order; how long a crawl still takes, at the rates of these settings."""
     statuses = []
     for site in sites:
         offered = (listings.c.site == site, listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
@@ -214,7 +214,7 @@ def site_statuses(connection: Connection, sites: Sequence[str]) -> list[SiteStat
         job = known_job(connection, job_id) if job_id else None
         state = job.state.value if job else None
         counts = count_rows(connection, job_id) if job_id else Counts()
-        outlook = read_outlook(connection, job) if job else None
+        outlook = read_outlook(connection, job, settings) if job else None
         told = (site, adverts, last_seen_at, job_id, state, counts.open, counts.failed, outlook)
         statuses.append(SiteStatus(*told))
     return statuses

@@ -33,6 +33,7 @@ from sale_sofia.history.pruning import prune_frontier, prune_page_records
 from sale_sofia.history.runs.facts import count_pages
 from sale_sofia.history.tables import drift_runs, pages
 from sale_sofia.operations.portals import read_runs, site_statuses
+from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 
 PATIENCE = 60
@@ -86,7 +87,7 @@ def what_is_said(connection: Connection, *job_ids: str) -> list[Any]:
     runs = read_runs(connection)
     return [
         counted, progress, reports, runs, count_pages(connection, job_ids),
-        site_statuses(connection, ["imot.bg"]), failed_pages(connection, limit=99),
+        site_statuses(connection, ["imot.bg"], Settings()), failed_pages(connection, limit=99),
     ]  # fmt: skip
 
 

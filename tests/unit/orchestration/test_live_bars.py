@@ -28,7 +28,7 @@ from sale_sofia.history.jobs import JobState, add_job_counts, set_job_state
 from sale_sofia.operations.portals import site_statuses
 from sale_sofia.operations.services.fleet import Fleet
 from sale_sofia.orchestrator import Interrupted, Orchestrator
-from sale_sofia.settings.model import get_settings, load_settings
+from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
 
@@ -63,7 +63,7 @@ def test_a_local_crawl_says_its_lines_too(tmp_path: Path, monkeypatch: pytest.Mo
     console = Console(file=io.StringIO(), force_terminal=False)
 
     async def crawl() -> None:
-        async with crawl_progress(database, [job_id], console):
+        async with crawl_progress(Settings(), database, [job_id], console):
             await asyncio.sleep(0.5)
 
     asyncio.run(crawl())
@@ -76,14 +76,14 @@ def test_a_bar_on_a_terminal_and_lines_elsewhere() -> None:
     at = Shown("job", "imot.bg", "PROCESSING", 4, 8)
     for terminal in (True, False):
         console = Console(file=io.StringIO(), force_terminal=terminal, width=120)
-        with LiveBars(console) as bars:
+        with LiveBars(Settings(), console) as bars:
             bars.show([at])
         assert isinstance(console.file, io.StringIO)
         drawn = console.file.getvalue()
         assert ("imot.bg" in drawn and "4/8" in drawn) is terminal
         assert bool(drawn) is terminal
     console = Console(file=io.StringIO(), force_terminal=False)
-    with LiveBars(console) as bars:
+    with LiveBars(Settings(), console) as bars:
         bars.show([at])
         bars.show([at._replace(state="COMPLETE", ended=8)])
     assert isinstance(console.file, io.StringIO)
@@ -124,35 +124,32 @@ def some_job(database: Database, wanted: Wanted | None = None) -> str:
     return job_id
 
 
-def test_a_crawl_says_what_it_has_found_and_how_long_it_takes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("DOMAIN_RATE_LIMITS", '{"imot.bg": 2}')
-    get_settings.cache_clear()
+def test_a_crawl_says_what_it_has_found_and_how_long_it_takes(tmp_path: Path) -> None:
+    slow = Settings(data_dir=tmp_path, domain_rate_limits={"imot.bg": 2})
     database = ready_database(tmp_path / "sale_sofia.db")
     job_id = some_job(database)
     with database.write() as connection:
-        found = read_outlook(connection, known_job(connection, job_id))
+        found = read_outlook(connection, known_job(connection, job_id), slow)
         # A page of results, three that may fit, and one more.
         assert found == Outlook(8, 2, 5, 1, True, 4 / 2, 5 / 2)  # noqa: FBT003
         told = "8 seen, 2 opened, 5 may fit, 1 new; at least 2 min to what fits, 3 min to the end"
         assert found.told == told
         assert "поне 2 мин до подходящите" in found.told.in_words("bg")
-        (status,) = site_statuses(connection, ["imot.bg"])
+        (status,) = site_statuses(connection, ["imot.bg"], slow)
         assert status.outlook == found
         connection.execute(update(rows).where(rows.c.kind == "search").values(state="done"))
-        after = read_outlook(connection, known_job(connection, job_id))
+        after = read_outlook(connection, known_job(connection, job_id), slow)
         assert after is not None
         assert after.told.startswith("8 seen, 2 opened, 5 may fit, 1 new; 2 min to what fits")
         set_job_state(connection, job_id, JobState.COMPLETE, now=9.0)
-        assert read_outlook(connection, known_job(connection, job_id)) is None
+        assert read_outlook(connection, known_job(connection, job_id), slow) is None
     # Of a crawl for a profile, all fits that is not left alone for it.
     mine = some_job(database, Wanted(("me",), (Wish(most={"price_eur": 9.0}),)))
     with database.read() as connection:
-        found = read_outlook(connection, known_job(connection, mine))
+        found = read_outlook(connection, known_job(connection, mine), slow)
         assert found == Outlook(8, 2, 7, 1, True, 5 / 2, 5 / 2)  # noqa: FBT003
-        assert Outlooks().told(connection, mine) == found.told
+        assert Outlooks(slow).told(connection, mine) == found.told
+        assert Outlooks(slow, language="bg").told(connection, mine) == found.told.in_words("bg")
     console = Console(file=io.StringIO(), force_terminal=False)
     ProgressLines(console, iter((0.0, 11.0, 11.0)).__next__).show(
         [Shown(mine, "imot.bg", "PROCESSING", 2, 9, told), Shown("b", "alo.bg", "COLLECTING", 1, 1)]
@@ -161,8 +158,11 @@ def test_a_crawl_says_what_it_has_found_and_how_long_it_takes(
     assert console.file.getvalue() == (
         f"imot.bg PROCESSING, 2 of 9 pages: {told}\nalo.bg COLLECTING, 1 of 1 pages\n"
     )
+    assert (
+        Shown(mine, "imot.bg", "PROCESSING", 2, 1234).line("bg")
+        == "imot.bg: отваря обяви, 2 от 1 234 страници"
+    )
     database.dispose()
-    get_settings.cache_clear()
 
 
 def test_what_comes_in_is_followed_while_the_crawl_goes_on(

@@ -252,7 +252,7 @@ def _members(connection: Connection, property_ids: Sequence[int]) -> dict[int, l
         own.property_id.between(property_ids[0], property_ids[-1])
     )
     owners = {number: number for number in property_ids}
-    owners.update(connection.execute(whose).tuples())
+    owners |= {row[0]: row[1] for row in connection.execute(whose).all()}
     members: dict[int, list[AdvertHistory]] = defaultdict(list)
     for listing_id, history in read_histories(connection, owners).items():
         members[owners[listing_id]].append(history)

@@ -180,10 +180,11 @@ function thin() {
     const label = layer.getElement?.()?.firstChild;
     if (label) labels.push({ label, box: label.getBoundingClientRect(), pressed: label.getAttribute("aria-pressed") === "true" });
   });
-  for (const { label, box } of labels.sort((one, other) => other.pressed - one.pressed)) {
-    const covers = taken.some((one) => box.left < one.right && box.right > one.left && box.top < one.bottom && box.bottom > one.top);
-    const cut = box.left < frame.left || box.right > frame.right || box.top < frame.top || box.bottom > frame.bottom;
-    if (covers || cut) label.parentElement.hidden = true; else taken.push(box);
+  const meets = (one, other) => one.left < other.right && one.right > other.left && one.top < other.bottom && one.bottom > other.top;
+  const holds = (one, other) => one.left <= other.left && one.right >= other.right && one.top <= other.top && one.bottom >= other.bottom;
+  for (const { label, box, pressed } of labels.sort((one, other) => other.pressed - one.pressed)) {
+    const cut = !pressed && meets(frame, box) && !holds(frame, box);
+    if (cut || taken.some((one) => meets(one, box))) label.parentElement.hidden = true; else taken.push(box);
   }
 }
 

@@ -9,7 +9,7 @@ from sale_sofia.crawl.frontier.ranking import MAY_FIT, SHORTLISTED
 from sale_sofia.crawl.tables import LEFT_ALONE, Code
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.history.jobs import Job
-from sale_sofia.settings.model import get_settings
+from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.registry import get_scraper
 
@@ -46,8 +46,8 @@ class Outlook:
         )
 
 
-def read_outlook(connection: Connection, job: Job) -> Outlook | None:
-    """Of a job that goes on and has seen adverts; None of any other."""
+def read_outlook(connection: Connection, job: Job, settings: Settings) -> Outlook | None:
+    """Of a job that goes on and has seen adverts, at the rates of these settings; None of any other."""
     if job.state.finished:
         return None
     advert, waits = rows.c.kind == "listing", rows.c.state.in_(("pending", "leased"))
@@ -61,6 +61,6 @@ def read_outlook(connection: Connection, job: Job) -> Outlook | None:
     seen, read, fitting, to_open, pages, left = (count or 0 for count in found)
     if not seen:
         return None
-    rate = rate_per_minute(get_settings(), get_scraper(job.site).config)
+    rate = rate_per_minute(settings, get_scraper(job.site).config)
     to_fits = (pages + to_open) / rate
     return Outlook(seen, read, fitting, job.new_listings, pages > 0, to_fits, left / rate)
