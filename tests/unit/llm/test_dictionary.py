@@ -260,8 +260,7 @@ def test_a_megabyte_of_text_is_read() -> None:
 
 @pytest.mark.slow
 def test_a_text_of_one_word_costs_no_more_than_any_other() -> None:
-    """By computing time, which others on the machine do not move."""
-    started = time.process_time()
-    found = read_description("гараж " * 8000)
-    assert time.process_time() - started < 1.5
-    assert found["parking_type"].value == ["garage"]
+    """Beside a common text of the same length, in one run: a slow machine is slow for both."""
+    one_word, common = "гараж " * 8000, "Продава се двустаен апартамент с гараж, тухла. " * 1021
+    assert cpu_seconds(one_word) < cpu_seconds(common) * 8
+    assert read_description(one_word)["parking_type"].value == ["garage"]
