@@ -30,7 +30,7 @@ def is_not_the_flats(one: Candidate, tokens: Sequence[Token]) -> bool:
     return (
         is_seen
         or _is_of_many(one, tokens)
-        or (one.field == "storage" and _is_priced(one, tokens))
+        or (one.field == "storage" and (_is_priced(one, tokens) or _is_a_ceiling(one, tokens)))
         or _is_far(one, tokens)
         or _is_owned(one, tokens)
         or _is_named(one, tokens)
@@ -44,8 +44,19 @@ def _is_priced(one: Candidate, tokens: Sequence[Token]) -> bool:
     return is_told and tagged(ahead, {"money", "€"}) and not tagged(ahead, {"sqm"})
 
 
+def _is_a_ceiling(one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether "таван" is what stands above a room, or ends a house: "таван 290 см", "3 етажа и таван"."""
+    ahead, back = after(tokens, one.after, 2), before(tokens, one.first, 2)
+    is_made = tagged(ahead[:1], {"с", "от", "в"}) and tagged(ahead[1:2], {"plain"})
+    return tokens[one.first].text == "таван" and (
+        is_made or (tagged(ahead[:1], {"num"}) and not tagged(ahead, {"sqm"})) or tagged(back[1:], {"floors"})
+    )
+
+
 def _is_of_many(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether there are more of a thing than one flat has: "28 гаража и 10 склада"."""
+    if tokens[one.first].text in group("of_many"):
+        return not tagged(same_clause(tokens, one.first), group("flats") | {"ours"})
     counts = [token.value for token in before(tokens, one.first, 1) if "year" not in token.tags]
     return one.field in _SINGLE and any(isinstance(count, int) and count > OF_ONE_FLAT for count in counts)
 
@@ -98,7 +109,11 @@ def is_elsewhere(one: Candidate, tokens: Sequence[Token]) -> bool:
     ahead = after(tokens, one.after, 5)
     if not tagged(ahead[:1], _EXIST | {"preposition"}):  # "климатична инсталация в мола"
         ahead = ahead[1:]
-    if one.field != "metro_near" and tagged(ahead[:1], {"в", "във", "при"}) and tagged(ahead[1:2], {"place"}):
+    if (
+        one.field != "metro_near"
+        and tagged(ahead[:1], {"в", "във", "при"})
+        and tagged(ahead[1:2], {"place", "shared"})
+    ):
         return True
     if not tagged(ahead[:1], _EXIST) or not tagged(ahead[1:2], {"в", "във", "на", "при", "само"}):
         return False

@@ -337,6 +337,15 @@ def _inherit_mood(tokens: Sequence[Token], first: int, end: int) -> None:
         return
     if goes_on or _is_listed(tokens, first):
         _raise_mood(tokens[first:end], mood)
+    if tokens[first - 1].text == "," and _is_condition(tokens, first - 1):
+        _raise_mood(tokens[first:end], "possible")
+
+
+def _is_condition(tokens: Sequence[Token], place: int) -> bool:
+    """Whether what follows holds only if something is done: "ако се закупи и таванът, площта е …"."""
+    clause = same_clause(tokens, place)
+    is_begun = clause[0].text == "ако" and clause[0].sentence == tokens[place + 1].sentence
+    return is_begun and not any(token.text.endswith("те") for token in clause)  # "ако търсите тристаен, …"
 
 
 # Whose a clause is: by its subject, then by other words.
@@ -351,6 +360,8 @@ _NO_THINGS: Final = frozenset({"told_of", "relative", "ours", "same", "prepositi
 _ADJECTIVES: Final = frozenset({"storeys", "storeyed", "new_built"})
 _NEAR_SUBJECTS: Final = frozenset({"district", "part"})
 _TURNS: Final = frozenset({"contrast", "now", "ours", "this_one", "sells", "lets", "offers", "offering"})
+_ANY_BUILDING: Final = frozenset({"сграда", "къща", "вила"})
+_RESUMING: Final = frozenset({"verb", "will"})
 _HANDED_OVER: Final = frozenset({"предава", "предават"})
 _CARRIED_BY_DASH: Final = frozenset({"district", "part", "room", "other"})
 _NOT_OURS: Final = frozenset({"other", "district", "unknown"})
@@ -388,6 +399,8 @@ def _carry_on(tokens: Sequence[Token], first: int, carried: Carried) -> Carried:
         and not tokens[first].tags & (_TURNS | _HANDED_OVER)
     ):
         carried = (owner, carried[1])  # "търси двустаен, тухла, до метро"
+    if tokens[first - 1].text == "," and tokens[first].tags & _RESUMING:
+        carried = _resumed(tokens, first, carried)
     if "relative" in tokens[first].tags and owner in _NOT_OURS:  # "до магазин, който продава хляб"
         carried = (owner, "rest")
     if tokens[first].text == "без" and "word" in tokens[first - 1].tags:  # "фасада без балкони"
@@ -397,6 +410,16 @@ def _carry_on(tokens: Sequence[Token], first: int, carried: Carried) -> Carried:
     if _goes_on(tokens, first):
         carried = (owner, "rest" if owner == "other" else carried[1])
     return carried
+
+
+def _resumed(tokens: Sequence[Token], first: int, carried: Carried) -> Carried:
+    """Whose a verb is behind a "който …" between commas: "дворът, който ползват всички, е около 700 кв.м"."""
+    inner, _ = _bounds(tokens, first - 1)
+    if not inner or "relative" not in tokens[inner].tags:
+        return carried
+    subject = tokens[inner - 1]
+    is_same = subject.sentence == tokens[first].sentence and subject.owner in _CARRIED_BY_DASH
+    return (subject.owner, "sentence") if is_same else carried
 
 
 def _follows_opening(tokens: Sequence[Token], first: int) -> bool:
@@ -618,7 +641,8 @@ def _is_told_of_this(tokens: Sequence[Token], first: int, end: int) -> bool:
     for token in tokens[first:end]:
         if "preposition" in token.tags:
             return False
-        if not token.tags.isdisjoint(_whole_subjects()) and token.text.endswith((*_ARTICLES, "а")):
+        is_definite = token.text.endswith((*_ARTICLES, "а")) and token.text not in _ANY_BUILDING
+        if is_definite and not token.tags.isdisjoint(_whole_subjects()):
             return True
     return False
 

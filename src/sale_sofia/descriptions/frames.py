@@ -1,12 +1,12 @@
 """In which frames adverts state a fact. Words beside it that they do not have there only speak of a thing."""
 
 from collections.abc import Mapping, Sequence
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 from typing import Any, Final
 
 from sale_sofia.descriptions.clauses import same_clause
 from sale_sofia.descriptions.grammar import ADJECTIVES
-from sale_sofia.descriptions.patterns import after, before, tagged
+from sale_sofia.descriptions.patterns import before, tagged
 from sale_sofia.descriptions.rulebook import Candidate
 from sale_sofia.descriptions.settings import CLAUSE_MOST_TOKENS, COUNT_WINDOW, NOUN_LETTERS
 from sale_sofia.descriptions.words import Token, group, load_rules_file
@@ -62,12 +62,13 @@ def _may_stand(beside: Sequence[Token], side: str, frame: Mapping[str, Any], *, 
 
 def _behind(one: Candidate, tokens: Sequence[Token]) -> list[Token]:
     """What its clause says behind a thing, but for what is glued to it and a last word that a portal cut."""
-    ahead = after(tokens, one.after, CLAUSE_MOST_TOKENS)
+    here = tokens[one.after - 1].clause
+    nearest = tokens[one.after : one.after + CLAUSE_MOST_TOKENS]
+    ahead = list(takewhile(lambda token: token.clause == here and "end" not in token.tags, nearest))
     end = one.after + len(ahead)
     is_cut = tagged(tokens[end : end + 1], {"..", "...", "…"})
     is_glued = bool(ahead) and ahead[0].start == tokens[one.after - 1].end  # "82 кв.мСъстои се"
-    here = tokens[one.after - 1].clause
-    return [token for token in ahead[is_glued : len(ahead) - is_cut] if token.clause == here]
+    return ahead[is_glued : len(ahead) - is_cut]
 
 
 def _ahead_of(one: Candidate, tokens: Sequence[Token]) -> list[Token]:
@@ -96,10 +97,10 @@ def is_not_offered(one: Candidate, tokens: Sequence[Token]) -> bool:
 
 def is_held_by_another(one: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether its clause goes on to say whose a thing is: "климатикът в хола е на наемателя"."""
-    ahead = _behind(one, tokens)
-    for number, token in enumerate(ahead):
-        owner = [word for word in ahead[number + 1 :][:3] if word.text not in {"собственост", "се"}]
-        if token.text in group("belongs") and tagged(owner[:1], {"на", "за"}):
+    ahead, belongs = _behind(one, tokens), group("belongs")
+    for number in (place for place, token in enumerate(ahead) if token.text in belongs):
+        owner = [word for word in ahead[number + 1 : number + 4] if word.text not in {"собственост", "се"}]
+        if tagged(owner[:1], {"на", "за"}):
             return tagged(owner[1:2], group("people"))
     return False
 

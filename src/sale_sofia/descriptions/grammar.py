@@ -225,7 +225,7 @@ _NAMED: Final = frozenset({"act_word", "permit", "the_bath", "the_bedroom", "the
 _HAVING: Final = frozenset({"без", "няма", "нямаме", "има", "имаме", "не"})
 _WAITING: Final = frozenset({"чака", "очаква", "чакаме", "очакваме"})
 _BARE: Final = frozenset({"end", ",", ")", "contrast"})
-_OPENING: Final = frozenset({"end", ",", "(", "-", ":"})
+_OPENING: Final = frozenset({"end", ",", "(", ":"})
 
 
 def restore_nouns(tokens: Sequence[Token]) -> list[Token]:
