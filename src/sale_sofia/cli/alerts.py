@@ -85,13 +85,12 @@ def try_channels(
         raise typer.BadParameter(f"no channel {channel!r}; there are: {', '.join(channels) or 'none'}")
     chosen = channels.values() if channel is None else [channels[channel]]
     results = {one.name: _try(one, settings) for one in chosen}
-    if as_json:
-        taken = {name: {"taken": not error, "error": error} for name, error in results.items()}
-        print_json({"channels": taken})
-    else:
-        for name, error in results.items():
-            sentence = f"{name}: {error or 'the message was taken'}"
-            out.print(sentence, style="red" if error else None, soft_wrap=True)
+    taken = {name: {"taken": not error, "error": error} for name, error in results.items()}
+    lines = [
+        Text(f"{name}: {error or 'the message was taken'}", "red" if error else "")
+        for name, error in results.items()
+    ]
+    print_answer({"channels": taken}, *lines, as_json=as_json)
     if any(results.values()):
         raise typer.Exit(NOT_ALL_RIGHT)
 

@@ -370,18 +370,17 @@ def errors(
         if of_site and (error_class is None or line.get("error_type") == error_class):
             counts[str(line.get("error_type"))] += 1
             newest.append(line)
-    if as_json:
-        print_json({"counts": dict(counts.most_common()), "errors": list(newest)})
-        return
     table = Table("class", "requests", title="Failed requests")
     for name, count in counts.most_common():
         table.add_row(name, str(count))
-    out.print(table)
+    lines = []
     for line in newest:
         delay = line.get("next_delay")
         action = f"{line.get('recovery_action')}{'' if delay is None else f' in {delay} s'}"
         head = f"{line.get('timestamp')} {line.get('error_type')}, try {line.get('attempt')}, {action}"
-        _say(f"{head}: {line.get('url')}: {line.get('message')}")
+        lines.append(f"{head}: {line.get('url')}: {line.get('message')}")
+    record = {"counts": dict(counts.most_common()), "errors": list(newest)}
+    print_answer(record, table, *lines, as_json=as_json)
 
 
 # The portals' gates as all workers share them: show their circuits, change a rate while they work.

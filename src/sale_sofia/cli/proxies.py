@@ -19,13 +19,7 @@ from sale_sofia.proxies.checker import Finding
 from sale_sofia.proxies.control import RotatorService, refresh_here
 from sale_sofia.proxies.judge import JudgeServer
 from sale_sofia.proxies.model import TIERS, DomainStats, Proxy, Scheme, Tier
-from sale_sofia.proxies.pool import (
-    MemoryProxyPool,
-    domain_tables,
-    forget_stats,
-    get_pool,
-    open_pool,
-)
+from sale_sofia.proxies.pool import MemoryProxyPool, domain_tables, forget_stats, get_pool, open_pool
 from sale_sofia.proxies.refresh import Refresher, Sweep, new_job_id, open_checker, run_job
 from sale_sofia.proxies.rotator import serve
 from sale_sofia.proxies.settings import JUDGE_HOST, JUDGE_HTTP_PORT, JUDGE_PORT, ROTATOR_HOST, PoolRules

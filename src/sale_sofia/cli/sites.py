@@ -597,14 +597,11 @@ def _try_hostile(site: TableSite, *, as_json: bool) -> None:
     found = list(track(growths(trials), "trying", len(trials), console=log, transient=True))
     slow = [growth for growth in found if growth.fault]
     slowest = round(max((second for one in found for second in one.seconds.values()), default=0.0), 3)
-    if as_json:
-        faults = [{"name": one.name, "fault": one.fault, "seconds": one.seconds} for one in slow]
-        print_json({"site": site.name, "tried": len(found), "slowest_seconds": slowest, "slow": faults})
-    else:
-        for one in slow:
-            out.print(Text(f"slow: {one.name}: {one.fault}", "red"), soft_wrap=True)
-        verdict = f"{len(slow)} are slow" if slow else f"none is slow; the slowest took {slowest:.2f} s"
-        _say(f"{site.name}: {len(found)} tried, {verdict}")
+    faults = [{"name": one.name, "fault": one.fault, "seconds": one.seconds} for one in slow]
+    record = {"site": site.name, "tried": len(found), "slowest_seconds": slowest, "slow": faults}
+    lines = [Text(f"slow: {one.name}: {one.fault}", "red") for one in slow]
+    verdict = f"{len(slow)} are slow" if slow else f"none is slow; the slowest took {slowest:.2f} s"
+    print_answer(record, *lines, f"{site.name}: {len(found)} tried, {verdict}", as_json=as_json)
     if slow:
         raise typer.Exit(NOT_ALL_RIGHT)
 
@@ -628,12 +625,9 @@ def new(
     it with `sale-sofia sites check NAME --file PAGE --url URL`. docs/adding-a-portal.md goes through it.
     """
     paths = write_site(name, folder)
-    if as_json:
-        print_json({"site": name, "written": [str(path) for path in paths]})
-        return
-    for path in paths:
-        _say(f"wrote {path}")
-    out.print(f"set SITES_DIR={paths[0].parent} and run: sale-sofia sites check {name} --file PAGE --url URL")
+    then = f"set SITES_DIR={paths[0].parent} and run: sale-sofia sites check {name} --file PAGE --url URL"
+    record = {"site": name, "written": [str(path) for path in paths]}
+    print_answer(record, *(f"wrote {path}" for path in paths), then, as_json=as_json)
 
 
 def write_site(name: str, folder: Path | None) -> tuple[Path, Path]:

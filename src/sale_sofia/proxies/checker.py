@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from sale_sofia.crawl.fetch.base import Patience
@@ -327,13 +327,8 @@ class Finding:
         return self.label == "usable"
 
 
-class Canary(Protocol):
-    """One small request to a portal."""
-
-    def __call__(self, proxy: Proxy, patience_seconds: float = 0.0, /) -> Awaitable[Use | None]:
-        """What came of it; None where its turn did not come in time."""
-
-
+Canary = Callable[[Proxy, float], Awaitable[Use | None]]
+"""One small request to a portal: what came of it; None where its turn did not come in so many seconds."""
 Told = Callable[[Finding], Awaitable[None]]
 
 

@@ -82,23 +82,16 @@ async def wait_for_refresh(
 
     async def ended() -> RefreshProgress | None:
         try:
-            return await from_redis()
+            # Its lock, asked for first, outlives it by a minute: without lock and end it died on its way.
+            holder, progress = await board.holder(), await board.read(job_id)
         except (RedisError, OSError):
             return from_file()
-
-    async def from_redis() -> RefreshProgress | None:
-        progress = await board.read(job_id)
         if progress is None:
             return from_file() or RefreshProgress(job_id, "FAILED", error="nobody knows this refresh")
         if progress.finished:
             return progress
-        # Its lock outlives it by a minute; without lock and end it died on its way.
-        if await board.holder() == job_id:
-            return None
-        progress = await board.read(job_id)  # it may have ended between the two questions
-        if progress is not None and progress.finished:
-            return progress
-        return RefreshProgress(job_id, "FAILED", error="it ended without a word")
+        dead = RefreshProgress(job_id, "FAILED", error="it ended without a word")
+        return None if holder == job_id else dead
 
     found = await wait_until(redis, ended, seconds, between)
     if found is None:

@@ -316,7 +316,7 @@ def make_canary(request: Request, fetcher: Fetcher, gate: Gate, domain: str) -> 
     nobody else wants it, and never reserved.
     """
 
-    async def ask(proxy: Proxy, patience_seconds: float = 0.0) -> Use | None:
+    async def ask(proxy: Proxy, patience_seconds: float) -> Use | None:
         ends = time.monotonic() + patience_seconds
         while True:
             found = await ask_now(proxy)

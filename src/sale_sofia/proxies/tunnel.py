@@ -155,13 +155,9 @@ def _socks_host(host: str) -> bytes:
     return bytes([_IPV4 if isinstance(address, ipaddress.IPv4Address) else _IPV6]) + address.packed
 
 
-def _always() -> bool:
-    return True
-
-
-async def carry_both(near: Streams, far: Streams, may_go: Callable[[], bool] = _always) -> bool:
+async def carry_both(near: Streams, far: Streams, may_go: Callable[[], bool] = lambda: True) -> bool:
     """Carry bytes both ways, unread, until one side ends or none `may_go`; whether any came back."""
-    came = asyncio.create_task(_carry(far[0], near[1], _always))
+    came = asyncio.create_task(_carry(far[0], near[1], lambda: True))
     went = asyncio.create_task(_carry(near[0], far[1], may_go))
     try:
         await went

@@ -91,7 +91,7 @@ def test_a_canary_asks_once_and_within_the_rate(answer: Any, kind: str) -> None:
         gate = memory_gate(config, MemoryRateLimiter(config.limiter, lambda _: 1.0), lambda _: 9)
         ask = make_canary(canary_request(load_site_config("imot.bg"), 1000), portal, gate, "imot.bg")
         return [
-            use.kind if use else None for use in [await ask(proxy(number)) for number in (1, 2, 3)]
+            use.kind if use else None for use in [await ask(proxy(number), 0.0) for number in (1, 2, 3)]
         ], portal.asked
 
     kinds, asked = asyncio.run(scenario())
