@@ -164,7 +164,8 @@ class Forked(subprocess.Popen[bytes]):
 def _serve(door: socket.socket, run: int) -> None:
     """Fork for each request until the run of tests is over; a child becomes the program."""
     over = os.pidfd_open(run)
-    while over not in select.select([over, door], [], [])[0]:
+    waiting: list[Any] = [over, door]
+    while over not in select.select(waiting, [], [])[0]:
         caller, _ = door.accept()
         with caller, caller.makefile("rw", encoding="utf-8") as stream:
             request = json.loads(stream.readline())

@@ -332,7 +332,8 @@ def _serve_run(folder: Path, run: int) -> None:
         door.bind(str(folder / _DOOR))
         door.listen()
         tell_ready(folder)
-        while over not in (ready := select.select([over, door, *callers], [], [])[0]):
+        waiting: list[Any] = [over, door]
+        while over not in (ready := select.select([*waiting, *callers], [], [])[0]):
             if door in ready:
                 caller, _ = door.accept()
                 stream = caller.makefile("rw", encoding="utf-8")
