@@ -282,6 +282,7 @@ class GivenScan:
         return statistics.mean(min(self._then(point, minute) - minute, on_foot) for minute in leaving)
 
 
+@pytest.mark.slow
 @needs_collected_data
 def test_the_given_minutes_are_those_of_a_scan_that_loses_rides() -> None:
     """The same timetable, stops, walks and departures within the goals: what differs is that rule alone."""
