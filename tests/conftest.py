@@ -21,9 +21,6 @@ from shares import shared_out
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
-# Modules and tests stay: a search for garbage among them, while they are read, finds nothing.
-gc.disable()
-
 # How long an example takes says more of the machine than of the code.
 # The same examples in every run; new ones: --hypothesis-profile search.
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=40)
@@ -49,6 +46,11 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     if shutil.disk_usage(MEMORY).free > ENOUGH_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def pytest_collectstart() -> None:
+    """Modules and tests stay: a search for garbage among them, while they are read, finds nothing."""
+    gc.disable()
 
 
 @pytest.hookimpl(trylast=True)
