@@ -10,8 +10,10 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 export UV_PYTHON_DOWNLOADS := never
 # Where the environment forbids bytecode, each of the hundreds of processes of a test run would compile all libraries anew.
 export PYTHONDONTWRITEBYTECODE :=
+CORES := $(shell nproc 2>/dev/null || echo 2)
 # Whole-system tests wait for half of their time: two processes for each core keep the cores busy.
-PYTEST := $(BIN)/pytest -n $(shell expr $$(nproc 2>/dev/null || echo 2) \* 2) --dist worksteal
+# Quick tests do not wait, and each more process costs what it takes to read and import all tests.
+PYTEST := $(BIN)/pytest --dist worksteal -n $(if $(FAST),$(CORES),$(shell expr $(CORES) \* 2))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test coverage lint audit format lock clean screenshots places bench

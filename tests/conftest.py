@@ -48,6 +48,11 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
+def pytest_collectstart() -> None:
+    """Modules and tests stay: a search for garbage among them, while they are read, finds nothing."""
+    gc.disable()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Every process begins with its share of the long tests and ends with short ones: all end together."""
@@ -58,9 +63,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """No search for garbage goes through all modules and tests again: it took an eighth of a run's time."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(*SELDOM)
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 
-from browser_pages import Window, chromium, person, tab
+from browser_pages import DESK, Window, chromium, person, tab
 from dashboards import Served, running_dashboard
 from demo_worlds import copied
 from hostile_adverts import put_hostile_adverts
@@ -40,10 +40,21 @@ def reader(browser: Browser) -> Iterator[BrowserContext]:
         yield context
 
 
+@pytest.fixture(scope="module")
+def opened(reader: BrowserContext, dashboard: Served) -> Iterator[Window]:
+    """Their tab: a new one for each test costs as much as what most tests do in it."""
+    with tab(reader, dashboard.url) as window:
+        yield window
+
+
 @pytest.fixture
-def buyer(reader: BrowserContext, dashboard: Served) -> Iterator[Window]:
-    """A tab; whatever is done in it, nothing breaks and nothing goes out to the internet."""
+def buyer(reader: BrowserContext, opened: Window) -> Iterator[Window]:
+    """A tab, empty and wide; whatever is done in it, nothing breaks and nothing goes out to the internet."""
     reader.clear_cookies(name=LANGUAGE)  # that a test before may have chosen, and failed
-    with tab(reader, dashboard.url) as opened:
-        yield opened
-        assert (opened.wrong(), opened.errors, opened.outside, opened.dialogs) == ([], [], [], [])
+    opened.page.goto("about:blank")
+    opened.page.set_viewport_size(DESK)
+    opened.page.emulate_media(color_scheme="light")
+    for told in (opened.errors, opened.outside, opened.dialogs):
+        told.clear()
+    yield opened
+    assert (opened.wrong(), opened.errors, opened.outside, opened.dialogs) == ([], [], [], [])

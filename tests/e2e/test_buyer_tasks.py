@@ -6,11 +6,12 @@ or the way into a field; what is typed there is not counted.
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import yaml
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, ViewportSize, expect
 from sqlalchemy import func, select
 
 from app_runs import store
@@ -80,21 +81,34 @@ def channel(data: Path) -> None:
     (data / "alerts.yaml").write_text(yaml.safe_dump(file), "utf-8")
 
 
-@pytest.fixture(params=["phone", "desk"])
-def buyer(
-    request: pytest.FixtureRequest,
-    browser: Browser,
-    dashboard: Served,
-) -> Iterator[Buyer]:
-    size = TELEPHONE if request.param == "phone" else DESK
-    with person(browser, **size) as context, tab(context, dashboard.url) as window:
+@pytest.fixture(scope="module")
+def phone(browser: Browser, dashboard: Served) -> Iterator[Window]:
+    with _window(browser, dashboard, TELEPHONE) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def desk(browser: Browser, dashboard: Served) -> Iterator[Window]:
+    with _window(browser, dashboard, DESK) as opened:
+        yield opened
+
+
+@contextmanager
+def _window(browser: Browser, dashboard: Served, size: ViewportSize) -> Iterator[Window]:
+    with person(browser, **size) as context, tab(context, dashboard.url) as opened:
         context.grant_permissions(["clipboard-read", "clipboard-write"])
-        window.open("")
-        found = Buyer(window, on_phone=request.param == "phone")
-        yield found
-        assert (window.wrong(), window.errors, window.outside, window.dialogs) == ([], [], [], [])
-        task = int(request.node.name.split("_")[1])
-        assert found.taps <= TAPS[task][request.param == "desk"] <= MOST_TAPS
+        yield opened
+
+
+@pytest.fixture(params=["phone", "desk"])
+def buyer(request: pytest.FixtureRequest) -> Iterator[Buyer]:
+    window: Window = request.getfixturevalue(request.param)
+    window.open("")
+    found = Buyer(window, on_phone=request.param == "phone")
+    yield found
+    assert (window.wrong(), window.errors, window.outside, window.dialogs) == ([], [], [], [])
+    task = int(request.node.name.split("_")[1])
+    assert found.taps <= TAPS[task][request.param == "desk"] <= MOST_TAPS
 
 
 def test_1_what_is_new_is_decided_one_after_the_other(buyer: Buyer) -> None:

@@ -57,6 +57,7 @@ def test_the_package_runs_as_a_module() -> None:
     assert told.stdout.startswith("sale-sofia ")
 
 
+@pytest.mark.slow
 def test_a_program_that_imports_a_task_alone_sends_to_our_redis_from_every_thread() -> None:
     program = (
         "from concurrent.futures import ThreadPoolExecutor as Pool\n"

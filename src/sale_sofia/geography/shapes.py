@@ -1,6 +1,7 @@
 """Points and areas on the flat ground of one city: distances, what holds a point, how far outside it is."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -111,13 +112,21 @@ def _ring(corners: Sequence[Sequence[float]]) -> Ring:
 
 
 def _is_inside(ring: Ring, point: Point) -> bool:
+    return _is_between(_crossings(ring, point.lat), point.lon)
+
+
+def _crossings(ring: Ring, lat: float) -> list[float]:
+    """Where its sides cross this latitude, from west to east."""
+    return sorted(
+        one.lon + (lat - one.lat) / (two.lat - one.lat) * (two.lon - one.lon)
+        for one, two in pairwise(ring)
+        if (one.lat > lat) != (two.lat > lat)
+    )
+
+
+def _is_between(crossings: Sequence[float], lon: float) -> bool:
     """By the number of sides that a ray to the east crosses."""
-    inside = False
-    for one, two in pairwise(ring):
-        if (one.lat > point.lat) != (two.lat > point.lat):
-            share = (point.lat - one.lat) / (two.lat - one.lat)
-            inside ^= point.lon < one.lon + share * (two.lon - one.lon)
-    return inside
+    return (len(crossings) - bisect_right(crossings, lon)) % 2 == 1
 
 
 def _metres_to_line(point: Point, one: Point, two: Point) -> float:
@@ -141,12 +150,18 @@ def samples(shape: Shape, step: float) -> Iterator[Point]:
 
 
 def inner_samples(shape: Shape, step: float) -> Iterator[Point]:
-    """Points of a grid inside a shape."""
+    """Points of a grid inside a shape; its sides are looked at once for each row."""
     high, wide = step / _NORTH, step / _EAST
     for row in range(int((shape.high.lat - shape.low.lat) / high) + 1):
+        lat = shape.low.lat + row * high
+        pieces = [[_crossings(ring, lat) for ring in piece] for piece in shape.pieces]
         for column in range(int((shape.high.lon - shape.low.lon) / wide) + 1):
-            if shape.contains(point := Point(shape.low.lat + row * high, shape.low.lon + column * wide)):
-                yield point
+            lon = shape.low.lon + column * wide
+            if any(
+                _is_between(outer, lon) and not any(_is_between(hole, lon) for hole in holes)
+                for outer, *holes in pieces
+            ):
+                yield Point(lat, lon)
 
 
 def border_samples(shape: Shape, step: float) -> Iterator[Point]:

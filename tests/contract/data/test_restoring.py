@@ -251,7 +251,7 @@ def test_a_kill_while_folders_are_exchanged_leaves_one_of_them_whole(tmp_path: P
         folder.mkdir()
         for name in "abc":
             (folder / name).write_text(str(number))
-    for _ in range(4):
+    for _ in range(2):
         swapping = subprocess.Popen(
             [sys.executable, "-c", SWAPPING, place, other], stdout=subprocess.PIPE, text=True
         )

@@ -22,6 +22,7 @@ from sale_sofia.flats.store import UnknownProperty, read_listings
 from sale_sofia.flats.views import list_properties, show_property
 from sale_sofia.history.revisions import changes_since
 from sale_sofia.storage.database import Database
+from tables import each_row
 from unit.insights.scored import profile
 
 ANNA = By("anna", 5.0)
@@ -93,7 +94,7 @@ def test_the_word_touches_the_flat_and_its_score_follows(matching: PropertyMatch
     assert "ground_floor" not in unknown()[1]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fact", "value", "problem"),
     [
         ("colour", "red", f"no fact 'colour' can be put right; allowed: {', '.join(CORRECTABLE)}"),
@@ -120,7 +121,7 @@ def test_what_cannot_be_said_is_refused_in_a_sentence(
         say_fact(matching.database, 77, "floor", "4")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fact", "value", "kept"),
     [
         ("area_sqm", "64,5", 64.5), ("elevator", "no", False), ("construction", "brick", "brick"),

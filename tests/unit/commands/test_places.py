@@ -83,6 +83,7 @@ def schools(path: Path, *rows: tuple[str, float, float, float | None]) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_schools_are_imported_and_flats_are_searched_and_judged_by_them(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -157,6 +157,7 @@ def test_each_fault_of_a_school_is_one_sentence() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_imported_schools_are_near_flats_and_neighbourhoods_until_given_back(tmp_path: Path) -> None:
     rows = [["1 СУ", 42.6737, 23.3252, 7], ["2 СУ", 42.72, 23.27, None]]
     meta = {"imported_at": 5.0, "source": "mine.geojson"}

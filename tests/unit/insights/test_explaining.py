@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 import sale_sofia.advice.scoring
 from sale_sofia.advice.scoring.explaining import Language, explain, explain_flat, name_of, sentence
@@ -12,6 +11,7 @@ from sale_sofia.advice.scoring.judging import Finding, Part
 from sale_sofia.advice.scoring.profile import BREAKERS
 from sale_sofia.advice.scoring.settings import PART_SHARES
 from sale_sofia.advice.scoring.yardsticks import Prices, Yardstick
+from sale_sofia.settings.files import read_yaml
 from unit.insights import test_breakers, test_criteria
 from unit.insights.scored import (
     BY,
@@ -25,7 +25,7 @@ from unit.insights.scored import (
     trap,
 )
 
-WORDS = yaml.safe_load((Path(sale_sofia.advice.scoring.__file__).parent / "words.yaml").read_text("utf-8"))
+WORDS = read_yaml((Path(sale_sofia.advice.scoring.__file__).parent / "words.yaml").read_text("utf-8"))
 
 
 def told() -> dict[str, Part | Finding]:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 
 import market_sql as sql
 from contract.data.helpers import ready_database
+from sale_sofia.advice.market.flats import Stay, kaplan_meier
 from sale_sofia.advice.market.market import Cell, Market, Week, read_market
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.history.listings import Sighting, save_listings
@@ -140,14 +141,8 @@ def test_new_and_gone(market: Market, ask: Ask) -> None:
     assert city.gone_per_week == pytest.approx(statistics.fmean(row[1] for row in told))
 
 
-@pytest.fixture(scope="module")
-def fitter() -> Any:  # noqa: ANN401 - of a library without types
-    from lifelines import KaplanMeierFitter  # noqa: PLC0415 - too long for whoever collects the tests
-
-    return KaplanMeierFitter
-
-
-def test_days_on_market_are_those_of_lifelines(market: Market, ask: Ask, fitter: Any) -> None:  # noqa: ANN401
+def test_days_on_market_are_those_of_the_curve(market: Market, ask: Ask) -> None:
+    """The curve itself is the matter of test_survival.py."""
     stays = defaultdict(list)
     for place, kind, days, gone in ask(sql.STAYS):
         stays[Cell(place, kind)].append((days, gone))
@@ -155,12 +150,11 @@ def test_days_on_market_are_those_of_lifelines(market: Market, ask: Ask, fitter:
     for cell, given in stays.items():
         found = market.cells[cell].days
         assert (found.flats, found.gone) == (len(given), sum(gone for _, gone in given))
-        fitted = fitter().fit(*zip(*given, strict=True))
-        median = fitted.median_survival_time_
-        assert found.median == (None if median == float("inf") else pytest.approx(median))
+        curve = kaplan_meier(Stay(days, gone=bool(gone)) for days, gone in given)
+        assert found.median == pytest.approx(curve.median())
         assert found.still_there is not None
         for after, share in found.still_there.items():
-            assert share == (None if after > max(given)[0] else pytest.approx(fitted.predict(after)))
+            assert share == pytest.approx(curve.after(after))
 
 
 def test_cuts(market: Market, ask: Ask) -> None:

@@ -286,6 +286,7 @@ def test_imported_schools_can_be_asked_for(conditions: dict[str, Any], expected:
     assert matches(beside_the_other, query, AROUND) == State(unranked)
 
 
+@pytest.mark.slow
 def test_places_of_profiles_can_be_asked_by_their_names_until_they_are_others(tmp_path: Path) -> None:
     there = flat(**IN_LOZENETS)
     with pytest.raises(WrongSearch, match="one of yours, a stop"):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from sale_sofia.descriptions.fields import ATTRIBUTE_FIELDS
 from sale_sofia.settings.files import read_yaml
 from tables import each_row
 
-SENTENCES = read_yaml((Path(__file__).parents[2] / "misleading_sentences.yaml").read_text("utf-8"))
+SENTENCES = Path(__file__).parents[2] / "misleading_sentences.yaml"
 SPELLINGS = {
     "south": "S", "east": "E", "west": "W", "north": "N", "ac": "air_conditioner",
     "outdoor": "outdoor_space", "underground": "underground_space",
@@ -41,8 +42,13 @@ def judge(text: str, says: dict[str, Any], left_open: Sequence[str] = ()) -> Ite
             yield field, "right" if spelt(field, value) == spelt(field, says[field]) else "wrong"
 
 
+@cache
+def sentences() -> Any:  # noqa: ANN401 - any YAML
+    return read_yaml(SENTENCES.read_text("utf-8"))
+
+
 def count(part: str, positions: slice) -> Counter[str]:
-    rows = [row for rows in SENTENCES[part].values() for row in rows]
+    rows = [row for rows in sentences()[part].values() for row in rows]
     return Counter(
         kind for row in rows[positions] for _, kind in judge(row["text"], row["says"], row.get("open", ()))
     )

@@ -27,7 +27,7 @@ from sale_sofia_simulator.world import advance, make_world
 from swept_portals import SearchSweep
 
 pytestmark = pytest.mark.slow
-SEED, ADVERTS, FEW, DAYS = 7, 160, 80, 5
+SEED, ADVERTS, FEW, DAYS = 7, 160, 80, 4
 EVENING = 1_776_800_000.0
 MOST_OPENED = 0.15
 EACH = 80

@@ -1,15 +1,21 @@
 """A world with rivals: some flats have two prices, some two sellers; the rest is as it was."""
 
-from sale_sofia_simulator.model import BazarAdvert
+from functools import cache
+
+from sale_sofia_simulator.model import BazarAdvert, World
 from sale_sofia_simulator.simulation import Simulation, SimulatorConfig
 from sale_sofia_simulator.world import advance, make_world, with_rivals
 
-WORLD = make_world(600, 4)
 ADDRESSES = {"imot.bg": "http://127.0.0.1:1", "bazar.bg": "http://127.0.0.1:2"}
 
 
+@cache
+def world() -> World:
+    return make_world(600, 4)
+
+
 def changed() -> list[tuple[BazarAdvert, BazarAdvert]]:
-    return [(old, new) for old, new in zip(WORLD.bazar, with_rivals(WORLD), strict=True) if old != new]
+    return [(old, new) for old, new in zip(world().bazar, with_rivals(world()), strict=True) if old != new]
 
 
 def test_some_have_another_price_and_nothing_else_is_other() -> None:
@@ -39,8 +45,8 @@ def test_some_are_written_by_another_seller_of_the_same_flat() -> None:
 
 
 def test_what_becomes_of_an_advert_stays_so_on_the_next_day() -> None:
-    today = {advert.external_id: advert for advert in with_rivals(WORLD)}
-    tomorrow = advance(WORLD, 1, 4)
+    today = {advert.external_id: advert for advert in with_rivals(world())}
+    tomorrow = advance(world(), 1, 4)
     unmoved = {old.external_id for old, new in _both(tomorrow.bazar) if old == new}
     assert len(unmoved) > 500
     then = {advert.external_id: advert for advert in with_rivals(tomorrow)}
@@ -49,7 +55,7 @@ def test_what_becomes_of_an_advert_stays_so_on_the_next_day() -> None:
 
 def _both(later: tuple[BazarAdvert, ...]) -> list[tuple[BazarAdvert, BazarAdvert]]:
     there = {advert.external_id: advert for advert in later}
-    return [(old, there[old.external_id]) for old in WORLD.bazar if old.external_id in there]
+    return [(old, there[old.external_id]) for old in world().bazar if old.external_id in there]
 
 
 def test_only_who_asks_for_rivals_has_them() -> None:

@@ -17,6 +17,7 @@ from sale_sofia_simulator.portal import AS_REAL, Answer, Portal, PortalOptions
 from tables import each_row
 
 SIZES = {"homes.bg": 11_000, "bazar.bg": 17_500, "imoti.net": 11_000, "imot.bg": 33_500}
+ORIGINALS = 600
 HOMES = "/api/offers?typeId=ApartmentSell&locationId=1"
 BAZAR = "/obiavi/prodazhba-apartamenti/sofia"
 NET = "/bg/obiavi/r/prodava/sofia/"
@@ -28,7 +29,7 @@ COM = "/prodazhbi/grad-sofiya"
 
 @cache
 def large(site: str, options: PortalOptions = AS_REAL) -> Portal[Any]:
-    return large_portal(site, SIZES.get(site, 3200), options, originals=1500)
+    return large_portal(site, SIZES.get(site, 3200), options, originals=ORIGINALS)
 
 
 def ask(site: str, address: str, options: PortalOptions = AS_REAL) -> Answer:
@@ -65,9 +66,9 @@ def test_a_large_portal_has_so_many_adverts_all_found_by_its_first_search(site: 
 @each_row("site", ["homes.bg", "imoti.net", "imoti.com", "olx.bg", "alo.bg"])
 def test_a_copy_is_an_advert_of_its_own(site: str) -> None:
     portal = large(site)
-    for number in (1500, 3100):
+    for number in (ORIGINALS, 5 * ORIGINALS + 100):
         truth = next(islice(portal.truths(), number, None))
-        original = portal.truth(portal.stock.originals[number % 1500])
+        original = portal.truth(portal.stock.originals[number % ORIGINALS])
         assert (truth["external_id"] != original["external_id"], truth["price_eur"]) == (
             True,
             original["price_eur"],

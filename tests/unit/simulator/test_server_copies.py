@@ -21,7 +21,7 @@ from sale_sofia_simulator.simulation import SimulatorConfig
 from sale_sofia_simulator.world import make_world
 from tables import each_row
 
-PROPERTIES = 2600
+PROPERTIES = 1800
 DISTINCT = 60
 
 

@@ -19,7 +19,7 @@ from seeds import SEED
 from shared import needs_real_pages, real_pages
 from tables import each_row
 
-DAMAGES = 40
+DAMAGES = 25
 GUARDED = (
     "external_id", "deal", "property_type", "rooms", "price_eur", "price_bgn", "previous_price_eur",
     "area_sqm", "yard_sqm", "floor", "floors_total", "city", "neighbourhood", "street", "lat", "lon",
