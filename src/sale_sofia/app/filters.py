@@ -1,6 +1,6 @@
 """The conditions of a search as a page asks for them, in one table, and the chips of those that are set."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from sale_sofia.advice.search.query import Contradictions, SearchQuery
@@ -40,7 +40,7 @@ def _of(literal: object) -> Callable[[], Sequence[Any]]:
     return lambda: get_args(literal)
 
 
-GROUPS: Final[Mapping[str, tuple[Filter, ...]]] = {
+_SORTED: Final[Mapping[str, tuple[Filter, ...]]] = {
     "place": (
         Filter("neighbourhood", "many", lambda: sorted({one.name for one in neighbourhoods()})),
         Filter("not_neighbourhood", "many", lambda: sorted({one.name for one in neighbourhoods()})),
@@ -114,6 +114,22 @@ GROUPS: Final[Mapping[str, tuple[Filter, ...]]] = {
         Filter("contradictions", "one", _of(Contradictions), "contradictions"),
         Filter("flag", "many", lambda: tuple(Code), "flag"),
     ),
+}
+_ELSEWHERE: Final = frozenset({"passing", *(one.field for group in _SORTED.values() for one in group)})
+
+
+def _unsorted() -> Iterator[Filter]:
+    """Switches and ranges of a query that no subject names: a new one is asked for without a line here."""
+    for name, field in SearchQuery.model_fields.items():
+        if name not in _ELSEWHERE and field.annotation is bool:
+            yield Filter(name, "switch")
+        elif name not in _ELSEWHERE and name.endswith(("_min", "_max")):
+            yield Filter(name, "number")
+
+
+GROUPS: Final[Mapping[str, tuple[Filter, ...]]] = {
+    **_SORTED,
+    "building": (*_SORTED["building"], *_unsorted()),
 }
 """Every condition of a query that is asked here, by subject."""
 FILTERS: Final = tuple(one for group in GROUPS.values() for one in group)

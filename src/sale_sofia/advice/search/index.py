@@ -23,8 +23,12 @@ from sale_sofia.history.tables import listings
 FACTS: Final = (
     "city", "deal", "property_type", "neighbourhood", "district", "construction", "condition", "furnishing",
 )  # fmt: skip
-_RANGES: Final = ("price", "eur_sqm", "area", "net_area", "bathrooms", "floor", "year", "days")
-"""Asked by a least, a most, or both."""
+_RANGES: Final = tuple(
+    dict.fromkeys(
+        name.rpartition("_")[0] for name in SearchQuery.model_fields if name.endswith(("_min", "_max"))
+    )
+)
+"""Asked by a least, a most, or both; one that is named as its column needs no more words here."""
 Condition = ColumnElement[bool]
 Ask = Callable[[SearchQuery, Around], Condition]
 _F: Final = flats.c
@@ -172,11 +176,9 @@ _ASKED: Final[Mapping[str, Ask]] = {
     "all_like": lambda _, around: _F.property_id.in_(sorted(around.liked)),
     "waits_for_you": lambda _, around: _F.property_id.in_(sorted(around.waiting)),
     "price": _price,
-    "eur_sqm": _between("eur_sqm", _F.eur_sqm),
+    **{name: _between(name, _F[name]) for name in _RANGES if name in _F},
     "area": _between("area", _F.area_sqm),
     "net_area": _between("net_area", _F.area_net_sqm),
-    "bathrooms": _between("bathrooms", _F.bathrooms),
-    "floor": _between("floor", _F.floor),
     "year": _between("year", _F.year_built),
     "days": _days,
     **{name: _among(name) for name in FACTS},
