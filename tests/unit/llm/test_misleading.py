@@ -85,6 +85,7 @@ ALL, EVEN, ODD = slice(None), slice(0, None, 2), slice(1, None, 2)
         ("voices", ALL, 0.98, 0.87),
         ("later_voices", ALL, 0.98, 0.91),
         ("last_voices", ALL, 0.98, 0.94),
+        ("sealed_voices", ALL, 0.97, 0.95),
     ],
 )
 def test_what_is_said_of_this_flat_is_read_and_nothing_else(
