@@ -188,9 +188,22 @@ def test_those_that_an_address_names_are_compared(buyer: Window, data: Path, twi
     assert (buyer.title(), buyer.faults(), buyer.turned()) == (TITLES["compare"], [], set())
 
 
+_CUT_LABELS = """() => {
+  const edge = document.getElementById("map").getBoundingClientRect();
+  const share = (from, to, least, most) => (Math.min(to, most) - Math.max(from, least)) / (to - from);
+  return [...document.querySelectorAll(".map-place:not([hidden]) button")].filter((one) => {
+    const box = one.getBoundingClientRect();
+    const across = share(box.left, box.right, edge.left, edge.right);
+    const seen = Math.min(across, share(box.top, box.bottom, edge.top, edge.bottom));
+    return seen > 0 && seen < 1;
+  }).map((one) => one.textContent);
+}"""
+
+
 def test_the_map_draws_the_city_without_the_internet_and_opens_a_card(buyer: Window) -> None:
     buyer.open("map", at="42.69,23.32,12")
     expect(buyer.main.locator(".map-place:not([hidden])").first).to_be_visible()
+    assert buyer.page.evaluate(_CUT_LABELS) == []
     assert (
         "© сътрудниците на OpenStreetMap (ODbL)"
         in buyer.main.locator(".leaflet-control-attribution").inner_text()

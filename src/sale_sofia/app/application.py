@@ -408,10 +408,11 @@ def _packed(path: Path) -> bytes:
 
 def lasting(request: Request, packed: bytes, media_type: str) -> Response:
     """What a browser keeps for a year; packed once by gzip, and unpacked for who cannot read that."""
-    headers = {"cache-control": f"public, max-age={YEAR_SECONDS}, immutable", "vary": "Accept-Encoding"}
+    headers = {"cache-control": f"public, max-age={YEAR_SECONDS}, immutable"}
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return Response(gzip.decompress(packed), media_type=media_type, headers=headers)
-    return Response(packed, media_type=media_type, headers={**headers, "content-encoding": "gzip"})
+    headers |= {"content-encoding": "gzip", "vary": "Accept-Encoding"}
+    return Response(packed, media_type=media_type, headers=headers)
 
 
 async def _worker(_request: Request) -> Response:

@@ -596,3 +596,12 @@ def test_the_demo_world_is_counted_as_the_database_has_it(demo_world: Path) -> N
     assert {one["id"]: one["price_eur"] for one in told} == {
         one["id"]: flats[one["id"]].price_eur for one in told
     }
+
+
+def test_what_never_changes_is_packed_for_who_reads_that_and_plain_for_others(tmp_path: Path) -> None:
+    with browser(tmp_path) as buyer:
+        for path, begins in (("/static/app.css", "/* Colours"), ("/map/base.json", '{"roads":')):
+            for accepted, packed in (("gzip", "gzip"), ("identity", None)):
+                answer = buyer.get(path, headers={"accept-encoding": accepted})
+                assert answer.headers.get("content-encoding") == packed
+                assert (answer.text.startswith(begins), answer.headers["vary"]) == (True, "Accept-Encoding")

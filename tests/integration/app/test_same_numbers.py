@@ -123,6 +123,11 @@ def _same_as_shown(buyer: Browser, number: int, own: Said, said: dict[str, dict[
     assert own["facts"] == view["fields"]
     assert own["contradictions"] == view["contradictions"]
     assert own["offers"] == view["offers"]
+    assert own["nearby"] == view["nearby"]
+    if centre := view["centre_travel"]:
+        assert spaced(shown.walk(centre["least"], centre["most"])) in text
+    for station in view["metro_stations"]:
+        assert f"{station['name']} {station['minutes']}" in text
     for offer in view["offers"]:
         assert spaced(shown.euro(offer["price_eur"])) in text
     if value["fair_eur"] is not None:
