@@ -42,12 +42,6 @@ def euro(value: float | None) -> str:
     return UNKNOWN if value is None else f"€{SPACE}{number(value)}"
 
 
-def euro_change(old: float, new: float) -> str:
-    """`−€ 5 000`: how much more or less it is."""
-    sign = "+" if new > old else MINUS if new < old else "±"
-    return f"{sign}€{SPACE}{number(abs(new - old))}"
-
-
 def euro_per_sqm(value: float | None) -> str:
     """`€ 2 450/m²`."""
     return UNKNOWN if value is None else f"{euro(value)}/m²"

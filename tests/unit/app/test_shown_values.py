@@ -42,7 +42,6 @@ NO_POSITION = "Затова не се знае: Географска ширин�
         (shown.percent_change(200_000, 190_000), "−5,0 %"),
         (shown.percent_change(0, 190_000), "?"),
         (shown.percent_change(None, 1), "?"),
-        (shown.euro_change(200_000, 195_000), "−€ 5 000"),
         (shown.floor(0, 8), "партер/8"),
         (shown.floor(None, 8), "?/8"),
         (shown.floor(None, None), "?"),
