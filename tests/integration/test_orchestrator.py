@@ -79,6 +79,8 @@ def test_what_dies_or_hangs_is_started_again_and_nothing_is_lost(
         assert set(others(settings)) == running
         started = services.start_all_sites_scraping({"imot.bg": simulator.start_urls("imot.bg")})
         job_id = started["imot.bg"]
+        # A worker that reads the message has the portal to itself for a moment.
+        until(lambda: services.get_scraping_progress(job_id).started_at, "the job's start")
         assert services.start_site_scraping("imot.bg", simulator.start_urls("imot.bg")) == job_id
         with pytest.raises(JobsStillOpen, match=f"Not ended after 0.1 s: {job_id} \\([A-Z]+\\)\\."):
             services.wait_for_scraping_completion([job_id], 0.1)

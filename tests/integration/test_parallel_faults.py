@@ -319,6 +319,10 @@ def reasons(crawl: Party) -> set[str]:
         return set(connection.execute(failed).scalars())
 
 
+KILLED = "Hard time limit"
+"""Said by Celery of each task whose process it kills."""
+
+
 def test_a_lane_cut_by_its_time_limit_hands_back_the_rest_and_one_that_does_not_hear_it_is_killed(
     tmp_path: Path,
 ) -> None:
@@ -329,11 +333,13 @@ def test_a_lane_cut_by_its_time_limit_hands_back_the_rest_and_one_that_does_not_
     with party(tmp_path / "p", small_portal(tmp_path, 70), processes=2, **more) as crawl:
         begin(crawl)
         until(lambda: generation(crawl) > 2, f"lanes that were cut and followed by others{crawl.tail()}")
-        assert deaths(crawl) == 0, "what was handed back was no death"
+        assert "hands back what it holds" in said(crawl)
+        # Where there is no processor to be had for seconds, a lane may be killed here already.
+        assert deaths(crawl) == 0 or KILLED in said(crawl), "what was handed back was no death"
         deaf, _ = put_to_sleep(crawl)
         until(lambda: not Path(f"/proc/{deaf}").exists(), f"its end{crawl.tail()}")
         crawl.wait(PATIENCE_SECONDS)
-        cut = said(crawl).count("a lane met its time limit") + 1
+        cut = said(crawl).count("a lane met its time limit") + said(crawl).count(KILLED)
         assert crawl.wrong() == {}, f"seed {SEED}"
         assert crawl.fetched_again() <= cut * PLACES, f"seed {SEED}"
 
