@@ -63,10 +63,10 @@ _SHOWN = (
 def score(
     property_id: Annotated[
         int | None,
-        typer.Argument(metavar="PROPERTY", help="Explain this one; all without it."),
+        typer.Argument(metavar="PROPERTY", help="Explain this property. Default: rank all."),
     ] = None,
-    profile: Annotated[str, typer.Option(help="For this one of `sale-sofia profiles`.")] = DEFAULT,
-    limit: Annotated[int, typer.Option(min=1, help="Show so many.")] = SCORES_SHOWN,
+    profile: Annotated[str, typer.Option(help="A profile of `sale-sofia profiles`.")] = DEFAULT,
+    limit: Annotated[int, typer.Option(min=1, help="Show this many.")] = SCORES_SHOWN,
     passing: Annotated[bool, typer.Option("--passing", help="Only flats that pass every condition.")] = False,
     lang: Annotated[Language, typer.Option(help="The language of explanations.")] = "en",
     as_json: AsJson = False,
@@ -170,7 +170,7 @@ Name = Annotated[str, typer.Argument(help="The name of a profile.")]
 
 @app.callback(invoke_without_command=True)
 def profiles(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the profiles: what each buyer looks for. One is one file in DATA_DIR/profiles."""
+    """List the profiles: what each buyer is looking for. Each is a file in DATA_DIR/profiles."""
     if context.invoked_subcommand is not None:
         return
     loaded = profile_files.load_profiles(load_settings().data_dir)
@@ -206,7 +206,7 @@ def _warn(loaded: Loaded) -> None:
 
 @app.command()
 def show(name: Name = DEFAULT, as_json: AsJson = False) -> None:
-    """Show a profile with every key, those too that its file leaves as they are."""
+    """Show a profile with every key, including those that its file leaves out."""
     path, values = profile_files.read_profile(load_settings().data_dir, name)
     profile = profile_files.check_profile(path, values)
     shown = profile.model_dump(mode="json")
@@ -218,7 +218,7 @@ def show(name: Name = DEFAULT, as_json: AsJson = False) -> None:
 @app.command()
 def new(
     name: Name,
-    like: Annotated[str, typer.Option(help="Begin with what stands in this one.")] = DEFAULT,
+    like: Annotated[str, typer.Option(help="Start from a copy of this profile.")] = DEFAULT,
 ) -> None:
     """Make a profile of your own; `sale-sofia score --profile NAME` ranks the flats for it."""
     path = profile_files.new_profile(load_settings().data_dir, name, like)
@@ -317,8 +317,8 @@ def market(
     neighbourhood: Annotated[
         str | None, typer.Option(help="Only of this neighbourhood, by kind of flat.")
     ] = None,
-    deal: Annotated[Deal, typer.Option(help="What flats cost, or what they are let for a month.")] = "sale",
-    limit: Annotated[int, typer.Option(min=1, help="Show so many lines.")] = MARKET_LISTED,
+    deal: Annotated[Deal, typer.Option(help="Prices of sales, or rents per month.")] = "sale",
+    limit: Annotated[int, typer.Option(min=1, help="Show this many lines.")] = MARKET_LISTED,
     as_json: AsJson = False,
 ) -> None:
     """Show the market by neighbourhood: what is asked for a m², how many come and go, how long they stay."""
@@ -384,12 +384,16 @@ def value(
     ] = None,
     adverts: Annotated[
         Path | None,
-        typer.Option(help="A Parquet table of adverts: tell how well their prices can be told instead."),
+        typer.Option(
+            help="A Parquet table of adverts: instead, measure how well their prices can be estimated."
+        ),
     ] = None,
-    refit: Annotated[bool, typer.Option("--refit", help="Fit the model anew, though it is not old.")] = False,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Fit the model again, even if it is recent.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell the fair price of a property: an interval, the flats it rests on, and where its price lies."""
+    """Estimate the fair price of a property: an interval, the flats behind it, and where its price lies."""
     refuse((property_id is None) == (adverts is None), "give the id of a property, or --adverts FILE")
     refuse(refit and adverts is not None, "--refit is for the stored model; leave it out with --adverts")
     settings = load_settings()

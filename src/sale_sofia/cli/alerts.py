@@ -51,7 +51,7 @@ def _rule_file() -> RuleFile:
 
 @app.command()
 def run(as_json: AsJson = False) -> None:
-    """Look what is new, decide what is told, and send what is due; as often as you like."""
+    """Look for what is new, and send the messages that are due; run it as often as you like."""
     settings = load_settings()
     database = open_ready(settings)
     file = _file(settings)
@@ -75,10 +75,10 @@ def run(as_json: AsJson = False) -> None:
 
 @app.command("test")
 def try_channels(
-    channel: Annotated[str | None, typer.Argument(help="The channel; none: all of them.")] = None,
+    channel: Annotated[str | None, typer.Argument(help="The channel. Default: all.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send a test message through a channel now, and say whether it was taken."""
+    """Send a test message through a channel now, and say whether it was accepted."""
     settings = load_settings()
     channels = channels_of(_file(settings))
     if channel is not None and channel not in channels:
@@ -107,7 +107,7 @@ def _try(channel: Channel, settings: Settings) -> str | None:
 
 @app.command("log")
 def show_log(
-    limit: Annotated[int, typer.Option(min=1, help="Show so many, the newest.")] = SHOWN_MESSAGES,
+    limit: Annotated[int, typer.Option(min=1, help="Show this many, the newest.")] = SHOWN_MESSAGES,
     state: Annotated[str | None, typer.Option(help=f"Only {WAITING}, {SENDING} or {SENT}.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -136,11 +136,11 @@ def show_log(
 @app.command()
 def rules(
     would_tell: Annotated[
-        bool, typer.Option("--preview", help="Also what each would have told in the last 14 days.")
+        bool, typer.Option("--preview", help="Also what each would have sent in the last 14 days.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the rules as sentences: when each tells what, through which channels, since when it watches."""
+    """Show the rules as sentences: what each reports and when, through which channels, and since when."""
     settings = load_settings()
     database, file = open_ready(settings), _file(settings)
     check_file(settings, database, file)
@@ -202,7 +202,7 @@ def channels(as_json: AsJson = False) -> None:
 
 @app.command()
 def init() -> None:
-    """Write a file of channels and rules to begin with; one that is there is left as it is."""
+    """Write a file of channels and rules to start from; an existing file is not changed."""
     rules_file = _rule_file()
     rules_file.begin()
     tell(f"written: {rules_file.path}")
@@ -210,21 +210,21 @@ def init() -> None:
 
 @app.command()
 def on(name: RuleName) -> None:
-    """Switch a rule on; it begins anew and is silent about what is there already."""
+    """Switch a rule on; it stays silent about what is there already."""
     _rule_file().switch(name, enabled=True)
     tell(f"rule {name} is on")
 
 
 @app.command()
 def off(name: RuleName) -> None:
-    """Switch a rule off; it stays in the file and tells nothing."""
+    """Switch a rule off; it stays in the file and sends nothing."""
     _rule_file().switch(name, enabled=False)
     tell(f"rule {name} is off")
 
 
 @app.command()
 def remove(name: RuleName) -> None:
-    """Take a rule out of the file; the rest of it stays as it is written."""
+    """Remove a rule from the file; the rest of the file is not changed."""
     rules_file = _rule_file()
     rules_file.remove(rules_file.named(name))
     tell(f"rule {name} is removed")
@@ -234,14 +234,14 @@ def remove(name: RuleName) -> None:
 def add(
     name: RuleName,
     channel: Annotated[
-        list[str], typer.Option(help="Through this one of `sale-sofia alerts channels`; may be repeated.")
+        list[str], typer.Option(help="A channel of `sale-sofia alerts channels`; may be repeated.")
     ],
-    profile: Annotated[str | None, typer.Option(help="Of the flats that pass this profile.")] = None,
-    search: Annotated[str | None, typer.Option(help="Of the flats of this saved search.")] = None,
-    flat: Annotated[int | None, typer.Option(help="Of the flat of this number.")] = None,
-    digest: Annotated[str | None, typer.Option(help="Once a day at this time, as 08:30.")] = None,
+    profile: Annotated[str | None, typer.Option(help="For the flats that pass this profile.")] = None,
+    search: Annotated[str | None, typer.Option(help="For the flats of this saved search.")] = None,
+    flat: Annotated[int | None, typer.Option(help="For the flat with this id.")] = None,
+    digest: Annotated[str | None, typer.Option(help="Once a day at this time, such as 08:30.")] = None,
 ) -> None:
-    """Add a rule for a buyer at the end of the file; without any source it is of your shortlist.
+    """Add a rule for a buyer at the end of the file; without any source it is for your shortlist.
 
     For example: sale-sofia alerts add "My flat" --profile default --channel mail
     """

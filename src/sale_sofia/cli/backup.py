@@ -44,7 +44,7 @@ from sale_sofia.storage.migrate import current_revision
 
 app = typer.Typer()
 To = Annotated[
-    Path | None, typer.Option("--to", metavar="DIR", help="The folder of the backups; BACKUP_DIR without it.")
+    Path | None, typer.Option("--to", metavar="DIR", help="The folder of the backups. Default: BACKUP_DIR.")
 ]
 _MB = 1_000_000
 
@@ -62,7 +62,8 @@ def backup(
     context: typer.Context,
     to: To = None,
     keep: Annotated[
-        int | None, typer.Option(min=1, help="So many stay, older ones go; BACKUP_KEEP without it.")
+        int | None,
+        typer.Option(min=1, help="How many to keep; older ones are removed. Default: BACKUP_KEEP."),
     ] = None,
     no_pages: Annotated[bool, typer.Option("--no-pages", help="Leave out the page archive.")] = False,
     as_json: AsJson = False,
@@ -240,17 +241,17 @@ def _running_job(source: Database) -> str | None:
 def restore(
     file: Annotated[Path, typer.Argument(help="A backup.", exists=True, dir_okay=False)],
     into: Annotated[
-        Path | None, typer.Option(metavar="DATA_DIR", help="The folder it becomes; DATA_DIR without it.")
+        Path | None, typer.Option(metavar="DATA_DIR", help="The folder to restore into. Default: DATA_DIR.")
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="In the place of what is there, which stays beside.")
+        bool, typer.Option("--replace", help="Replace what is there, which is kept beside it.")
     ] = False,
     database: Annotated[
         str | None, typer.Option(metavar="URL", help="Put the tables into this empty database instead.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put a backup in the place of a DATA_DIR: checked first, then in one step; nothing may run there.
+    """Put a backup in place of a DATA_DIR: checked first, then in one step; nothing may run there.
 
     For example: sale-sofia restore FILE --into /srv/flats, with a FILE of `sale-sofia backup list`.
     """

@@ -38,12 +38,12 @@ Parallel = Annotated[
 
 def crawl(
     sites: Annotated[
-        list[str] | None, typer.Argument(help=f"Portals: {', '.join(AVAILABLE_SITES)}. All without any.")
+        list[str] | None, typer.Argument(help=f"Portals: {', '.join(AVAILABLE_SITES)}. Default: all.")
     ] = None,
     start_url: Annotated[
-        list[str] | None, typer.Option(help="Begin here instead of at the portal's searches; any host.")
+        list[str] | None, typer.Option(help="Begin here instead of at the portal's usual searches; any host.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many adverts per portal.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most this many adverts per portal.")] = None,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Say how many requests and hours it takes; send nothing.")
     ] = False,
@@ -58,8 +58,8 @@ def crawl(
         typer.Option(
             "--for",
             metavar="NAME",
-            help="Only what this profile or saved search looks for: searches that can hold it, adverts whose "
-            "card may be it. May be given several times.",
+            help="Only what this profile or saved search looks for: searches that may contain "
+            "it, adverts whose card may fit. May be given several times.",
         ),
     ] = None,
     parallel: Parallel = None,
@@ -72,7 +72,7 @@ def crawl(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Crawl portals, all at once, each at its own rate. Stopped or killed, it goes on from there.
+    """Crawl portals, all at once, each at its own rate. If stopped or killed, run it again to continue.
 
     A first look: sale-sofia crawl imot.bg --limit 50
 

@@ -116,7 +116,7 @@ def _mark(property_id: int, status: str, reason: str | None, *, as_json: bool) -
 def decide(
     property_id: PropertyId,
     decision: Annotated[
-        str | None, typer.Argument(help=f"One of {', '.join(DECISIONS)}; none with --by alone.")
+        str | None, typer.Argument(help=f"One of {', '.join(DECISIONS)}; may be left out with --by.")
     ] = None,
     reason: Reason = None,
     by: Annotated[str | None, typer.Option(help="Decide by this day, like 2026-11-25.")] = None,
@@ -129,7 +129,7 @@ def decide(
 
 def renovation(
     property_id: PropertyId,
-    euros: Annotated[float, typer.Argument(metavar="EUR", help="What you reckon renovation would cost.")],
+    euros: Annotated[float, typer.Argument(metavar="EUR", help="What you think renovation would cost.")],
     as_json: AsJson = False,
 ) -> None:
     """Note your own estimate of what renovation costs; the shortlist shows it beside the price."""
@@ -168,7 +168,7 @@ def note(
 
 
 def evaluation(property_id: PropertyId, as_json: AsJson = False) -> None:
-    """Show all that you said of a property: status, reason, notes, viewings, and every change of them."""
+    """Show all you noted about a property: status, reason, notes, viewings, and every change of them."""
     found = _read(partial(_everything, property_id=property_id))
     print_answer(found, *_lines(found), as_json=as_json)
 
@@ -208,7 +208,9 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 app = typer.Typer(no_args_is_help=True, help="Viewings: plan them, note how they were, take them along.")
 When = Annotated[str, typer.Argument(help=f"When: {ALLOWED}.")]
-Number = Annotated[int | None, typer.Option("--viewing", help="Which, where a property has several planned.")]
+Number = Annotated[
+    int | None, typer.Option("--viewing", help="Which viewing, if the property has several planned.")
+]
 
 
 @app.command()
@@ -241,8 +243,8 @@ def move(property_id: PropertyId, when: When, viewing: Number = None, as_json: A
 @app.command()
 def done(
     property_id: PropertyId,
-    plus: Annotated[list[str] | None, typer.Option(help="What was good; as often as you like.")] = None,
-    minus: Annotated[list[str] | None, typer.Option(help="What was bad; as often as you like.")] = None,
+    plus: Annotated[list[str] | None, typer.Option(help="What was good; may be repeated.")] = None,
+    minus: Annotated[list[str] | None, typer.Option(help="What was bad; may be repeated.")] = None,
     outcome: Annotated[str | None, typer.Option(help="What comes of it.")] = None,
     viewing: Number = None,
     as_json: AsJson = False,
@@ -265,7 +267,7 @@ def cancel(
 
 @app.command(name="list")
 def list_command(
-    property_id: Annotated[int | None, typer.Argument(metavar="PROPERTY", help="Of all without it.")] = None,
+    property_id: Annotated[int | None, typer.Argument(metavar="PROPERTY", help="Default: of all.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List viewings in the order of time."""
@@ -317,10 +319,10 @@ def _way(one: Stop) -> str:
 def export(
     path: Annotated[Path, typer.Argument(help="The calendar file to write, like viewings.ics.")],
     property_ids: Annotated[
-        list[int] | None, typer.Argument(metavar="[PROPERTY]...", help="Of all without it.")
+        list[int] | None, typer.Argument(metavar="[PROPERTY]...", help="Default: of all.")
     ] = None,
 ) -> None:
-    """Write viewings to a file that every calendar imports; it appears whole or not at all."""
+    """Write viewings to a file that every calendar imports; it is written completely or not at all."""
 
     def read(connection: Connection) -> Any:  # noqa: ANN401 - as given
         wanted = {evaluations.current_property(connection, one) for one in property_ids or ()}

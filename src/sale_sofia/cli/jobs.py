@@ -146,7 +146,7 @@ def changes(
     ] = "yesterday",
     kind: Annotated[
         list[str] | None,
-        typer.Option(help=f"Only this kind, more than once if need be: {', '.join(CHANGE_KINDS)}."),
+        typer.Option(help=f"Only this kind; may be repeated: {', '.join(CHANGE_KINDS)}."),
     ] = None,
     site: Site = None,
     as_json: AsJson = False,
@@ -293,7 +293,7 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how runs went: what came of them, their health, the commonest errors, and what was usual."""
+    """Show how runs went: their results and health, the most common errors, and what is usual."""
     settings = load_settings()
     generator = SessionReportGenerator(settings, open_ready(settings))
     found = generator.session([job]) if job else generator.latest()
@@ -355,7 +355,7 @@ def _remarks(run: Report) -> Iterator[str]:
 def errors(
     site: Annotated[str | None, typer.Option(help="Only of this portal.")] = None,
     error_class: Annotated[str | None, typer.Option("--class", help="Only of this class.")] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Show so many, the newest.")] = SHOWN_ERRORS,
+    limit: Annotated[int, typer.Option(min=0, help="Show this many, the newest.")] = SHOWN_ERRORS,
     as_json: AsJson = False,
 ) -> None:
     """Show the error log: how many requests failed by class, and the newest of them."""
@@ -416,7 +416,7 @@ async def _set_rate(settings: Settings, url: str, domain: str, per_minute: float
 
 
 def circuits(as_json: AsJson = False) -> None:
-    """Show each portal's circuit: whether it is asked at all (closed) or left alone (open), and why."""
+    """Show each portal's circuit: whether it is crawled (closed) or left alone (open), and why."""
     settings = _shared_settings()
     found = asyncio.run(_read_circuits(settings, known_redis_url(settings)))
     table = Table("portal", "circuit", "failures in a row", "last block", "allowed", "refused")

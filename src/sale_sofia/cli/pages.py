@@ -200,7 +200,7 @@ def export(
         ),
     ] = False,
 ) -> None:
-    """Write all adverts to a file, those too that are gone; it appears whole or not at all.
+    """Write all adverts to a file, including those that are gone; it is written completely or not at all.
 
     Of an id that its portal gave to another flat it holds the flat of now; --all-generations adds the earlier
     ones, with the columns generation and closed_at. Prices are those of all of them.

@@ -28,9 +28,9 @@ from sale_sofia.settings.model import load_settings
 
 View = Mapping[str, Any]
 app = typer.Typer()
-Limit = Annotated[int, typer.Option(min=1, help="Show so many.")]
+Limit = Annotated[int, typer.Option(min=1, help="Show this many.")]
 PropertyId = Annotated[
-    int, typer.Argument(help="The id of a property; one that it had before it was joined still works.")
+    int, typer.Argument(help="The id of a property; ids from before it was joined with another still work.")
 ]
 
 
@@ -66,7 +66,7 @@ def properties(
 
 @app.command()
 def show(property_id: PropertyId, as_json: AsJson = False) -> None:
-    """Show one property: its offers from the cheapest on, its facts and who says so, and why it is one.
+    """Show one property: its offers, cheapest first, its facts and their sources, and why it is one flat.
 
     Ids are those that `sale-sofia search` and `sale-sofia properties` show.
     """
@@ -191,11 +191,13 @@ def _plain(value: object) -> str:
 def correct(
     property_id: PropertyId,
     fact: Annotated[str, typer.Argument(help=f"Which: {', '.join(CORRECTABLE)}.")],
-    value: Annotated[str | None, typer.Argument(help="What it is; of several, all: S,E.")] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Take back what you said of it.")] = False,
+    value: Annotated[
+        str | None, typer.Argument(help="The right value; if there are several, all of them: S,E.")
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Take your correction back.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put a fact of a property right. Your word wins over every advert, until you take it back.
+    """Correct a fact of a property. Your correction wins over every advert, until you take it back.
 
     For example: sale-sofia properties correct 12 floor 4
     """
@@ -246,7 +248,9 @@ def unsure(one: PropertyId, two: PropertyId, as_json: AsJson = False) -> None:
 @app.command()
 def split(
     property_id: PropertyId,
-    adverts: Annotated[list[int], typer.Argument(help="Adverts of it that are another flat, together.")],
+    adverts: Annotated[
+        list[int], typer.Argument(help="Its adverts that belong to another flat, one flat for all of them.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Say that adverts are not of this property. This wins over every score, until you link them.
@@ -259,7 +263,7 @@ def split(
 
 @app.command()
 def review(limit: Limit = LISTED, as_json: AsJson = False) -> None:
-    """Show pairs of properties that may be one, first where your answer settles most adverts.
+    """Show pairs of properties that may be one flat, starting where your answer settles most adverts.
 
     Link them, or leave them apart.
     """
@@ -318,7 +322,7 @@ def photos(as_json: AsJson = False) -> None:
 
 def match(
     full: Annotated[
-        bool, typer.Option("--full", help="Match every advert anew, not only what is new.")
+        bool, typer.Option("--full", help="Match every advert again, not only what is new.")
     ] = False,
     adverts: Annotated[
         Path | None, typer.Option(help="A Parquet table of adverts to match instead of the stored ones.")

@@ -69,7 +69,7 @@ def judge(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port with TLS.")] = JUDGE_PORT,
     http_port: Annotated[int, typer.Option(min=0, max=65_535, help="Port without.")] = JUDGE_HTTP_PORT,
 ) -> None:
-    """Be the judge that proxies are checked with, on a machine that they can reach, until Ctrl-C."""
+    """Run the server that proxies are checked with, on a machine that they can reach, until Ctrl-C."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
         context.load_cert_chain(certificate, key)
@@ -90,7 +90,7 @@ async def _judge(host: str, port: int, http_port: int, context: ssl.SSLContext) 
 
 
 def rotator() -> None:
-    """Be the rotator on 127.0.0.1, one address for tools that can use only one proxy, until Ctrl-C."""
+    """Run the rotator on 127.0.0.1: one address for tools that can use only one proxy, until Ctrl-C."""
     settings = load_settings()
     url = known_redis_url(settings)
     if settings.mubeng_path is None:
@@ -164,7 +164,7 @@ def add(
 @app.command()
 def sources(
     on: Annotated[list[str] | None, typer.Option(help="Use this public list, by its name.")] = None,
-    off: Annotated[list[str] | None, typer.Option(help="Use this list no more, by its name.")] = None,
+    off: Annotated[list[str] | None, typer.Option(help="Stop using this list, by its name.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show where proxies come from, and the public lists that come with sale-sofia: off until switched on.

@@ -176,7 +176,7 @@ def _record(one: Judged, around: Around) -> dict[str, Any]:
 
 
 app = typer.Typer()
-Limit = Annotated[int, typer.Option(min=1, help="Show so many; how many there are is always said.")]
+Limit = Annotated[int, typer.Option(min=1, help="Show this many; the total is always printed.")]
 SearchName = Annotated[str, typer.Argument(help="The name of a saved search.")]
 
 
@@ -185,14 +185,18 @@ SearchName = Annotated[str, typer.Argument(help="The name of a saved search.")]
 def search(
     context: typer.Context,
     limit: Limit = SHOWN_FLATS,
-    save: Annotated[str | None, typer.Option(metavar="NAME", help="Keep this search by this name.")] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Save it over that of this name.")] = False,
+    save: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Save this search under this name.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the saved search of this name.")
+    ] = False,
     as_json: AsJson = False,
     **conditions: Any,  # noqa: ANN401 - one option for each field of the query
 ) -> None:
-    """Show the flats for sale in Sofia that are as you say; apart, those of which something is not known.
+    """Show the flats for sale in Sofia that fit; listed separately, those where something is unknown.
 
-    Options that take a word may be given more than once, or with commas: one of them is enough.
+    Options that take a word may be given more than once, or with commas: any of the values is enough.
 
     For example: sale-sofia search --neighbourhood Лозенец,Изток --rooms 3 --price-max 250000 --save mine
     """

@@ -69,7 +69,7 @@ def up(
         bool, typer.Option("--flower/--no-flower", help="Also Flower, where FLOWER_PASSWORD is set.")
     ] = True,
 ) -> None:
-    """Start Redis, a Celery worker, beat and Flower, and keep them until Ctrl-C or `sale-sofia down`.
+    """Start Redis, a Celery worker and beat, and keep them running until Ctrl-C or `sale-sofia down`.
 
     Where a portal uses proxies, the rotator too.
     """
@@ -116,12 +116,12 @@ def down() -> None:
 
 
 def worker() -> None:
-    """Be a Celery worker, on the Redis of REDIS_URL or of `sale-sofia up`, until Ctrl-C."""
+    """Run a Celery worker, on the Redis of REDIS_URL or of `sale-sofia up`, until Ctrl-C."""
     become(worker_command(), _environment(load_settings()))
 
 
 def beat() -> None:
-    """Be the Celery beat, which wakes waiting jobs and begins scheduled crawls, until Ctrl-C."""
+    """Run Celery beat, which wakes waiting jobs and starts scheduled crawls, until Ctrl-C."""
     settings = load_settings()
     become(
         beat_command(settings.data_dir / fixed.RUN_FOLDER / "beat-schedule-by-hand"), _environment(settings)
@@ -144,7 +144,7 @@ def flower(
         str, typer.Option(help="Address to listen on; another than the default shows it to the network.")
     ] = fixed.FLOWER_HOST,
 ) -> None:
-    """Be Flower, a page that shows the tasks of the workers; it needs FLOWER_PASSWORD."""
+    """Run Flower, which shows the tasks of the workers in a browser; it needs FLOWER_PASSWORD."""
     settings = load_settings()
     environ = flower_environment(settings, known_redis_url(settings))
     door = settings.flower_port if port is None else port

@@ -214,7 +214,7 @@ def learnt(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what crawls learnt of the portals: how much of a search they show, ids of filters, useless ones.
+    """Show what crawls learnt about the portals: how much of a search they show, ids and useless filters.
 
     It is believed for 30 days, and learnt anew by the next crawl after that.
     """
@@ -258,10 +258,10 @@ _TOLD_ABOVE = frozenset({"price_eur", "area_sqm", "property_type"})
 @app.command()
 def probe(
     sites: Annotated[
-        list[str] | None, typer.Argument(help=f"Portals: {', '.join(AVAILABLE_SITES)}. All without any.")
+        list[str] | None, typer.Argument(help=f"Portals: {', '.join(AVAILABLE_SITES)}. Default: all.")
     ] = None,
     start_url: Annotated[
-        list[str] | None, typer.Option(help="Begin here instead of at the portal's searches; any host.")
+        list[str] | None, typer.Option(help="Begin here instead of at the portal's usual searches; any host.")
     ] = None,
     keep_dir: Annotated[
         Path | None,
@@ -271,7 +271,7 @@ def probe(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look at portals before the first crawl: do they let us in, and is what matters read?
+    """Look at portals before the first crawl: do they let us in, and can their pages be read?
 
     Each is asked at most seven times, at its own rate and as its robots.txt allows: robots.txt, a page of
     results, three adverts, the next page. Nothing is stored. Ends with 0 when all read well.
@@ -412,7 +412,7 @@ def _show_unread(one: Probe) -> None:
 
 @app.command("list")
 def list_sites(as_json: AsJson = False) -> None:
-    """List the portals, how gently each is read and where a crawl of it begins."""
+    """List the portals, how often each is asked and where a crawl of it begins."""
     rows = list(_site_rows())
     table = Table("site", "hosts", "a request every", "at once", "start URLs")
     for row in rows:

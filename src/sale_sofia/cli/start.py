@@ -168,12 +168,12 @@ def demo(
     properties: Annotated[
         int, typer.Option(min=1, max=10_000, help="How many adverts the larger portal has.")
     ] = fixed.DEMO_ADVERTS,
-    seed: Annotated[int, typer.Option(help="Another seed, another city.")] = fixed.DEMO_SEED,
+    seed: Annotated[int, typer.Option(help="Another seed gives another city.")] = fixed.DEMO_SEED,
     days: Annotated[
-        int, typer.Option(min=0, max=60, help="How many days have passed when it is first shown.")
+        int, typer.Option(min=0, max=60, help="How many days to crawl before the dashboard is shown.")
     ] = fixed.DEMO_DAYS,
 ) -> None:
-    """Crawl two simulated portals, day after day, and show them. Stopped or killed, it goes on from there."""
+    """Crawl two simulated portals, day after day, and show the flats. Run again, it continues."""
     settings = _demo_settings(load_settings())
     log_to_file(settings, "demo")
     database = open_ready(settings)
@@ -311,13 +311,16 @@ def simulate(
     context: typer.Context,
     port: Annotated[
         int,
-        typer.Option(min=0, max=65_535, help="Of the first portal; the others follow. 0: any free ports."),
+        typer.Option(
+            min=0, max=65_535, help="Port of the first portal; the others follow. 0: any free ports."
+        ),
     ] = 8701,
     sites: Annotated[str, typer.Option(help="Which portals, with commas between.")] = ",".join(SITES),
     properties: Properties = 100,
     seed: Seed = 1,
     faults: Annotated[
-        str, typer.Option(help='How often what goes wrong, e.g. "429:0.02,503:0.01,slow:0.05,reset:0.01".')
+        str,
+        typer.Option(help='What goes wrong and how often, e.g. "429:0.02,503:0.01,slow:0.05,reset:0.01".'),
     ] = "",
     layouts: Annotated[
         str, typer.Option(help=f"Changed layouts, with commas between: {', '.join(LAYOUTS)}.")
@@ -325,8 +328,10 @@ def simulate(
     log_file: Annotated[
         Path | None, typer.Option("--log", help="Write each request as a line of JSON.")
     ] = None,
-    truth: Annotated[Path | None, typer.Option(help="Write what every advert really is, as JSON.")] = None,
-    day: Annotated[int, typer.Option(min=0, help="Begin on this day of the world's life.")] = 0,
+    truth: Annotated[
+        Path | None, typer.Option(help="Write the true values of every advert, as JSON.")
+    ] = None,
+    day: Annotated[int, typer.Option(min=0, help="Begin on this day of the simulated world.")] = 0,
     sites_dir: Annotated[
         Path | None,
         typer.Option(
@@ -511,7 +516,7 @@ def ask(
 
 def start(
     portals: Annotated[
-        list[str] | None, typer.Argument(help=f"Portals: {', '.join(AVAILABLE_SITES)}. All without any.")
+        list[str] | None, typer.Argument(help=f"Portals: {', '.join(AVAILABLE_SITES)}. Default: all.")
     ] = None,
     budget: Annotated[str | None, typer.Option(help="Euros for everything, such as 180000.")] = None,
     kinds: Annotated[
@@ -529,7 +534,7 @@ def start(
     no_crawl: Annotated[bool, typer.Option("--no-crawl", help="Begin no crawl.")] = False,
     no_dashboard: Annotated[bool, typer.Option("--no-dashboard", help="Open no dashboard.")] = False,
 ) -> None:
-    """Say what you look for, and see the flats that fit: a profile, a look at portals, a crawl, the pages.
+    """Say what you want, and see the flats that fit: profile, probe of the portals, crawl, dashboard.
 
     In a terminal it asks. Without one: sale-sofia start --budget 180000 --kinds "2, 3" --metro 15 --yes
     """

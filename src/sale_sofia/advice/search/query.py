@@ -194,7 +194,7 @@ class SearchQuery(BaseModel):
 
     neighbourhood: tuple[Quarter, ...] = Field((), description="In this neighbourhood, in any spelling.")
     not_neighbourhood: tuple[Quarter, ...] = Field((), description="Not in this neighbourhood.")
-    district: tuple[District, ...] = Field((), description="In this one of Sofia's 24 districts.")
+    district: tuple[District, ...] = Field((), description="In this district of Sofia (one of 24).")
     within: tuple[Bordered, ...] = Field(
         (),
         description="Within the borders of this neighbourhood, or of an imported district (“район Лозенец”), "
@@ -206,7 +206,7 @@ class SearchQuery(BaseModel):
         "which only the neighbourhood is known is in it where all of that is.",
     )
     near: Spot | None = Field(None, description="Around this point, like “42.6977,23.3219”; needs near_m.")
-    near_m: Radius | None = Field(None, description="So many metres from that point at most.")
+    near_m: Radius | None = Field(None, description="At most this many metres from that point.")
     city: City | None = Field(SOFIA, description="In this town; any: all.")
     deal: Deal | None = Field("sale", description="For sale, or for rent; any: both.")
     property_type: tuple[PropertyType, ...] = Field(FLATS, description="Of this type; any: all of them.")
@@ -223,41 +223,43 @@ class SearchQuery(BaseModel):
     net_area_min: Amount | None = Field(None, description="Net area from, in m².")
     net_area_max: Amount | None = Field(None, description="Net area up to, in m².")
     rooms: tuple[Rooms, ...] = Field(
-        (), description="So many rooms, the living room counted; 5: five or more."
+        (), description="This many rooms, including the living room; 5: five or more."
     )
     bathrooms_min: Bathrooms | None = Field(None, description="Bathrooms, at least.")
     floor_min: Floor | None = Field(None, description="Floor from; 0 is the ground floor.")
     floor_max: Floor | None = Field(None, description="Floor up to.")
     not_ground: bool = Field(default=False, description="Above the ground floor.")
     not_last: bool = Field(default=False, description="Not on the last floor.")
-    construction: tuple[Construction, ...] = Field((), description="Built so.")
+    construction: tuple[Construction, ...] = Field((), description="Type of construction.")
     no_panel: bool = Field(default=False, description="Not built of panels.")
     year_min: Year | None = Field(None, description="Built in this year or later.")
     year_max: Year | None = Field(None, description="Built in this year or before.")
     act: ActStatus | None = Field(None, description="The building has this act, or a later one.")
     condition: tuple[Condition, ...] = Field((), description="In this condition.")
-    furnishing: tuple[Furnishing, ...] = Field((), description="Furnished so.")
-    heating: tuple[Heating, ...] = Field((), description="Heated so.")
+    furnishing: tuple[Furnishing, ...] = Field((), description="How it is furnished.")
+    heating: tuple[Heating, ...] = Field((), description="How it is heated.")
     orientation: tuple[Orientation, ...] = Field((), description="Facing this way: S is not SE.")
-    metro_m: Amount | None = Field(None, description="So many metres from the metro at most.")
-    metro_minutes: Amount | None = Field(None, description="So many minutes on foot from the metro at most.")
+    metro_m: Amount | None = Field(None, description="At most this many metres from the metro.")
+    metro_minutes: Amount | None = Field(
+        None, description="At most this many minutes on foot from the metro."
+    )
     travel: tuple[Travel, ...] = Field(
         (),
-        description="So many minutes at most by public transport to a place, on a weekday morning: "
+        description="At most so many minutes by public transport to a place, on a weekday morning: "
         "30:Сердика. A place is one of a profile by its name, a stop, a neighbourhood or "
         "latitude/longitude; all of several.",
     )
     school_minutes: Amount | None = Field(
-        None, description="So many minutes on foot from a school at most; schools are imported."
+        None, description="At most this many minutes on foot from a school; import schools first."
     )
     school_rank: Rank | None = Field(
-        None, description="The nearest school is among so many best of the city by its exam."
+        None, description="The nearest school is among this many best of the city by its exam."
     )
     shop_minutes: Amount | None = Field(
-        None, description="So many minutes on foot from a supermarket at most."
+        None, description="At most this many minutes on foot from a supermarket."
     )
     stop_minutes: Amount | None = Field(
-        None, description="So many minutes on foot from a stop of public transport at most."
+        None, description="At most this many minutes on foot from a stop of public transport."
     )
     line: tuple[Line, ...] = Field(
         (), description="A stop of this line is within 400 m: 94, or b94, t5, tb2, M2; all of several."
@@ -268,15 +270,15 @@ class SearchQuery(BaseModel):
     balcony: bool = Field(default=False, description="With a balcony.")
     parking: bool = Field(default=False, description="With a garage or a parking place, not on the street.")
     elevator: bool = Field(default=False, description="With an elevator.")
-    seller: tuple[SellerKind, ...] = Field((), description="Offered by such a seller.")
+    seller: tuple[SellerKind, ...] = Field((), description="Offered by this kind of seller.")
     portal: tuple[Portal, ...] = Field((), description="Offered on this portal.")
-    days_min: Days | None = Field(None, description="On the market for so many days, at least.")
-    days_max: Days | None = Field(None, description="On the market for so many days, at most.")
+    days_min: Days | None = Field(None, description="On the market for at least this many days.")
+    days_max: Days | None = Field(None, description="On the market for at most this many days.")
     new_since: Moment | None = Field(None, description="First seen since this moment.")
-    cut_days: Days | None = Field(None, description="Cheaper than so many days ago.")
-    cut_percent: Percent | None = Field(None, description="And by so many per cent, at least.")
+    cut_days: Days | None = Field(None, description="Cheaper than this many days ago.")
+    cut_percent: Percent | None = Field(None, description="With cut_days: by at least this many per cent.")
     status: tuple[Status, ...] = Field(
-        WANTED, description="With this status; without it all but rejected and hidden, any: all of them."
+        WANTED, description="With this status; by default all but rejected and hidden; any: all of them."
     )
     all_like: bool = Field(default=False, description="Everybody of the household likes it (★).")
     waits_for_you: bool = Field(
