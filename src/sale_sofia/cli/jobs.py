@@ -380,7 +380,7 @@ def errors(
         head = f"{line.get('timestamp')} {line.get('error_type')}, try {line.get('attempt')}, {action}"
         lines.append(f"{head}: {line.get('url')}: {line.get('message')}")
     record = {"counts": dict(counts.most_common()), "errors": list(newest)}
-    print_answer(record, table, *lines, as_json=as_json)
+    print_answer(record, table, *lines, as_json=as_json, empty="no failed requests in the error log")
 
 
 # The portals' gates as all workers share them: show their circuits, change a rate while they work.

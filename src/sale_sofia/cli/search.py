@@ -32,6 +32,7 @@ from sale_sofia.cli.console import (
 )
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import merge_flats, moment, number
+from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.views import nearby_record
 from sale_sofia.geography.imported import use
 from sale_sofia.geography.settings import ATTRIBUTION
@@ -144,9 +145,14 @@ def _flats_table(title: str, found: Sequence[Judged], around: Around) -> Table:
             f"{flat.days_on_market(around.now):.0f} ({_SAID_BY[flat.since.source]})",
             *score,
             status if flat.offered else f"{status}, gone",
-            ", ".join(one.unknown or flat.portals),
+            ", ".join([_unknown(name, flat) for name in one.unknown] or flat.portals),
         )
     return table
+
+
+def _unknown(name: str, flat: Flat) -> str:
+    """Of a price that is shown, what it lacks to be judged by."""
+    return "VAT of the price" if name == "price" and flat.price_eur is not None and flat.vat is None else name
 
 
 def _record(one: Judged, around: Around) -> dict[str, Any]:

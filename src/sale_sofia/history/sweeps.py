@@ -79,7 +79,8 @@ class Sweep:
     def figures(self) -> str:
         """How far it came, in one line."""
         announced = "an unknown number" if self.announced is None else spaced(self.announced)
-        reachable = "" if self.reachable == self.announced else f" ({spaced(self.reachable)} can be)"
+        differs = self.announced is not None and self.reachable != self.announced
+        reachable = f" ({spaced(self.reachable)} can be)" if differs else ""
         seen = f"{spaced(self.adverts)} of {announced} seen{reachable}"
         return f"{seen}, {spaced(self.opened)} opened, {spaced(self.stored)} with price and area"
 

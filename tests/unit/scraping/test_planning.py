@@ -167,7 +167,7 @@ def test_an_estimate_of_what_fits_before_anything_is_stored(
     assert (everything.fitting, everything.fitting_minutes) == (None, None)
     first, why = sentences([imot, homes])
     assert first == "first answers after 1 min, all 356 that may fit after 14 min, everything 28.6 h"
-    assert why == "nothing is stored yet: how many fit is assumed, by kind and place and not by price"
+    assert why == "too little is stored yet: how many fit is assumed, by kind and place and not by price"
     assert "всички 356" in first.in_words("bg")
     (unknown,) = sentences([everything])
     assert unknown.startswith("first answers after 1 min, everything 28.6 h; how many fit is not known:")

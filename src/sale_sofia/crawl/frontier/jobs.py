@@ -177,9 +177,8 @@ def copy_notes(*, linked: int, sampled: int, disagreed: int, differing: int) -> 
     """In a sentence what became of adverts that another portal has too."""
     if linked or sampled or disagreed:
         yield (
-            f"{linked} adverts were not opened: their cards say what another portal's pages say; "
-            f"{sampled} such were opened to check it ({differing} said something else), {disagreed} because "
-            "their cards disagree"
+            f"adverts whose cards say what another portal's pages say: {linked} not opened, {sampled} opened "
+            f"to check it ({differing} said something else); opened as their cards disagree: {disagreed}"
         )
 
 
