@@ -12,8 +12,8 @@ export UV_PYTHON_DOWNLOADS := never
 export PYTHONDONTWRITEBYTECODE :=
 CORES := $(shell nproc 2>/dev/null || echo 2)
 # Whole-system tests wait for half of their time: two processes for each core keep the cores busy.
-# Quick tests do not wait, and each more process costs what it takes to read and import all tests.
-PYTEST := $(BIN)/pytest --dist worksteal -n $(if $(FAST),$(CORES),$(shell expr $(CORES) \* 2))
+# Quick tests wait little, and each more process costs what it takes to read and import all tests: one more than cores.
+PYTEST := $(BIN)/pytest --dist worksteal -n $(if $(FAST),$(shell expr $(CORES) + 1),$(shell expr $(CORES) \* 2))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test coverage lint audit format lock clean screenshots places bench
