@@ -43,7 +43,7 @@ test-%: setup  ## The tests of a folder or file: make test-crash, make test-aler
 	$(if $(call slice,$*),,$(error no tests are called $*; give the name of a folder or file below tests))
 	$(PYTEST) $(call slice,$*)
 
-slice = $(strip $(wildcard tests/$(1) tests/*/$(1) tests/*/test_$(1).py tests/*/*/test_$(1).py) $(if $(filter bench,$(1)),bench/tests))
+slice = $(strip $(wildcard tests/$(1) tests/*/$(1) tests/*/*/$(1)) $(shell find tests -name "test_$(1).py") $(if $(filter bench,$(1)),bench/tests))
 
 coverage: setup  ## All tests with their branch coverage; two thirds slower
 	$(PYTEST) --cov --cov-report=term

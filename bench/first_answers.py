@@ -7,7 +7,7 @@ it that has an area (those of bazar.bg have none), and opened with the first pag
 
 Ranks, turns of places, the sample of copies and the order of those that wait for a relative are the code's
 own; that the frontier hands rows out so (by rank, every FAIR_TURNth claim by age, copies linked when their
-turn comes) is shown by tests/contract/scraping/test_ranking.py and test_linking.py. Copies agree with what
+turn comes) is shown by tests/contract/crawl/test_ranking.py and test_linking.py. Copies agree with what
 they are copies of, as in a first crawl. All pages of results come first in every order.
 
 Rows: `discovery` is the order in which portals show adverts, `newest` the newest first, each portal for

@@ -8,7 +8,7 @@ Whatever comes must be data, nothing, or an error with a name; an exception, and
 
 With --shapes: twice as much of any known bad shape may take at most 2.5 times as long, and a megabyte two
 seconds of CPU, for every shipped site file, parser, rule, loader and pattern. In short:
-tests/unit/monitoring/test_growth.py.
+tests/unit/operations/test_growth.py.
 """
 
 import json

@@ -28,7 +28,7 @@ settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 
 # Every advert is opened, so that what is stored can be compared with the truth page by page. Adverts that are
-# linked instead are the matter of contract/scraping/test_linking.py and unit/scraping/test_family_days.py.
+# linked instead are the matter of contract/crawl/test_linking.py and unit/crawl/test_family_days.py.
 for name, value in EVERY_ADVERT_OPENED.items():
     os.environ.setdefault(name, value)
 

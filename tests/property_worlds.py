@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import delete, select
 
-from contract.data.helpers import ready_database
+from contract.storage.helpers import ready_database
 from sale_sofia.flats.matching.clustering import Matcher
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
 from sale_sofia.flats.matching.links import Bands

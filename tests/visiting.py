@@ -31,7 +31,7 @@ from sale_sofia.websites.base import Site
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia_simulator.render import render_world
 from sale_sofia_simulator.world import make_world
-from unit.fetching.portal import Portal, portal
+from unit.crawl.fetch.portal import Portal, portal
 
 NOW = 1_700_000_000.0
 RESET = "reset"

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from lifelines import KaplanMeierFitter
 
 from sale_sofia.advice.market.flats import Stay, kaplan_meier
-from unit.insights.test_survival import STAYS
+from unit.advice.test_survival import STAYS
 
 
 @settings(max_examples=40, deadline=None)

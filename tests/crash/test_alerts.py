@@ -14,7 +14,7 @@ import pytest
 
 from alert_servers import AlertServers, Came, alert_servers
 from alert_world import DAY, HOUR, AlertWorld, facts_in
-from contract.data.helpers import ready_database
+from contract.storage.helpers import ready_database
 from crash_crawls import delivering_here, own_clock
 from crash_points import Enumeration, State, count_points
 from sale_sofia.alerts.outbox import count_messages

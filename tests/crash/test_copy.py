@@ -24,7 +24,7 @@ from sale_sofia.operations.copying import (
 from sale_sofia.storage.database import Database
 
 SOME = ("jobs", "frontier", "listings", "listing_changes", "price_points")
-"""The way of a copy is the same for all tables; that none is forgotten: contract/data/test_copying.py."""
+"""The way of a copy is the same for all tables; that none is forgotten: contract test_copying."""
 ROWS = 5
 
 

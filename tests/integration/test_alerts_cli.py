@@ -17,7 +17,7 @@ import pytest
 from alert_runs import children, send_rest, settled, start_run, wait_for
 from alert_servers import PATIENCE, AlertServers, alert_servers
 from alert_world import DAY, AlertWorld
-from contract.data.helpers import ready_database
+from contract.storage.helpers import ready_database
 from crawls import FAST, crawl_arguments, run
 from forked_simulators import start_forked
 from sale_sofia.alerts.looking import Looking

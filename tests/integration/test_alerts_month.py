@@ -16,7 +16,7 @@ from alert_month import DAYS, STARTS
 from alert_runs import kill_while_sending, send_rest, settled, start_run, wait_for
 from alert_servers import AlertServers, alert_servers
 from alert_world import DAY, HOUR, AlertWorld, facts_in
-from contract.data.helpers import ready_database
+from contract.storage.helpers import ready_database
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.looking import Looking

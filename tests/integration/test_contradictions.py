@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select, update
 
 from commands_here import Command, commands
-from contract.data.helpers import ready_database
+from contract.storage.helpers import ready_database
 from property_worlds import advert, save
 from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.flats.flat import Flat

@@ -43,7 +43,7 @@ from sale_sofia.operations.services.processes import find_server_binary
 from sale_sofia.storage.database import Database
 from sale_sofia_simulator.faults import CAPTCHA_PAGES
 from sale_sofia_simulator.simulation import SimulatorConfig
-from unit.fetching.portal import (
+from unit.crawl.fetch.portal import (
     Portal,
     fetch_once,
     free_port,

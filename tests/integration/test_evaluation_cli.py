@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from commands_here import Command, commands
-from contract.data.helpers import ready_database
+from contract.storage.helpers import ready_database
 from crawls import run
 from property_worlds import advert, ids_of, save
 from sale_sofia.flats.runs import PropertyMatching

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from contract.data.helpers import ready_database
+from contract.storage.helpers import ready_database
 from crawls import FAST, answer, crawl_arguments, run, site_folder, stored
 from forked_simulators import start_forked
 from sale_sofia.buyer.searches import save_search

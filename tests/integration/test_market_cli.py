@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contract.data.helpers import ready_database
+from contract.storage.helpers import ready_database
 from crawls import answer, run
 from sale_sofia.advice.valuation.flats import TooFewFlats
 from sale_sofia.advice.valuation.trial import try_file

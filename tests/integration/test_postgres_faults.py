@@ -14,7 +14,7 @@ from typing import get_args
 import pytest
 from sqlalchemy import Connection, text
 
-from contract.data.filling import BATCH, counts, fill, save_batch
+from contract.storage.filling import BATCH, counts, fill, save_batch
 from postgres_proxy import Fault, PostgresProxy
 from postgres_servers import PASSWORD, READY, PostgresServer, end_server, server_or_skip
 from sale_sofia.history.jobs import add_job_counts, create_job, get_job

@@ -8,13 +8,13 @@ from typing import Final, Literal
 import pytest
 
 from browser_pages import chromium, window
-from contract.data.helpers import ready_database
+from contract.storage.helpers import ready_database
 from crawls import run
 from sale_sofia.history.jobs import JobState
 from sale_sofia.history.runs.reports import SessionReportGenerator
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.metrics import MetricsCollector, MetricsFlusher
-from unit.monitoring.monitoring_workers import make_run
+from unit.telemetry.monitoring_workers import make_run
 
 SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 

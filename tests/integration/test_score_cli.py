@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from contract.data.helpers import ready_database
+from contract.storage.helpers import ready_database
 from crawls import FAST, answer, crawl_arguments, run
 from forked_simulators import start_forked
 from property_worlds import advert, save

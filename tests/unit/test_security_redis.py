@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from sale_sofia.operations.services.redis import RedisServer
-from unit.services.redis_users import servers_in
+from unit.operations.redis_users import servers_in
 
 ONE, OTHER = "a" * 64, "b" * 64
 

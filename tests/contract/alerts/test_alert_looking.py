@@ -9,7 +9,7 @@ import pytest
 
 from alert_servers import AlertServers
 from alert_world import DAY, HOUR, SEARCH, AlertWorld
-from contract.data.helpers import database
+from contract.storage.helpers import database
 from sale_sofia.alerts.editing import preview
 from sale_sofia.alerts.looking import Looking
 from sale_sofia.alerts.outbox import Entry, Looked, due_messages, read_log

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from contract.data.helpers import database
+from contract.storage.helpers import database
 from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.outbox import (
     NewMessage,

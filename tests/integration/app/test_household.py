@@ -26,7 +26,7 @@ from alert_world import DAY, AlertWorld, facts_in
 from app_runs import put_adverts
 from browser_pages import PAGES
 from commands_here import commands
-from contract.data.helpers import ready_database
+from contract.storage.helpers import ready_database
 from crash_crawls import delivering_here, own_clock
 from dashboards import running_dashboard
 from release_1_0 import make_release_database

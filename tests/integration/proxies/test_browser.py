@@ -36,7 +36,7 @@ from sale_sofia.proxies.browser import (
 )
 from sale_sofia.proxies.tunnel import LoopbackServer, Streams, read_head
 from sale_sofia_simulator.faults import CHALLENGE_PAGE, CHALLENGE_SCRIPT, SCRIPT_PATH
-from unit.fetching.portal import portal
+from unit.crawl.fetch.portal import portal
 from unit.proxies.challenging import ADVERT, CAPTCHA, FOR_EVER, Challenger, Escorted, asking, html
 
 GO_ON = b"<script>location = '/advert'</script>"

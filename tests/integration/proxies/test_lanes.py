@@ -23,7 +23,7 @@ from sale_sofia.proxies.browser import (
     RedisNotes,
 )
 from sale_sofia_simulator.faults import SCRIPT_PATH
-from unit.fetching.portal import Portal, portal
+from unit.crawl.fetch.portal import Portal, portal
 from unit.proxies.challenging import CAPTCHA, Challenger, Escorted, asking
 
 DAY = 86_400.0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from contract.data.helpers import ready_database
+from contract.storage.helpers import ready_database
 from sale_sofia.alerts.channels import channels_of, open_service
 from sale_sofia.alerts.deciding import check_kinds, profiles_of, sources_of
 from sale_sofia.alerts.rules import AlertsError, AlertsFile, load_alerts

@@ -10,7 +10,7 @@ import pytest
 
 from alert_servers import alert_servers
 from alert_world import AlertWorld
-from contract.data.helpers import ready_database
+from contract.storage.helpers import ready_database
 from sale_sofia.alerts import tasks
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.delivery import Delivery

@@ -21,7 +21,7 @@ from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.files import read_yaml
 from sale_sofia.settings.words import FILES, LANGUAGES, dictionary
 from tables import each_row
-from unit.insights.scored import empty_flat, profile
+from unit.advice.scored import empty_flat, profile
 
 APP = Path(sale_sofia.__file__).parent / "app"
 KEY = re.compile(r"""\bsay\(\s*f?(["'])([^"']+)\1""")

@@ -8,7 +8,7 @@ from aiohttp import web
 from sale_sofia.crawl.fetch.base import Request
 from sale_sofia.crawl.resilience.gate import Turn
 from sale_sofia_simulator.faults import CHALLENGE_PAGE, CHALLENGE_SCRIPT, SCRIPT_PATH, has_passed
-from unit.fetching.portal import Portal
+from unit.crawl.fetch.portal import Portal
 
 ADVERT = f"<!doctype html><html><body>{'Обява като всяка друга. ' * 400}</body></html>".encode("cp1251")
 CAPTCHA = b"<!doctype html><html><body><div class='g-recaptcha' data-sitekey='0'></div></body></html>"

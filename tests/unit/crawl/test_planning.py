@@ -1,0 +1,217 @@
+import math
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract.storage.helpers import advert
+from sale_sofia.buyer.searches import save_search
+from sale_sofia.crawl.frontier.estimate import estimate, sentences
+from sale_sofia.crawl.frontier.jobs import begin_job
+from sale_sofia.crawl.frontier.planning import (
+    JobEnded,
+    JobPlan,
+    job_to_resume,
+    plan_for_workers,
+    plan_job,
+    unfinished_jobs,
+)
+from sale_sofia.crawl.frontier.ranking import Wish
+from sale_sofia.crawl.frontier.wanted import UnknownWish, Wanted, find_wanted, wanted_of
+from sale_sofia.crawl.runners.runners import SiteBusy, site_lock
+from sale_sofia.crawl.urls import BadAddress, allowed_hosts, check_start_url, target
+from sale_sofia.crawl.visit.assembly import slowed
+from sale_sofia.history.jobs import JobState, UnknownJob, set_job_state
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.sweeps import SweepFigures, end_sweep
+from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.settings.words import Said
+from sale_sofia.storage.database import Database
+from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import load_site_config
+from tables import each_row
+
+IMOT = get_scraper("imot.bg")
+SEARCH = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
+
+
+def test_an_advert_is_its_id_and_a_search_is_its_address() -> None:
+    plain = target(IMOT, "https://www.imot.bg/obiava-1b177634821891002")
+    spelled = target(IMOT, "https://www.imot.bg/obiava-1b177634821891002-prodava-dvustaen")
+    assert plain.key == spelled.key == "listing:1b177634821891002"
+    assert target(IMOT, SEARCH + "/#top").key == target(IMOT, SEARCH).key
+    assert target(IMOT, SEARCH + "/p-2").key != target(IMOT, SEARCH).key
+    assert target(IMOT, SEARCH).kind == "search"
+
+
+def test_a_crawl_talks_to_the_hosts_its_start_urls_name() -> None:
+    hosts = ("www.imot.bg", "imot.bg")
+    assert allowed_hosts(hosts, (SEARCH,)) == {"www.imot.bg", "imot.bg"}
+    assert allowed_hosts(hosts, ("http://127.0.0.1:8701/obiavi/x",)) == {"127.0.0.1:8701"}
+
+
+@each_row("url", ["", "x", "ftp://www.imot.bg/obiavi/", "https://www.imot.bg/kontakti"])
+def test_a_start_url_that_leads_nowhere(url: str) -> None:
+    with pytest.raises(BadAddress):
+        check_start_url(IMOT, url)
+
+
+def test_the_same_crawl_goes_on_and_another_begins(database: Database, tmp_path: Path) -> None:
+    settings = load_settings().model_copy(update={"data_dir": tmp_path})
+    first = plan_job(settings, database, JobPlan(IMOT, (SEARCH,), None, fresh=False))
+    assert plan_job(settings, database, JobPlan(IMOT, (SEARCH,), None, fresh=False)) == first
+    limited = plan_job(settings, database, JobPlan(IMOT, (SEARCH,), 5, fresh=False))
+    fresh = plan_job(settings, database, JobPlan(IMOT, (SEARCH,), 5, fresh=True))
+    assert len({first, limited, fresh}) == 3
+    assert unfinished_jobs(database) == [fresh]
+
+
+def test_a_crawl_for_a_profile_goes_on_for_the_same(database: Database, tmp_path: Path) -> None:
+    """What it is for stands in its job: whatever becomes of the profile, and whoever goes on with it."""
+    settings = load_settings().model_copy(update={"data_dir": tmp_path})
+    profile = tmp_path / "profiles" / "me.yaml"
+    profile.parent.mkdir()
+    profile.write_text("budget_eur: 200000\nneighbourhoods: {best: [Борово], others: poor}\n", "utf-8")
+
+    def planned(*names: str, plan: Callable[[Settings, Database, JobPlan], str] = plan_job) -> str:
+        wanted = database.run_read(partial(find_wanted, data_dir=tmp_path, names=names))
+        return plan(settings, database, JobPlan(IMOT, (SEARCH,), None, fresh=False, wanted=wanted))
+
+    whole = plan_job(settings, database, JobPlan(IMOT, (SEARCH,), None, fresh=False))
+    mine = planned("me")
+    assert (planned("me"), planned("me", plan=plan_for_workers)) == (mine, mine)
+    by_message = JobPlan(IMOT, (SEARCH,), None, fresh=True, job_id=mine)
+    assert plan_for_workers(settings, database, by_message) == mine
+    with database.write() as connection:
+        save_search(connection, "for us", {"rooms": [2], "price_max": 90_000}, now=1.0)
+        set_job_state(connection, mine, JobState.CANCELLED, now=2.0)
+    others = [planned("me", "for us"), planned("for us")]
+    profile.write_text("budget_eur: 300000\n", "utf-8")
+    others.append(planned("me"))
+    assert len({whole, mine, *others}) == 5
+    before, now = (database.run_read(partial(wanted_of, job_id=one)) for one in (mine, others[-1]))
+    assert before is not None
+    assert now is not None
+    assert (before.wishes[0].most, now.wishes[0].most) == ({"price_eur": 200_000}, {"price_eur": 300_000})
+    both = database.run_read(partial(wanted_of, job_id=others[0]))
+    assert both is not None
+    assert both.names == ("me", "for us")
+    assert both.may_hold(("apartment", 2), None)
+    with pytest.raises(UnknownWish, match="no saved search is called 'mee'; profiles: default, me;"):
+        planned("mee")
+
+
+def test_an_ended_job_is_not_resumed(database: Database) -> None:
+    assert job_to_resume(database, "job") == "job"
+    with database.write() as connection:
+        set_job_state(connection, "job", JobState.COMPLETE, now=9.0)
+    with pytest.raises(JobEnded, match=r"job job has ended \(COMPLETE\)"):
+        job_to_resume(database, "job")
+    with pytest.raises(UnknownJob, match="no job other"):
+        job_to_resume(database, "other")
+
+
+def test_one_crawl_of_a_portal_at_a_time(database: Database, tmp_path: Path) -> None:
+    with site_lock(database, tmp_path, "imot.bg"):
+        with (
+            pytest.raises(SiteBusy, match=r"imot\.bg is being crawled by process \d+"),
+            site_lock(database, tmp_path, "imot.bg"),
+        ):
+            pass
+        with site_lock(database, tmp_path, "bazar.bg"):
+            pass
+    with site_lock(database, tmp_path, "imot.bg"):
+        pass
+
+
+def test_an_estimate_before_the_first_sweep(database: Database) -> None:
+    settings = load_settings()
+    config = load_site_config("imot.bg")
+    with database.read() as connection:
+        found = estimate(connection, settings, config)
+        few = estimate(connection, settings, config, limit=100)
+    assert (found.requests, found.requests_per_minute) == (33500 + math.ceil(33500 / 40), 20)
+    assert round(found.hours, 1) == 28.6
+    assert few.requests == 103
+
+
+# Who looks for flats of three rooms up to 150 000 €, in two neighbourhoods.
+THREE_ROOMS = Wanted(
+    ("me",),
+    (
+        Wish(
+            {"property_type": ("apartment",), "neighbourhood": ("Борово", "Лозенец"), "rooms": (3,)},
+            most={"price_eur": 150_000.0},
+        ),
+    ),
+)
+
+
+def test_an_estimate_of_what_fits_before_anything_is_stored(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of imot.bg's 33 500 the share of three rooms, and 1 % for each place; it filters both."""
+    monkeypatch.setattr("sale_sofia.crawl.frontier.estimate.current_wishes", lambda _connection: ())
+    with database.read() as connection:
+        imot, homes = (
+            estimate(connection, load_settings(), load_site_config(site), wanted=THREE_ROOMS)
+            for site in ("imot.bg", "homes.bg")
+        )
+        everything = estimate(connection, load_settings(), load_site_config("imot.bg"))
+    fitting = round(33_500 * 0.40 * 2 * 0.01)
+    assert (imot.fitting, imot.fitting_requests) == (fitting, 2 + math.ceil(fitting / 40) + fitting)
+    # homes.bg cannot filter them: all its pages of results are read.
+    assert (homes.fitting, homes.fitting_requests) == (88, 1 + 110 + 88)
+    assert (everything.fitting, everything.fitting_minutes) == (None, None)
+    first, why = sentences([imot, homes])
+    assert first == "first answers after 1 min, all 356 that may fit after 14 min, everything 28.6 h"
+    assert why == "too little is stored yet: how many fit is assumed, by kind and place and not by price"
+    assert "всички 356" in first.in_words("bg")
+    (unknown,) = sentences([everything])
+    assert unknown.startswith("first answers after 1 min, everything 28.6 h; how many fit is not known:")
+
+
+def test_an_estimate_of_what_fits_by_what_is_stored(database: Database) -> None:
+    """A fifth fits, a quarter is what the portal's filters leave; what was opened is not opened again."""
+    flat = {"deal": "sale", "property_type": "apartment", "rooms": 3, "city": "София", "area_sqm": 90.0}
+    facts: list[dict[str, Any]] = [
+        {"neighbourhood": "Борово" if number % 4 == 0 else "Дружба 1", "price_eur": 90_000.0 + 300 * number}
+        for number in range(250)
+    ]
+    seen = [
+        Sighting(advert(number=number, **{**flat, **one}), 1.0, card=number >= 20)
+        for number, one in enumerate(facts)
+    ]
+    with database.write() as connection:
+        save_listings(connection, seen)
+        found = estimate(connection, load_settings(), load_site_config("imot.bg"), wanted=THREE_ROOMS)
+        olx = estimate(connection, load_settings(), load_site_config("olx.bg"), wanted=THREE_ROOMS)
+    fits = sum(one["neighbourhood"] == "Борово" and one["price_eur"] <= 150_000 for one in facts)
+    shown = sum(one["neighbourhood"] == "Борово" for one in facts)
+    fitting = round(33_500 * fits / 250)
+    opened = 5  # of the first twenty, those in Борово
+    assert (fits, shown, found.fitting) == (51, 63, fitting)
+    assert found.fitting_requests == 2 + math.ceil(33_500 * shown / 250 / 40) + fitting - opened
+    assert found.fitting_basis == "imot.bg: how many fit, by 250 stored adverts"
+    assert olx.fitting_basis is not None
+    assert olx.fitting_basis.code == "estimate.stored_elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("reason", "basis"), [(None, "the last complete crawl"), (Said("sweep.clock"), "the portal's known size")]
+)
+def test_an_estimate_rests_on_a_complete_sweep_alone(
+    database: Database, reason: Said | None, basis: str
+) -> None:
+    figures = SweepFigures(announced=9, reachable=9, adverts=9, opened=9, stored=9, missing=reason)
+    with database.write() as connection:
+        job_id = begin_job(connection, IMOT, [SEARCH], limit=None, now=1.0)
+        set_job_state(connection, job_id, JobState.COMPLETE, now=2.0)
+        end_sweep(connection, job_id, figures, reason=reason, gone=0, now=2.0)
+        assert estimate(connection, load_settings(), load_site_config("imot.bg")).basis == basis
+
+
+def test_a_crawl_delay_can_only_slow_us_down() -> None:
+    assert (slowed(20, None), slowed(20, 1), slowed(20, 10)) == (20, 20, 6)
