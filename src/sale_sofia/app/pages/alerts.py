@@ -27,11 +27,10 @@ from sale_sofia.alerts.store import read_rules
 from sale_sofia.alerts.wording import headline, word_message
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
-from sale_sofia.app.changes import changed_lines
 from sale_sofia.app.filters import Choice
 from sale_sofia.app.pages.channels import WRONG, all_channels, may_change, try_out
 from sale_sofia.app.settings import LONGEST_MESSAGE
-from sale_sofia.app.visit import Values, Visit
+from sale_sofia.app.visit import Values, Visit, changed_lines
 from sale_sofia.app.words import language, mistakes, named, say, told
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.history.drift.store import DRIFT
@@ -48,11 +47,6 @@ _POINTS: Final = tuple(half / 2 for half in range(11))
 """Points of a profile that a rule may ask for, from 0 to 5."""
 
 
-def page(visit: Visit) -> Page:
-    """The page."""
-    return _draw(visit)
-
-
 # What the forms do. What a form is about is told by what was shown there: a rule that is another by now is
 # left as it is.
 
@@ -67,7 +61,11 @@ def keep(visit: Visit) -> Page | Done:
     rules, kind = _rules(visit), _kind(visit.form.get("kind"))
     if kind is None:
         return _conflict()
-    rule = _read(kind, visit.form)
+    # The rule that the fields make.
+    form = visit.form
+    daily = {"digest": form.get("digest", "").strip().zfill(len("00:00"))} if "daily" in form else {}
+    own = _read_buyer(form) if kind == "buyer" else _read_operator(form)
+    rule = {"name": form.get("name", "").strip(), **own, "channels": _ticked(form, "channels"), **daily}
     try:
         before = _shown(visit, rules) if visit.form.get("stamp") else None
         rule |= _untouched(before or {})
@@ -78,7 +76,7 @@ def keep(visit: Visit) -> Page | Done:
     except RuleChanged:
         return _conflict()
     except AlertsError as error:
-        return _draw(visit, (kind, rule, visit.form.get("stamp", ""), mistakes(error)))
+        return page(visit, (kind, rule, visit.form.get("stamp", ""), mistakes(error)))
     return Done(say("alerts.kept"), back="/alerts#rules")
 
 
@@ -152,13 +150,6 @@ def _kind(text: str | None) -> RuleKind | None:
 
 
 # A rule as the fields of a form.
-
-
-def _read(kind: RuleKind, form: Mapping[str, str]) -> Written:
-    """The rule that the fields make."""
-    daily = {"digest": form.get("digest", "").strip().zfill(len("00:00"))} if "daily" in form else {}
-    own = _read_buyer(form) if kind == "buyer" else _read_operator(form)
-    return {"name": form.get("name", "").strip(), **own, "channels": _ticked(form, "channels"), **daily}
 
 
 def _read_buyer(form: Mapping[str, str]) -> Written:
@@ -270,7 +261,7 @@ def _source_name(source: str) -> str:
 # What is shown.
 
 
-def _draw(visit: Visit, refused: Open | None = None) -> Page:
+def page(visit: Visit, refused: Open | None = None) -> Page:
     """The page; with a rule that was refused, its fields as they were sent."""
     title, status = say("page.alerts"), 400 if refused else 200
     log = visit.database.run_read(partial(read_log, limit=SHOWN_MESSAGES, state=None))
@@ -286,11 +277,14 @@ def _draw(visit: Visit, refused: Open | None = None) -> Page:
     by_name = {rule["name"]: (kind, rule) for kind, some in written.items() for rule in some}
     if file is not None:
         opened = refused or _opened(visit, by_name)
+        hours = file.quiet_hours
         values |= {
             "error": None if file.channels else values["error"],
             "there": True,
             "channels": _channels(visit, file),
-            "quiet": _quiet(file),
+            "quiet": (
+                say("alerts.quiet", start=f"{hours.from_:%H:%M}", end=f"{hours.to:%H:%M}") if hours else None
+            ),
             "rules": _rule_rows(visit, file, by_name),
             "form": _form(visit, file, opened) if opened and file.channels else None,
         }
@@ -309,11 +303,6 @@ def _channels(visit: Visit, file: AlertsFile) -> list[Values]:
         }
         for name, channel in there.items()
     ]
-
-
-def _quiet(file: AlertsFile) -> str | None:
-    hours = file.quiet_hours
-    return say("alerts.quiet", start=f"{hours.from_:%H:%M}", end=f"{hours.to:%H:%M}") if hours else None
 
 
 def _rule_rows(

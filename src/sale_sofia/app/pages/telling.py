@@ -34,7 +34,20 @@ def tell(visit: Visit, called: str, **source: Any) -> Done:  # noqa: ANN401 - as
         rules = RuleFile(visit.site.settings, visit.database, visit.by)
         if not rules.path.exists():
             rules.begin()
-        return _kept(rules, called, source, own)
+        there = [one for some in rules.written().values() for one in some]
+        told = ", ".join(map(plain, own))
+        for rule in there:
+            if source.items() <= rule.items() and rule.get("enabled", True):
+                more = [name for name in own if name not in rule["channels"]]
+                if not more:
+                    return Done(say("tell.already", channels=told))
+                changed = {**rule, "channels": [*rule["channels"], *more]}
+                rules.change(rule, changed)
+                return Done(say("tell.kept", channels=told))
+        rule = {"name": free_name(called, [one["name"] for one in there]), **source, "channels": own}
+        rules.add("buyer", rule)
+        undo = {"action": "/alerts/remove", "stamp": stamp_of(rule)}
+        return Done(say("tell.kept", channels=told), undo=undo)
     except WRONG as error:
         return Done(plain(mistakes(error), LONGEST_MESSAGE), wrong=True)
 
@@ -72,20 +85,3 @@ def own_channels(visit: Visit) -> list[str]:
     found = all_channels(visit).values()
     own = [one.name for one in found if one.person is not None and one.person == who(visit)]
     return own or [one.name for one in found if one.person is None]
-
-
-def _kept(rules: RuleFile, called: str, source: Written, own: list[str]) -> Done:
-    there = [one for some in rules.written().values() for one in some]
-    told = ", ".join(map(plain, own))
-    for rule in there:
-        if source.items() <= rule.items() and rule.get("enabled", True):
-            more = [name for name in own if name not in rule["channels"]]
-            if not more:
-                return Done(say("tell.already", channels=told))
-            changed = {**rule, "channels": [*rule["channels"], *more]}
-            rules.change(rule, changed)
-            return Done(say("tell.kept", channels=told))
-    rule = {"name": free_name(called, [one["name"] for one in there]), **source, "channels": own}
-    rules.add("buyer", rule)
-    undo = {"action": "/alerts/remove", "stamp": stamp_of(rule)}
-    return Done(say("tell.kept", channels=told), undo=undo)
