@@ -13,8 +13,7 @@ import typer
 from sqlalchemy import Connection
 
 from sale_sofia.buyer import evaluations, people, sharing, viewings
-from sale_sofia.buyer.agenda import Stop, read_agenda
-from sale_sofia.buyer.calendar import viewing_events, write_calendar
+from sale_sofia.buyer.agenda import Stop, read_agenda, viewing_events, write_calendar
 from sale_sofia.buyer.changes import note_change
 from sale_sofia.buyer.evaluations import DECISIONS, STATUSES, By, Evaluation
 from sale_sofia.buyer.opinions import dismiss, welcome

@@ -23,8 +23,8 @@ from sale_sofia.app.application import Done, Download, Page
 from sale_sofia.app.deck import Deck, open_deck
 from sale_sofia.app.facts import Fact, contradiction, fact, facts_of, own_places
 from sale_sofia.app.pages.agenda import change_asked, plan_asked
+from sale_sofia.app.pages.alerts import tell as tell_of
 from sale_sofia.app.pages.elsewhere import note_pair
-from sale_sofia.app.pages.telling import tell as tell_of
 from sale_sofia.app.settings import (
     LOAN_MOST_SHARE,
     LOAN_OWN_PERCENT,
@@ -37,7 +37,7 @@ from sale_sofia.app.settings import (
 from sale_sofia.app.sketch import sketch
 from sale_sofia.app.visit import Values, Visit, numbers
 from sale_sofia.app.words import language, named, say, told
-from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
+from sale_sofia.buyer.agenda import calendar_bytes, viewing_events
 from sale_sofia.buyer.changes import SaidFact, SaidPair, facts_said, pairs_said
 from sale_sofia.buyer.corrections import CORRECTABLE, correct
 from sale_sofia.buyer.evaluations import (

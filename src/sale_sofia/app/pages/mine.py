@@ -15,7 +15,7 @@ from sale_sofia.app.pages.agenda import flat_name
 from sale_sofia.app.settings import CARDS_PER_PAGE
 from sale_sofia.app.visit import Visit
 from sale_sofia.app.words import say
-from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
+from sale_sofia.buyer.agenda import calendar_bytes, viewing_events
 from sale_sofia.buyer.evaluations import BOARD, Evaluation, evaluations, history_of
 from sale_sofia.buyer.viewings import Viewing, all_viewings
 from sale_sofia.flats.flat import Flat

@@ -22,7 +22,7 @@ from sale_sofia.app.application import Done, Download, Page
 from sale_sofia.app.deck import Card, Deck, Note, open_deck, pages_of
 from sale_sofia.app.facts import fact, own_places, value_of
 from sale_sofia.app.filters import ANY, FILTERS, Choice
-from sale_sofia.app.pages.telling import tell as tell_of
+from sale_sofia.app.pages.alerts import tell as tell_of
 from sale_sofia.app.settings import ANSWER_SECONDS, OWN_PLACE_MINUTES
 from sale_sofia.app.visit import Visit, changed_line
 from sale_sofia.app.words import named, say, told

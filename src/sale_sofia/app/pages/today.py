@@ -13,8 +13,8 @@ from sale_sofia.advice.since import NEWS_KINDS, News, news_since
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
 from sale_sofia.app.deck import Deck, Note, Rank, open_deck, page_of
+from sale_sofia.app.pages.alerts import tell as tell_of
 from sale_sofia.app.pages.mine import names_of
-from sale_sofia.app.pages.telling import tell as tell_of
 from sale_sofia.app.settings import LONGEST_MESSAGE, VISIT_OVERLAP_SECONDS
 from sale_sofia.app.visit import Values, Visit, numbers
 from sale_sofia.app.words import named, say, told
