@@ -264,7 +264,7 @@ def _pins(flats: Sequence[Spot], zoom: int) -> Iterable[Values]:
         # Where a place is on the world's map in Web Mercator, in pixels from its north-western corner.
         world = _WORLD_PIXELS * 2.0 ** min(zoom, 19)
         north = math.log(math.tan(math.pi / 4 + math.radians(flat.lat) / 2)) / math.pi
-        x, y = (world * (flat.lon + 180) / 360, world * (1 - north) / 2)
+        x, y = world * (flat.lon + 180) / 360, world * (1 - north) / 2
         cells[int(x // CLUSTER_PIXELS), int(y // CLUSTER_PIXELS)].append(flat)
     for members in cells.values():
         at = [statistics.fmean(flat.lat for flat in members), statistics.fmean(flat.lon for flat in members)]

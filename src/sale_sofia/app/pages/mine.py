@@ -113,8 +113,7 @@ def page(visit: Visit) -> Page:
     said = [one for one in visit.database.run_read(evaluations).values() if one.status == "rejected"]
     last = sorted(said, key=lambda one: (-(one.changed_at or 0.0), one.property_id))[:CARDS_PER_PAGE]
     by_number = {one.property_id: one for one in last}
-    cards = deck.cards(deck.flats(list(by_number)))
-    rejected, rejected_count = ([Rejected(card, by_number[card.id]) for card in cards], len(said))
+    rejected = [Rejected(card, by_number[card.id]) for card in deck.cards(deck.flats(list(by_number)))]
     board = [(step, [one for one in entries if one.step == step]) for step in BOARD]
     values = {
         "board": [(step, found) for step, found in board if found],
@@ -122,7 +121,7 @@ def page(visit: Visit) -> Page:
         "waiting": [one for one in entries if one.waits],
         "names": names_of(deck, viewings),
         "rejected": rejected,
-        "rejected_count": rejected_count,
+        "rejected_count": len(said),
         "days": [
             (shown.weekday(some[0].starts_at), some)
             for some in (list(group) for _, group in groupby(viewings, _day))

@@ -85,13 +85,12 @@ class Asked:
 def page(visit: Visit) -> Page:
     """The page."""
     deck = open_deck(visit)
+    wrong: str | None = None
     try:
-        asked, wrong = read(visit), None
+        asked = read(visit)
     except WrongSearch as error:
-        asked, wrong = (
-            Asked(SearchQuery.of({"profile": visit.profile_name, "sort": "score"}), passing=False),
-            say("search.wrong_address", why=told(error)),
-        )
+        asked = Asked(SearchQuery.of({"profile": visit.profile_name, "sort": "score"}), passing=False)
+        wrong = say("search.wrong_address", why=told(error))
     found = _find_page(deck, asked) if wrong is None else Found(0, (), 0, (), Around(visit.now))
     flats, apart = [one.flat for one in found.passed], [one.flat for one in found.unknown]
     notes = {
