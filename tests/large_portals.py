@@ -15,8 +15,7 @@ from sale_sofia.listings.places import Neighbourhood, neighbourhoods
 from sale_sofia_simulator.homes import NO_SUCH_HOODS, in_sofia, make_home
 from sale_sofia_simulator.model import Advert, Property, World
 from sale_sofia_simulator.pieces import PageCache
-from sale_sofia_simulator.portal import AS_REAL, Answer, Portal, PortalOptions, Robots
-from sale_sofia_simulator.search_index import Stock
+from sale_sofia_simulator.portal import AS_REAL, Answer, Portal, PortalOptions, Robots, Stock
 from sale_sofia_simulator.simulation import PORTALS
 from sale_sofia_simulator.twins import twin_adverts
 from sale_sofia_simulator.world import make_world

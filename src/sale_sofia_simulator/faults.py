@@ -206,10 +206,7 @@ _CHANGES: Final[Mapping[str, Callable[[Served], str]]] = {
 }
 LAYOUTS: Final = {
     name: Layout(
-        told["site"],
-        told["says"],
-        _CHANGES.get(name) or _replaced(told),
-        drifts=told.get("drifts", True),
+        told["site"], told["says"], _CHANGES.get(name) or _replaced(told), drifts=told.get("drifts", True)
     )
     for name, told in read_yaml(files(__package__).joinpath("layouts.yaml").read_text("utf-8")).items()
 }

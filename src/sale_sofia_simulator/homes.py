@@ -171,7 +171,9 @@ def settle_in_city(rng: Random, home: Property) -> Property:
     if not home.kind.flat and chance(rng, _SHARE_SETTLED):
         home = make_home(rng, home.number, flat=True)
     hood = rng.choice(_city())
-    age = _age_of(rng, home)
+    # As it is, unless no such house was built then.
+    first, last = BUILT_BETWEEN.get(CONSTRUCTIONS.get(home.construction or "", ""), (0, 9999))
+    age = home.age if first <= home.age.year <= last else Age("use", rng.randint(max(first, 1970), 1992))
     home = replace(home, place=in_sofia(hood, home.place.street), position=_point(rng, hood), age=age)
     return replace(home, price_eur=_asked(rng, home)) if home.kind.flat else home
 
@@ -190,12 +192,6 @@ def _point(rng: Random, hood: Neighbourhood) -> tuple[float, float]:
         if metres_outside(hood.id, point) == 0:
             return point.lat, point.lon
     return middle.lat, middle.lon
-
-
-def _age_of(rng: Random, home: Property) -> Age:
-    """As it is, unless no such house was built then."""
-    first, last = BUILT_BETWEEN.get(CONSTRUCTIONS.get(home.construction or "", ""), (0, 9999))
-    return home.age if first <= home.age.year <= last else Age("use", rng.randint(max(first, 1970), 1992))
 
 
 def _asked(rng: Random, home: Property) -> int:

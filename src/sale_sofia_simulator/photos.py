@@ -33,7 +33,8 @@ class Photo:
 
 def draw(photo: Photo) -> bytes:
     """The picture as JPEG; the same photo always gives the same bytes."""
-    scene = _scene(photo.scene)
+    name = photo.scene
+    scene = _room(name) if name.startswith("flat:") else _front(name)
     return (
         packed(scene, 88) if not photo.treatment else treat(scene, photo.treatment, in_mirror=photo.mirrored)
     )
@@ -83,10 +84,6 @@ def packed(scene: Image.Image, quality: int) -> bytes:
     file = io.BytesIO()
     scene.save(file, "JPEG", quality=quality)
     return file.getvalue()
-
-
-def _scene(name: str) -> Image.Image:
-    return _room(name) if name.startswith("flat:") else _front(name)
 
 
 def _room(name: str) -> Image.Image:
@@ -168,17 +165,6 @@ def photos_of(advert: Advert, count: int) -> list[Photo]:
     place = f"{advert.home.place.district}:{advert.home.construction}"
     if advert.home.age.form == "will":  # nothing to photograph yet
         return [Photo(f"building:{place}:{number}") for number in range(count)]
-    photos = _rooms(rng, advert, count)
-    for share, scene in (
-        (_SHARE_AGENCY, f"agency:{advert.seller.name or advert.seller.user}"),
-        (_SHARE_BUILDING, f"building:{place}"),
-    ):
-        if photos and rng.random() < share:
-            photos[rng.randrange(min(3, len(photos)))] = Photo(scene)
-    return photos
-
-
-def _rooms(rng: Random, advert: Advert, count: int) -> list[Photo]:
     flat, shots, in_mirror = advert.home.number, list(range(count)), False
     if isinstance(advert, BazarAdvert) and advert.native:
         if rng.random() < _SHARE_REUSED:  # some are left out, the rest keeps its order
@@ -186,4 +172,13 @@ def _rooms(rng: Random, advert: Advert, count: int) -> list[Photo]:
         else:
             shots = [_OWN_SHOTS + shot for shot in shots]
     treated = advert.site != "imot.bg"
-    return [Photo(f"flat:{flat}:{shot}", rng.getrandbits(32) if treated else 0, in_mirror) for shot in shots]
+    photos = [
+        Photo(f"flat:{flat}:{shot}", rng.getrandbits(32) if treated else 0, in_mirror) for shot in shots
+    ]
+    for share, scene in (
+        (_SHARE_AGENCY, f"agency:{advert.seller.name or advert.seller.user}"),
+        (_SHARE_BUILDING, f"building:{place}"),
+    ):
+        if photos and rng.random() < share:
+            photos[rng.randrange(min(3, len(photos)))] = Photo(scene)
+    return photos

@@ -12,9 +12,8 @@ from urllib.parse import parse_qs
 
 from sale_sofia_simulator.model import RUBRICS, Advert, TwinAdvert, World
 from sale_sofia_simulator.pieces import PageCache
-from sale_sofia_simulator.portal import Robots, Search
+from sale_sofia_simulator.portal import BAZAR_CITIES, TIERS, Robots, Scope, Search, Stock
 from sale_sofia_simulator.portals import bazar_bg as bazar
-from sale_sofia_simulator.portals import bazar_listing, imot_listing
 from sale_sofia_simulator.portals import imot_bg as imot
 from sale_sofia_simulator.portals.alo_bg import AloPortal
 from sale_sofia_simulator.portals.homes_bg import HomesPortal
@@ -22,7 +21,6 @@ from sale_sofia_simulator.portals.imoti_com import ImotiComPortal
 from sale_sofia_simulator.portals.imoti_net import ImotiNetPortal
 from sale_sofia_simulator.portals.olx_bg import OlxPortal
 from sale_sofia_simulator.portals.suprimmo_group import LuximmoPortal, SuprimmoPortal
-from sale_sofia_simulator.search_index import BAZAR_CITIES, TIERS, Scope, Stock
 from sale_sofia_simulator.truth import REAL, Truth, bazar_truth, card_truth, imot_truth, search_truth
 from sale_sofia_simulator.twins import DEALS, TwinPortal, twin_adverts
 from sale_sofia_simulator.world import make_world
@@ -50,12 +48,24 @@ def render_world(world: World) -> Iterator[RenderedPage]:
     """Every listing, then the searches, then one page of each other kind; same world, same bytes."""
     adverts: tuple[Advert, ...]
     for advert in world.imot:
-        yield _listing(advert, imot_listing.listing_page(advert), imot_truth(advert))
+        yield _listing(advert, imot.listing_page(advert), imot_truth(advert))
     for offer in world.bazar:
-        yield _listing(offer, bazar_listing.listing_page(offer), bazar_truth(offer))
+        yield _listing(offer, bazar.listing_page(offer), bazar_truth(offer))
     for site, adverts in (("imot.bg", world.imot), ("bazar.bg", world.bazar)):
         yield from _searches(site, adverts)
-    yield from _others(world)
+    # A project, an advert that is gone and a search that finds nothing.
+    project = imot.make_project(Random(f"{world.seed}:project"))
+    yield _other("imot.bg", "project", project.url, imot.project_page(project))
+    sales = [advert for advert in world.imot if advert.home.deal == "sale"][: imot.PAGE_SIZE]
+    gone = "https://www.imot.bg/obiava-1b175000000012345-prodava-dvustaen-apartament-grad-sofiya-tsentar"
+    body = imot.search_page(sales, url=f"{_IMOT}/prodazhbi", page=1, total=len(sales))
+    yield _other("imot.bg", "removed", gone, body)
+    yield _empty("imot.bg", f"{_IMOT}/prodazhbi/grad-sofiya/tsentar/hotel")
+    shown = world.bazar[: bazar.PAGE_SIZE]
+    gone = "https://bazar.bg/obiava-49999999/prodawa-2-staen-gr-sofiia-tsentar"
+    body = bazar.search_page(shown, url=f"{_BAZAR}/apartamenti/sofia", page=1, total=len(shown))
+    yield _other("bazar.bg", "removed", gone, body)
+    yield _empty("bazar.bg", f"{_BAZAR}/prodazhba-apartamenti/sofia?asize[]=5&price_to=1")
 
 
 def write_world(
@@ -65,7 +75,17 @@ def write_world(
 
     A folder made by an earlier run is replaced; any other folder that is not empty is refused and left alone.
     """
-    _prepare(folder)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file; the pages need a folder")
+    if folder.exists() and any(folder.iterdir()) and not (folder / MARKER).is_file():
+        raise ValueError(f"{folder} is not empty and was not made by the simulator; choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARKER).write_text(
+        "Made by the simulator of sale-sofia; it may replace this folder.\n", encoding="utf-8"
+    )
+    for site in ("imot.bg", "bazar.bg"):
+        rmtree(folder / site, ignore_errors=True)
+        (folder / site).mkdir()
     world = make_world(properties, seed)
     listings = 2 * properties
     truths: dict[str, Truth] = {}
@@ -78,20 +98,6 @@ def write_world(
                 progress(min(len(truths), listings), listings)
     (folder / "truth.json").write_text(json.dumps(truths, ensure_ascii=False, indent=1), encoding="utf-8")
     return len(truths)
-
-
-def _prepare(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file; the pages need a folder")
-    if folder.exists() and any(folder.iterdir()) and not (folder / MARKER).is_file():
-        raise ValueError(f"{folder} is not empty and was not made by the simulator; choose another folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / MARKER).write_text(
-        "Made by the simulator of sale-sofia; it may replace this folder.\n", encoding="utf-8"
-    )
-    for site in ("imot.bg", "bazar.bg"):
-        rmtree(folder / site, ignore_errors=True)
-        (folder / site).mkdir()
 
 
 def _listing(advert: Advert, body: bytes, truth: Truth) -> RenderedPage:
@@ -141,22 +147,6 @@ def _results(site: str, url: str, shown: Sequence[Advert], page: int, total: int
     )
     body = portal.search_page(shown, url=url, page=page, total=total)
     return RenderedPage(site, f"{site}/search__{name}.html", truth["url"], body, truth)
-
-
-def _others(world: World) -> Iterator[RenderedPage]:
-    """A project, an advert that is gone and a search that finds nothing."""
-    project = imot.make_project(Random(f"{world.seed}:project"))
-    yield _other("imot.bg", "project", project.url, imot.project_page(project))
-    sales = [advert for advert in world.imot if advert.home.deal == "sale"][: imot.PAGE_SIZE]
-    gone = "https://www.imot.bg/obiava-1b175000000012345-prodava-dvustaen-apartament-grad-sofiya-tsentar"
-    body = imot.search_page(sales, url=f"{_IMOT}/prodazhbi", page=1, total=len(sales))
-    yield _other("imot.bg", "removed", gone, body)
-    yield _empty("imot.bg", f"{_IMOT}/prodazhbi/grad-sofiya/tsentar/hotel")
-    shown = world.bazar[: bazar.PAGE_SIZE]
-    gone = "https://bazar.bg/obiava-49999999/prodawa-2-staen-gr-sofiia-tsentar"
-    body = bazar.search_page(shown, url=f"{_BAZAR}/apartamenti/sofia", page=1, total=len(shown))
-    yield _other("bazar.bg", "removed", gone, body)
-    yield _empty("bazar.bg", f"{_BAZAR}/prodazhba-apartamenti/sofia?asize[]=5&price_to=1")
 
 
 def _other(site: str, kind: str, url: str, body: bytes) -> RenderedPage:

@@ -116,7 +116,12 @@ class HttpFront:
             retry_after = formatdate(time.time() + seconds, usegmt=True) if as_date else str(seconds)
             return _plain(_STATUSES[fault.name], retry_after)
         if fault.name == "reset":
-            return _reset(request)
+            # The connection ends with a TCP reset and without a byte.
+            transport = request.transport
+            if transport is not None:
+                transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                transport.abort()
+            return _Sent(web.Response(), 0, 0)
         if fault.name == "captcha":
             return _whole(Answer(OK, CAPTCHA_PAGES[fault.variant], _HTML))
         if fault.name == "challenge":
@@ -178,15 +183,6 @@ def _plain(status: HTTPStatus, retry_after: str = "") -> _Sent:
     headers = {"Retry-After": retry_after} if status == HTTPStatus.TOO_MANY_REQUESTS else {}
     response = web.Response(status=status, text=status.phrase, headers=headers)
     return _Sent(response, status.value, len(status.phrase))
-
-
-def _reset(request: web.BaseRequest) -> _Sent:
-    """The connection ends with a TCP reset and without a byte."""
-    transport = request.transport
-    if transport is not None:
-        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-        transport.abort()
-    return _Sent(web.Response(), 0, 0)
 
 
 async def _truncated(request: web.BaseRequest, half: Answer, whole_size: int) -> _Sent:

@@ -11,11 +11,10 @@ from typing import Any
 from sale_sofia_simulator.faults import LAYOUTS, Served, parse_faults
 from sale_sofia_simulator.homes import settle_in_city
 from sale_sofia_simulator.pieces import PageCache
-from sale_sofia_simulator.portal import AS_REAL, OK, Answer, Portal, PortalOptions, Robots
+from sale_sofia_simulator.portal import AS_REAL, OK, Answer, Portal, PortalOptions, Robots, Stock
 from sale_sofia_simulator.portals.bazar_bg import BazarPortal
 from sale_sofia_simulator.portals.imot_bg import ImotPortal
 from sale_sofia_simulator.render import TWIN_PORTALS
-from sale_sofia_simulator.search_index import Stock
 from sale_sofia_simulator.truth import REAL
 from sale_sofia_simulator.twins import twin_adverts
 from sale_sofia_simulator.world import advance, as_made, moved, on_bazar, with_rivals, world_on_day
@@ -188,7 +187,15 @@ class Simulation:
             if self._config.copies:
                 portal.warm()
         if self._config.truth:
-            self._write_truths(self._config.truth)
+            # One JSON object a line for each listing; readers see the old day's file or the new, never
+            # half.
+            path = self._config.truth
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft = path.with_name(f"{path.name}.new")
+            truths = chain.from_iterable(portal.truths() for portal in self.portals.values())
+            with draft.open("w", encoding="utf-8") as file:
+                file.writelines(json.dumps(truth, ensure_ascii=False) + "\n" for truth in truths)
+            draft.replace(path)
 
     def _adverts(self, site: str) -> Sequence[Any]:
         if site in TWIN_PORTALS:
@@ -198,12 +205,3 @@ class Simulation:
         if self._config.lifelike:
             return on_bazar(with_rivals(self._world), self._config.seed)
         return with_rivals(self._world) if self._config.rivals else self._world.bazar
-
-    def _write_truths(self, path: Path) -> None:
-        """One JSON object a line for each listing; readers see the old day's file or the new, never half."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f"{path.name}.new")
-        truths = chain.from_iterable(portal.truths() for portal in self.portals.values())
-        with draft.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(truth, ensure_ascii=False) + "\n" for truth in truths)
-        draft.replace(path)

@@ -1,7 +1,7 @@
 """What a perfect reader finds on each page, computed from the world and never from the page."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -141,22 +141,10 @@ def heating_truth(home: Property) -> list[str]:
 
 # Moves pages and truths from a portal's real address to the one that serves them.
 
-REAL: Final = {
-    "imot.bg": "https://www.imot.bg",
-    "bazar.bg": "https://bazar.bg",
-    "alo.bg": "https://www.alo.bg",
-    "homes.bg": "https://www.homes.bg",
-    "imoti.com": "https://www.imoti.com",
-    "imoti.net": "https://www.imoti.net",
-    "luximmo.bg": "https://www.luximmo.bg",
-    "olx.bg": "https://www.olx.bg",
-    "suprimmo.bg": "https://www.suprimmo.bg",
-}
+REAL: Final[Mapping[str, str]] = TABLES["addresses"]
 _LEAD = re.compile(rb"(?:https?:)?(\\?/)\1(?:www\.|m\.)?\Z")
 _LONGEST_LEAD = 16
 _NAME_GOES_ON = re.compile(rb"[\w.-]")
-
-
 PHOTOS: Final = "/__photos__/"
 """Under this path a portal serves photos, where it does; their real host and path follow."""
 _PHOTO = re.compile(rb"(?:https:)?//([a-z0-9]+\.focus\.bg/)")

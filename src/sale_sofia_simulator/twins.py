@@ -4,32 +4,17 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from sale_sofia.listings.places import Neighbourhood, neighbourhoods
 from sale_sofia_simulator.homes import chance
 from sale_sofia_simulator.model import ImotAdvert, Money, Place, TwinAdvert, World
 from sale_sofia_simulator.portal import Answer, Portal, Query, Search
+from sale_sofia_simulator.text import TABLES
 from sale_sofia_simulator.truth import REAL, Truth, blank_truth, full_truth
 
-TWINS: Final = {
-    "alo.bg": 10_000_000,
-    "homes.bg": 1_000_000,
-    "imoti.com": 20_000_000,
-    "imoti.net": 6_000_000,
-    "luximmo.bg": 300_000,
-    "olx.bg": 140_000_000,
-    "suprimmo.bg": 600_000,
-}
+TWINS: Final[Mapping[str, int]] = TABLES["first_numbers"]
 """Each portal and the number its adverts begin with; every property has a number of its own."""
-_MISFILED: Final[dict[str, Any]] = {
-    "city": "София",
-    "city_slug": "grad-sofiya",
-    "neighbourhood": "Надежда 1",
-    "slug": "nadezhda-1",
-    "district": "Надежда",
-    "street": None,
-}
 
 
 def twin_adverts(world: World, site: str) -> tuple[TwinAdvert, ...]:
@@ -45,7 +30,7 @@ def make_twin(site: str, source: ImotAdvert) -> TwinAdvert:
     misfiled = site == "olx.bg" and home.place.city != "София"
     if misfiled:
         title = f"{source.title} в {home.place.city}"
-        home = replace(home, place=replace(home.place, **_MISFILED))
+        home = replace(home, place=replace(home.place, **TABLES["misfiled"]))
     external_id = str(number)
     if site == "homes.bg":
         kind = "h" if home.kind.storeys_only else "a"

@@ -112,9 +112,7 @@ class AlertSettings(BaseModel, defer_build=True):
     """Settings of alerts: what is told, when, and how hard it is tried."""
 
     alert_language: Literal["bg", "en"] = Field(
-        default="bg",
-        description="The language of alerts.",
-        json_schema_extra=notes("bg or en", "language"),
+        default="bg", description="The language of alerts.", json_schema_extra=notes("bg or en", "language")
     )
     alert_telegram_url: ServerUrl = described(
         "https://api.telegram.org", SERVER_ALLOWED, "URL", "Where bots of Telegram are asked."

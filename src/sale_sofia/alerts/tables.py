@@ -36,9 +36,7 @@ alert_looks = Table(
 
 # Properties that changed while nothing was to be told of their portals: looked at when that is over.
 alert_waiting = Table(
-    "alert_waiting",
-    metadata,
-    Column("property_id", ForeignKey("listings.id"), primary_key=True),
+    "alert_waiting", metadata, Column("property_id", ForeignKey("listings.id"), primary_key=True)
 )
 
 # The adverts whose flat a rule knows, with the price a cut is measured from. It goes by adverts and not by

@@ -26,12 +26,7 @@ from xstatic.pkg import leaflet
 from sale_sofia.app import formatting, words
 from sale_sofia.app.entrance import Entrance, at_the_door
 from sale_sofia.app.guard import HEALTH, OwnHosts, OwnPages, PasswordGate
-from sale_sofia.app.settings import (
-    FORM_MOST_BYTES,
-    PAGES_KEPT_OFFLINE,
-    SAID_SECONDS,
-    YEAR_SECONDS,
-)
+from sale_sofia.app.settings import FORM_MOST_BYTES, PAGES_KEPT_OFFLINE, SAID_SECONDS, YEAR_SECONDS
 from sale_sofia.app.visit import LANGUAGE, PROFILE, SAID, VISITOR, NoProfile, Site, Values, Visit
 from sale_sofia.buyer.opinions import REASONS
 from sale_sofia.buyer.settings import MOST_STARS
@@ -128,12 +123,7 @@ def application(settings: Settings, routes: list[BaseRoute]) -> Starlette:
             Route("/worker.js", _worker),
             *routes,
         ],
-        middleware=[
-            Middleware(OwnPages),
-            entrance,
-            Middleware(SameHeaders),
-            Middleware(GZipMiddleware),
-        ],
+        middleware=[Middleware(OwnPages), entrance, Middleware(SameHeaders), Middleware(GZipMiddleware)],
         exception_handlers={404: _not_found},
         lifespan=_until_the_end,
     )
@@ -256,7 +246,9 @@ def _respond(work: Work, visit: Visit) -> Response:
         try:
             found = work(visit)
         except UnknownProperty:
-            found = _missing(visit)
+            asked = visit.request.path_params.get("number") or visit.form.get("id", formatting.UNKNOWN)
+            said = words.say("property.unknown", id=asked)
+            found = Page("message.html", words.say("page.property"), {"errors": [said]}, status=404)
         except NoProfile as error:
             found = Page("message.html", words.say("page.criteria"), {"errors": error.mistakes}, status=500)
         except MemoryError:
@@ -264,31 +256,21 @@ def _respond(work: Work, visit: Visit) -> Response:
             found = Page(
                 "message.html", words.say("app.title"), {"errors": [words.say("app.memory")]}, status=503
             )
-        return _written(visit, found)
-
-
-def _missing(visit: Visit) -> Page:
-    asked = visit.request.path_params.get("number") or visit.form.get("id", formatting.UNKNOWN)
-    said = words.say("property.unknown", id=asked)
-    return Page("message.html", words.say("page.property"), {"errors": [said]}, status=404)
-
-
-def _written(visit: Visit, found: Page | Download | Done | Response) -> Response:
-    match found:
-        case Response():
-            return found
-        case Download():
-            disposition = f'attachment; filename="{found.name}"'
-            return Response(
-                found.body, media_type=found.media_type, headers={"content-disposition": disposition}
-            )
-        case Done():
-            return _done(visit, found)
-    wants_json = visit.request.url.path.endswith(".json")
-    if wants_json:
-        data = found.data() if found.data else {"errors": found.values.get("errors", [])}
-        return JSONResponse(data, found.status)
-    return _remembered(visit, HTMLResponse(render(visit, found), found.status))
+        match found:
+            case Response():
+                return found
+            case Download():
+                disposition = f'attachment; filename="{found.name}"'
+                return Response(
+                    found.body, media_type=found.media_type, headers={"content-disposition": disposition}
+                )
+            case Done():
+                return _done(visit, found)
+        wants_json = visit.request.url.path.endswith(".json")
+        if wants_json:
+            data = found.data() if found.data else {"errors": found.values.get("errors", [])}
+            return JSONResponse(data, found.status)
+        return _remembered(visit, HTMLResponse(render(visit, found), found.status))
 
 
 def _done(visit: Visit, done: Done) -> Response:

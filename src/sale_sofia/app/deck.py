@@ -1,7 +1,7 @@
 """All flats as one buyer sees them now, and the card of each: what one wants to know first."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, select
@@ -216,16 +216,7 @@ class Card:
             "days_on_market": flat.days_on_market(self.now),
             "offered": flat.offered,
             "status": self.status,
-            "opinions": [
-                {
-                    "person": one.person,
-                    "opinion": one.opinion,
-                    "reason": one.reason,
-                    "stars": one.stars,
-                    "said_at": one.said_at,
-                }
-                for one in self.opinions
-            ],
+            "opinions": [asdict(one) for one in self.opinions],
             "score": score.value if score else None,
             "known": score.known if score else None,
             "points": score.points if score else None,

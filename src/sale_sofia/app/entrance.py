@@ -36,7 +36,7 @@ from sale_sofia.app.guard import (
     stranger,
 )
 from sale_sofia.app.visit import Site
-from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
+from sale_sofia.buyer.agenda import calendar_bytes, viewing_events
 from sale_sofia.buyer.evaluations import current_property
 from sale_sofia.buyer.people import (
     Person,

@@ -243,7 +243,10 @@ class PasswordGate:
         if request.method != "POST":
             return _form(request, 401)
         given = (await small_form(request)).get("password", "").encode()
-        sender = self._sender(request)
+        known = self._said(request, KNOWN)
+        sender = (
+            Sender(known, known=True) if known else stranger(request.client.host if request.client else "")
+        )
         # Nothing is waited for from here on: of many tries at once only the first is looked at.
         if wait := self._tries.wait_of(sender):
             return _form(request, 429, "gate.wait", {"retry-after": str(wait)})
@@ -251,14 +254,7 @@ class PasswordGate:
             self._tries.note_wrong(sender)
             return _form(request, 401, "gate.wrong")
         self._tries.forget(sender)
-        return self._admit(request)
-
-    def _sender(self, request: Request) -> Sender:
-        known = self._said(request, KNOWN)
-        return Sender(known, known=True) if known else stranger(request.client.host if request.client else "")
-
-    def _admit(self, request: Request) -> Response:
-        """Back to the address that was asked for, with a login."""
+        # Back to the address that was asked for, with a login.
         answer = RedirectResponse(asked_address(request), status_code=303, headers=ENTRANCE_HEADERS)
         until = int(self._clock() + DASHBOARD_LOGIN_SECONDS)
         secure = request.url.scheme == "https"

@@ -37,7 +37,6 @@ from sale_sofia.app.pages import (
     shared,
     today,
 )
-from sale_sofia.app.pages.telling import then_tell
 from sale_sofia.app.visit import Site, Visit
 from sale_sofia.app.words import say
 from sale_sofia.buyer.agenda import read_agenda
@@ -124,10 +123,10 @@ def routes() -> list[BaseRoute]:
         sent("/alerts/remove", alerts.remove),
         sent("/alerts/test", alerts.try_channel),
         sent("/channels/telegram", channels.telegram),
-        sent("/channels/chat", then_tell(channels.chat)),
-        sent("/channels/mail", then_tell(channels.mail)),
-        sent("/channels/ntfy", then_tell(channels.ntfy)),
-        sent("/channels/other", then_tell(channels.other)),
+        sent("/channels/chat", alerts.then_tell(channels.chat)),
+        sent("/channels/mail", alerts.then_tell(channels.mail)),
+        sent("/channels/ntfy", alerts.then_tell(channels.ntfy)),
+        sent("/channels/other", alerts.then_tell(channels.other)),
         sent("/channels/test", channels.try_one),
         sent("/channels/remove", channels.remove),
         sent("/cross_site/answer", elsewhere.answer),

@@ -23,8 +23,11 @@ from sale_sofia.advice.settings import MODEL_FILE
 from sale_sofia.advice.valuation.flats import why_not_valued
 from sale_sofia.advice.valuation.model import Band, Current, stored_model
 from sale_sofia.advice.valuation.valuation import Valuation, Verdict, value_flat, verdicts
+from sale_sofia.app import formatting as shown
 from sale_sofia.app.errands import Errands
-from sale_sofia.app.settings import ANSWERS_KEPT, COMPARED_MOST
+from sale_sofia.app.settings import ANSWERS_KEPT, CHANGES_SHOWN, COMPARED_MOST
+from sale_sofia.app.words import say
+from sale_sofia.buyer.changes import About, SharedChange, changes_of, latest_changes
 from sale_sofia.buyer.evaluations import By
 from sale_sofia.buyer.people import Person
 from sale_sofia.buyer.visitors import visitor_of
@@ -34,6 +37,7 @@ from sale_sofia.flats.rows import no_collecting
 from sale_sofia.history.revisions import latest
 from sale_sofia.history.settings import SECONDS_PER_HOUR
 from sale_sofia.installation import open_ready
+from sale_sofia.listings.text import plain
 from sale_sofia.operations.portals import Stored, count_stored
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import LANGUAGES, Language
@@ -278,3 +282,29 @@ def numbers(text: str) -> list[int]:
 
 Values = dict[str, Any]
 """What a template is given."""
+
+
+# Who changed what the household shares, in words.
+
+
+def changed_lines(visit: Visit, about: About) -> dict[str, str]:
+    """By name: who changed each thing of this kind last, and when, as far as that was done here."""
+    found = visit.database.run_read(lambda connection: changes_of(connection, about))
+    return {name: changed_line(one.changed_by, one.changed_at, one.what) for name, one in found.items()}
+
+
+def changed_line(who: str | None, at: float, what: str) -> str:
+    """`changed by Ана, 15.11.2026`; without a name where nobody is known."""
+    known = who is not None and who != WRITER
+    return say(f"changes.{what}.{'by' if known else 'on'}", who=plain(who or ""), day=shown.day(at))
+
+
+def latest_lines(visit: Visit) -> list[str]:
+    """The last changes of all that is shared, the newest first."""
+    found = visit.database.run_read(lambda connection: latest_changes(connection, CHANGES_SHOWN))
+    return [_line(one) for one in found]
+
+
+def _line(one: SharedChange) -> str:
+    thing = say(f"changes.about.{one.about}", name=plain(one.name))
+    return f"{thing}: {changed_line(one.changed_by, one.changed_at, one.what)}"

@@ -190,12 +190,7 @@ class Change:
 
 
 def evaluate(
-    connection: Connection,
-    property_id: int,
-    field: str,
-    value: object,
-    by: By,
-    expected: object = ANYTHING,
+    connection: Connection, property_id: int, field: str, value: object, by: By, expected: object = ANYTHING
 ) -> bool:
     """Write one field; whether it was another before. Two who write at once do it one after the other.
 

@@ -184,7 +184,19 @@ def welcome(
     person = add_person(connection, name, language, role, now=now)
     note_change(connection, "person", person.name, "made", By(by or person.name, now))
     if first:
-        _adopt(connection, person, now)
+        said = [one for one in evaluations(connection).values() if BY_STATUS.get(one.status)]
+        rows = [
+            {
+                "property_id": one.property_id,
+                "person_id": person.id,
+                "opinion": BY_STATUS[one.status],
+                "reason": one.reason,
+                "said_at": one.changed_at or now,
+            }
+            for one in said
+        ]
+        if rows:
+            connection.execute(insert(opinions), rows)
     return person
 
 
@@ -210,22 +222,6 @@ def dismiss(connection: Connection, person: Person, by: By) -> None:
         household = _household(connection, number)
         if household != evaluation_of(connection, number).status:
             mark(connection, number, household, by)
-
-
-def _adopt(connection: Connection, person: Person, now: float) -> None:
-    said = [one for one in evaluations(connection).values() if BY_STATUS.get(one.status)]
-    rows = [
-        {
-            "property_id": one.property_id,
-            "person_id": person.id,
-            "opinion": BY_STATUS[one.status],
-            "reason": one.reason,
-            "said_at": one.changed_at or now,
-        }
-        for one in said
-    ]
-    if rows:
-        connection.execute(insert(opinions), rows)
 
 
 def _said(property_ids: Sequence[int] | None, person: Person | None = None) -> Select[Any]:

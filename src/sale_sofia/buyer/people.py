@@ -300,18 +300,14 @@ def _let_in(
     if kind == "session":
         first = (people.c.id == person_id) & people.c.entered_at.is_(None)
         connection.execute(update(people).where(first).values(entered_at=now))
-    _make_room(connection, person_id, now)
-    return token
-
-
-def _make_room(connection: Connection, person_id: int, now: float) -> None:
-    """What is over goes, and of too many the oldest."""
+    # What is over goes, and of too many the oldest.
     connection.execute(delete(sign_ins).where(sign_ins.c.ends_at <= now))
     theirs = select(sign_ins.c.digest).where(sign_ins.c.person_id == person_id)
     newest = theirs.order_by(sign_ins.c.seen_at.desc(), sign_ins.c.digest)
     too_many = list(connection.scalars(newest))[MOST_SIGN_INS:]
     if too_many:
         connection.execute(delete(sign_ins).where(sign_ins.c.digest.in_(too_many)))
+    return token
 
 
 def _found(connection: Connection, token: str, kind: Kind, now: float) -> Person | None:

@@ -57,7 +57,16 @@ def _checked_value(name: str, value: object) -> object:
     if name == "state":
         return checked_word(value, STATES, f"no state {value!r} of a viewing")
     if name == "starts_at":
-        return _checked_moment(value)
+        moment = checked_number(value, "starts_at must be a moment")
+        first, last = (
+            datetime(year, 1, 1, tzinfo=UTC).timestamp()
+            for year in (FIRST_VIEWING_YEAR, LAST_VIEWING_YEAR + 1)
+        )
+        if not first <= moment < last:
+            raise WrongEvaluation(
+                Said("wrong_viewing.year", first=FIRST_VIEWING_YEAR, last=LAST_VIEWING_YEAR)
+            )
+        return moment
     if name == "minutes":
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MOST_VIEWING_MINUTES:
             raise WrongEvaluation(
@@ -69,16 +78,6 @@ def _checked_value(name: str, value: object) -> object:
     if not isinstance(value, list | tuple):
         raise WrongEvaluation(f"{name} must be a list of texts, not {value!r}")
     return [clean_text(text, f"one of the {name}") for text in value]
-
-
-def _checked_moment(value: object) -> float:
-    moment = checked_number(value, "starts_at must be a moment")
-    first, last = (
-        datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (FIRST_VIEWING_YEAR, LAST_VIEWING_YEAR + 1)
-    )
-    if not first <= moment < last:
-        raise WrongEvaluation(Said("wrong_viewing.year", first=FIRST_VIEWING_YEAR, last=LAST_VIEWING_YEAR))
-    return moment
 
 
 class UnknownViewing(ValueError):

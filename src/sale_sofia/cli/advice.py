@@ -62,8 +62,7 @@ _SHOWN = (
 
 def score(
     property_id: Annotated[
-        int | None,
-        typer.Argument(metavar="PROPERTY", help="Explain this property. Default: rank all."),
+        int | None, typer.Argument(metavar="PROPERTY", help="Explain this property. Default: rank all.")
     ] = None,
     profile: Annotated[str, typer.Option(help="A profile of `sale-sofia profiles`.")] = DEFAULT,
     limit: Annotated[int, typer.Option(min=1, help="Show this many.")] = SCORES_SHOWN,
@@ -217,8 +216,7 @@ def show(name: Name = DEFAULT, as_json: AsJson = False) -> None:
 
 @app.command()
 def new(
-    name: Name,
-    like: Annotated[str, typer.Option(help="Start from a copy of this profile.")] = DEFAULT,
+    name: Name, like: Annotated[str, typer.Option(help="Start from a copy of this profile.")] = DEFAULT
 ) -> None:
     """Make a profile of your own; `sale-sofia score --profile NAME` ranks the flats for it."""
     path = profile_files.new_profile(load_settings().data_dir, name, like)
@@ -336,12 +334,8 @@ def market(
         found = Market(found.deal, found.now, found.least, cells)
     note = f"{LABEL}; {VAT_RULE}; what fewer than {found.least} flats make is not shown"
     none_yet = "no flat yet; adverts come with `sale-sofia crawl`"
-    table = _market_table(found, limit, by_rooms=place is not None)
-    print_answer(found.as_json(), table, as_json=as_json, note=note, empty=none_yet)
-
-
-def _market_table(found: Market, limit: int, *, by_rooms: bool) -> Table:
-    """A line for each neighbourhood, or for each kind of flat of one; new and gone are for a week."""
+    # A line for each neighbourhood, or for each kind of flat of one; new and gone are for a week.
+    by_rooms = place is not None
     headings = ("stock", "€/m²", "quartiles", "change", "new", "gone", "days", "cut", "by")
     shown = (
         (cell.neighbourhood or "all of Sofia", cell.rooms or "all", *_market_cells(figures))
@@ -349,7 +343,8 @@ def _market_table(found: Market, limit: int, *, by_rooms: bool) -> Table:
         if by_rooms or cell.rooms is None or cell.neighbourhood is None
     )
     title, words = f"The market ({LABEL})", ("neighbourhood", "rooms")
-    return plain_table(title, words, headings, rows=islice(shown, limit))
+    table = plain_table(title, words, headings, rows=islice(shown, limit))
+    print_answer(found.as_json(), table, as_json=as_json, note=note, empty=none_yet)
 
 
 def _market_cells(found: Figures) -> tuple[str, ...]:

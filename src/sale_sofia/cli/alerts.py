@@ -65,7 +65,7 @@ def run(as_json: AsJson = False) -> None:
     else:
         out.print(
             f"{answer['flats']} flats looked at, {answer['items']} news in {answer['messages']} messages; "
-            f"{answer['sent']} sent, {answer['failed']} failed, {answer['waiting']} waiting",
+            f"{answer['sent']} sent, {answer['failed']} failed, {answer['waiting']} waiting"
         )
         for channel, error in answer["errors"].items():
             tell(f"{channel}: {error}", style="red")

@@ -32,7 +32,7 @@ from sale_sofia.operations.backup.reading import (
     remove_old,
     unpack,
 )
-from sale_sofia.operations.backup.restoring import Restored, check_target, is_filled, standstill
+from sale_sofia.operations.backup.restoring import check_target, is_filled, standstill
 from sale_sofia.operations.backup.restoring import restore as restore_backup
 from sale_sofia.operations.copying import CopyFailed, CopyRefused
 from sale_sofia.settings.model import DATABASE_FILE, Settings, load_settings
@@ -268,36 +268,6 @@ def restore(
         before = None if done.before is None else str(done.before)
         record = {"folder": str(done.folder), "before": before, "about": done.about.model_dump()}
         print_json({**record, "lacking": list(done.lacking)} if done.lacking else record)
-    _tell_restored(done, settings, server)
-    _tell_lacking(done.lacking, "all else was restored")
-
-
-@contextmanager
-def _ready(folder: Path, target: Path, server: Database | None, progress: Progress) -> Iterator[None]:
-    """The tables are where they belong, and nobody is at work in the folder that is replaced."""
-    if server:
-        _move_tables(folder, server, progress)
-    with _alone(target):
-        yield
-
-
-def _alone(target: Path) -> AbstractContextManager[None]:
-    return standstill(target) if is_filled(target) else nullcontext()
-
-
-def _move_tables(folder: Path, target: Database, progress: Progress) -> None:
-    """Into the server instead of the file; killed on the way, the same command goes on."""
-    source = open_file(folder / DATABASE_FILE)
-    try:
-        copy_rows(source, target, progress)
-    finally:
-        source.dispose()
-        target.dispose()
-    for path in folder.glob(f"{DATABASE_FILE}*"):
-        path.unlink()
-
-
-def _tell_restored(done: Restored, settings: Settings, server: Database | None) -> None:
     adverts = done.about.rows.get("listings", 0)
     where = f"{done.folder} and {server.name}" if server else str(done.folder)
     tell(f"{adverts} adverts restored into {where}; go on with `sale-sofia resume`")
@@ -308,6 +278,28 @@ def _tell_restored(done: Restored, settings: Settings, server: Database | None) 
     own_url = f"sqlite:///{settings.data_dir / DATABASE_FILE}"
     if server is None and settings.database_url.get_secret_value() != own_url:
         tell("DATABASE_URL names another database, which is as it was; --database fills an empty one")
+    _tell_lacking(done.lacking, "all else was restored")
+
+
+@contextmanager
+def _ready(folder: Path, target: Path, server: Database | None, progress: Progress) -> Iterator[None]:
+    """The tables are where they belong, and nobody is at work in the folder that is replaced."""
+    if server:
+        # Into the server instead of the file; killed on the way, the same command goes on.
+        source = open_file(folder / DATABASE_FILE)
+        try:
+            copy_rows(source, server, progress)
+        finally:
+            source.dispose()
+            server.dispose()
+        for path in folder.glob(f"{DATABASE_FILE}*"):
+            path.unlink()
+    with _alone(target):
+        yield
+
+
+def _alone(target: Path) -> AbstractContextManager[None]:
+    return standstill(target) if is_filled(target) else nullcontext()
 
 
 # Commands about the database: upgrade, check, copy.

@@ -195,10 +195,7 @@ def finish(settings: Settings, database: Database, job_ids: Sequence[str], *, as
 
 
 async def run_jobs(
-    settings: Settings,
-    database: Database,
-    job_ids: Sequence[str],
-    clock: Callable[[], float] | None = None,
+    settings: Settings, database: Database, job_ids: Sequence[str], clock: Callable[[], float] | None = None
 ) -> tuple[list[SiteReport], bool]:
     """The jobs' reports when all have ended or a signal asked for an end; and whether one did."""
     stop = asyncio.Event()

@@ -3,7 +3,7 @@
 import getpass
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -13,14 +13,13 @@ import typer
 from sqlalchemy import Connection
 
 from sale_sofia.buyer import evaluations, people, sharing, viewings
-from sale_sofia.buyer.agenda import Stop, read_agenda
-from sale_sofia.buyer.calendar import viewing_events, write_calendar
+from sale_sofia.buyer.agenda import Stop, read_agenda, viewing_events, write_calendar
 from sale_sofia.buyer.changes import note_change
 from sale_sofia.buyer.evaluations import DECISIONS, STATUSES, By, Evaluation
 from sale_sofia.buyer.opinions import dismiss, welcome
 from sale_sofia.buyer.people import ROLES, Person
 from sale_sofia.buyer.settings import CALENDAR_PATH, SHARED_PATH, SIGN_IN_PATH, VIEWING_MINUTES
-from sale_sofia.buyer.viewings import ALLOWED, Viewing, viewing_moment, viewings_of
+from sale_sofia.buyer.viewings import ALLOWED, viewing_moment, viewings_of
 from sale_sofia.cli.console import AsJson, log, out, plain_table, print_answer, print_json, refuse
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.flats.flat import Flat
@@ -336,23 +335,20 @@ def export(
 
 def _change(property_id: int, viewing: int | None, fields: dict[str, Any], *, as_json: bool) -> None:
     def work(connection: Connection) -> int:
-        chosen = _planned(viewings_of(connection, property_id), property_id, viewing)
+        # The viewing that is meant: the one that is named, or the only one planned.
+        found = viewings_of(connection, property_id)
+        known = {one.id: f"{one.id} ({moment(one.starts_at)}, {one.state})" for one in found}
+        planned = [one.id for one in found if one.state == "planned"] if viewing is None else [viewing]
+        there = f"it has {', '.join(known.values())}" if known else "it has none"
+        unknown = viewing is not None and viewing not in known
+        refuse(unknown, f"property {property_id} has no viewing {viewing}; {there}")
+        refuse(not planned, f"property {property_id} has no planned viewing; {there}")
+        refuse(len(planned) > 1, f"property {property_id} has several; name one with --viewing: {there}")
+        chosen = planned[0]
         viewings.change_viewing(connection, chosen, fields, me())
         return chosen
 
     _show_viewing(property_id, _write(work), as_json=as_json)
-
-
-def _planned(found: Sequence[Viewing], property_id: int, viewing: int | None) -> int:
-    """The viewing that is meant: the one that is named, or the only one planned."""
-    known = {one.id: f"{one.id} ({moment(one.starts_at)}, {one.state})" for one in found}
-    planned = [one.id for one in found if one.state == "planned"] if viewing is None else [viewing]
-    there = f"it has {', '.join(known.values())}" if known else "it has none"
-    unknown = viewing is not None and viewing not in known
-    refuse(unknown, f"property {property_id} has no viewing {viewing}; {there}")
-    refuse(not planned, f"property {property_id} has no planned viewing; {there}")
-    refuse(len(planned) > 1, f"property {property_id} has several; name one with --viewing: {there}")
-    return planned[0]
 
 
 def _show_viewing(property_id: int, viewing: int, *, as_json: bool) -> None:

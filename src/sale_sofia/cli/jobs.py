@@ -140,13 +140,9 @@ def cancel(job: Annotated[str, typer.Argument(help="A job of `sale-sofia jobs`."
 
 
 def changes(
-    since: Annotated[
-        str,
-        typer.Option(help=f"Since when: {ALLOWED}."),
-    ] = "yesterday",
+    since: Annotated[str, typer.Option(help=f"Since when: {ALLOWED}.")] = "yesterday",
     kind: Annotated[
-        list[str] | None,
-        typer.Option(help=f"Only this kind; may be repeated: {', '.join(CHANGE_KINDS)}."),
+        list[str] | None, typer.Option(help=f"Only this kind; may be repeated: {', '.join(CHANGE_KINDS)}.")
     ] = None,
     site: Site = None,
     as_json: AsJson = False,
@@ -240,7 +236,14 @@ def price_history_command(
         print_json({"listings": [asdict(one) for one in found]})
         return
     for one in found:
-        _say(_history_head(one))
+        # What the flat is, since when it is there, and what became of it.
+        end = f"gone since {moment(one.gone_at)}" if one.gone_at else f"last seen {moment(one.last_seen_at)}"
+        if one.closed_at:
+            end = f"its id was given to another flat on {moment(one.closed_at)}"
+        doubt = f"; shows {number(one.odd_price_eur)} €, which is not believed" if one.odd_price_eur else ""
+        head = f"{one.site}/{one.external_id}: {one.title or 'without a title'}, {number(one.area_sqm)} m²"
+        since = on_market_words(one.on_market_since, one.on_market_source, one.days_on_market)
+        _say(f"{head}; {since}; first seen {moment(one.first_seen_at)}; {end}{doubt}")
         table = plain_table("Prices", ("since",), ("€", "лв", "€/m²"), "VAT, what moved")
         before: float | None = None
         for point in one.points:
@@ -253,17 +256,6 @@ def price_history_command(
             table.add_row(moment(point.seen_at), *cells, f"VAT {point.vat or 'not said'}, {moved}")
             before = point.price_eur
         out.print(table)
-
-
-def _history_head(one: PriceHistory) -> str:
-    """What the flat is, since when it is there, and what became of it."""
-    end = f"gone since {moment(one.gone_at)}" if one.gone_at else f"last seen {moment(one.last_seen_at)}"
-    if one.closed_at:
-        end = f"its id was given to another flat on {moment(one.closed_at)}"
-    doubt = f"; shows {number(one.odd_price_eur)} €, which is not believed" if one.odd_price_eur else ""
-    head = f"{one.site}/{one.external_id}: {one.title or 'without a title'}, {number(one.area_sqm)} m²"
-    since = on_market_words(one.on_market_since, one.on_market_source, one.days_on_market)
-    return f"{head}; {since}; first seen {moment(one.first_seen_at)}; {end}{doubt}"
 
 
 def sweeps(site: Site = None, as_json: AsJson = False) -> None:

@@ -70,9 +70,7 @@ def parse(
         raise typer.Exit(NOT_ALL_RIGHT)
 
 
-def reparse(
-    site: Annotated[str | None, typer.Argument(help="One portal; all without it.")] = None,
-) -> None:
+def reparse(site: Annotated[str | None, typer.Argument(help="One portal; all without it.")] = None) -> None:
     """Extract everything again from the archived pages, without the network."""
     settings = load_settings()
     database = open_ready(settings)
@@ -178,7 +176,7 @@ def enrich(
     if summary.asked or summary.cached or summary.failed:
         log.print(
             f"asked {summary.asked}, from the cache {summary.cached}, answered {summary.answered}, "
-            f"failed {summary.failed}",
+            f"failed {summary.failed}"
         )
     table = Table("advert", "field", "portal", "description", "words", title="The portal and the text differ")
     for row in rows:

@@ -233,12 +233,7 @@ def held_back(adverts: int) -> str:
 
 
 def conclude(
-    database: Database,
-    reports: Sequence[SiteReport],
-    *,
-    stopped: bool,
-    as_json: bool,
-    advice: str = GO_ON,
+    database: Database, reports: Sequence[SiteReport], *, stopped: bool, as_json: bool, advice: str = GO_ON
 ) -> None:
     """Say what came of the jobs; leaves with an exit code that says whether all is right."""
     if as_json:

@@ -75,7 +75,17 @@ def show(property_id: PropertyId, as_json: AsJson = False) -> None:
     price = [_price_sentence(view["price"])] if view["price"] else []
     lines = (*price, *_market_lines(view, now), *_way_lines(view), *_nearby_lines(view))
     doubts = [_contradictions_table(view["contradictions"])] if view["contradictions"] else []
-    tables = (_facts_table(view), *doubts, _links_table(view["links"]))
+    table = plain_table("Why they are one", ("advert", "said by", "with"), ("surely",), "evidence")
+    for link in view["links"]:
+        evidence = dict(link["evidence"])
+        other = str(evidence.pop("with", None) or "")
+        reasons = ", ".join(
+            f"{name} {said}" if isinstance(said, str) else f"{name} {said[0]} {said[1]:+.1f}"
+            for name, said in evidence.items()
+        )
+        sure = f"{link['probability']:.2%}"
+        table.add_row(str(link["listing_id"]), link["decided_by"], other, sure, reasons)
+    tables = (_facts_table(view), *doubts, table)
     print_answer(view, _offers_table(view), *lines, *tables, as_json=as_json)
 
 
@@ -208,20 +218,6 @@ def correct(
     kept = open_ready(load_settings()).run_write(work)
     sentence = f"what you said of the {fact} is taken back" if undo else f"{fact} is {_value(kept)}"
     print_answer({"property": property_id, "fact": fact, "value": kept}, as_json=as_json, note=sentence)
-
-
-def _links_table(links: Sequence[View]) -> Table:
-    table = plain_table("Why they are one", ("advert", "said by", "with"), ("surely",), "evidence")
-    for link in links:
-        evidence = dict(link["evidence"])
-        other = str(evidence.pop("with", None) or "")
-        reasons = ", ".join(
-            f"{name} {said}" if isinstance(said, str) else f"{name} {said[0]} {said[1]:+.1f}"
-            for name, said in evidence.items()
-        )
-        sure = f"{link['probability']:.2%}"
-        table.add_row(str(link["listing_id"]), link["decided_by"], other, sure, reasons)
-    return table
 
 
 @app.command()

@@ -278,5 +278,5 @@ def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) 
         out.print(_flats_table("Perhaps", shown, found.around))
         tell(
             f"{found.unknown_total} more where something is unknown, {len(shown)} shown; "
-            "`--unknown ok` counts them in, `--unknown no` leaves them out",
+            "`--unknown ok` counts them in, `--unknown no` leaves them out"
         )

@@ -92,24 +92,20 @@ def drift(
         get_scraper(site)  # a name that is none is said to be
     database = open_ready(settings)
     if accept:
-        _accept(database, settings, site)
+        if site is None:
+            raise typer.BadParameter("--accept needs a portal")
+        config = get_scraper(site).config
+        work = partial(accept_drift, site=site, config=config, settings=settings, now=time.time())
+        accepted = database.run_write(work)
+        if accepted is None:
+            raise ValueError(f"{site}: no run yet; begin one with `sale-sofia crawl {site}`")
+        out.print(f"{site}: run {accepted.job_id} says from now on what is usual")
         return
     found = [_drift_of(database, settings, name) for name in ([site] if site else AVAILABLE_SITES)]
     for row, judged in found:
         print_json(row) if as_json else _show_drift(row, judged)
     if any(row["open"] for row, _ in found):
         raise typer.Exit(NOT_ALL_RIGHT)
-
-
-def _accept(database: Database, settings: Settings, site: str | None) -> None:
-    if site is None:
-        raise typer.BadParameter("--accept needs a portal")
-    config = get_scraper(site).config
-    work = partial(accept_drift, site=site, config=config, settings=settings, now=time.time())
-    accepted = database.run_write(work)
-    if accepted is None:
-        raise ValueError(f"{site}: no run yet; begin one with `sale-sofia crawl {site}`")
-    out.print(f"{site}: run {accepted.job_id} says from now on what is usual")
 
 
 def _drift_of(database: Database, settings: Settings, site: str) -> tuple[dict[str, Any], list[Check]]:
@@ -324,7 +320,16 @@ def _show_probes(probes: Sequence[Probe], kept: Path | None) -> None:
             out.print(table)
         if one.read:
             out.print(_fields_table(one))
-            _show_unread(one)
+            never = [name for name in FACTS if not any(name in advert.facts for advert in one.read)]
+            if never:
+                out.print(f"on none: {', '.join(never)}")
+            unclear = {name: text for advert in one.read for name, text in advert.not_understood.items()}
+            if unclear:
+                texts = (
+                    f"{name} “{'not shown' if name in PERSONAL else _short(without_phones(text))}”"
+                    for name, text in unclear.items()
+                )
+                out.print(f"found, but no value made of it: {', '.join(texts)}")
         out.print()
     if kept:
         _say(f"kept in {kept}; read again: sale-sofia parse --manifest {kept / 'manifest.jsonl'}")
@@ -397,19 +402,6 @@ def _short(text: str) -> str:
     return line if len(line) <= SAMPLE_CHARACTERS else line[: SAMPLE_CHARACTERS - 1] + "…"
 
 
-def _show_unread(one: Probe) -> None:
-    never = [name for name in FACTS if not any(name in advert.facts for advert in one.read)]
-    if never:
-        out.print(f"on none: {', '.join(never)}")
-    unclear = {name: text for advert in one.read for name, text in advert.not_understood.items()}
-    if unclear:
-        texts = (
-            f"{name} “{'not shown' if name in PERSONAL else _short(without_phones(text))}”"
-            for name, text in unclear.items()
-        )
-        out.print(f"found, but no value made of it: {', '.join(texts)}")
-
-
 @app.command("list")
 def list_sites(as_json: AsJson = False) -> None:
     """List the portals, how often each is asked and where a crawl of it begins."""
@@ -480,7 +472,18 @@ def check(
     """
     scraper = get_scraper(site)
     if hostile:
-        _try_hostile(scraper, as_json=as_json)
+        # Show the verdict on everything that can be tried; exits with 1 where anything is slow.
+        trials = site_trials(scraper)
+        found = list(track(growths(trials), "trying", len(trials), console=log, transient=True))
+        slow = [growth for growth in found if growth.fault]
+        slowest = round(max((second for one in found for second in one.seconds.values()), default=0.0), 3)
+        faults = [{"name": one.name, "fault": one.fault, "seconds": one.seconds} for one in slow]
+        record = {"site": scraper.name, "tried": len(found), "slowest_seconds": slowest, "slow": faults}
+        lines = [Text(f"slow: {one.name}: {one.fault}", "red") for one in slow]
+        verdict = f"{len(slow)} are slow" if slow else f"none is slow; the slowest took {slowest:.2f} s"
+        print_answer(record, *lines, f"{scraper.name}: {len(found)} tried, {verdict}", as_json=as_json)
+        if slow:
+            raise typer.Exit(NOT_ALL_RIGHT)
         return
     answers = [_read_page(scraper, page) for page in _pages(scraper, file, url)]
     for answer in answers:
@@ -589,21 +592,6 @@ def _summary(answer: Answer) -> str:
     unread = f"; found but not understood: {', '.join(answer['unread'])}" if answer["unread"] else ""
     flags = f"; flags: {', '.join(answer['flags'])}" if answer["flags"] else ""
     return f"advert {answer['external_id']}; {missing}{unread}{flags}{unproven}"
-
-
-def _try_hostile(site: TableSite, *, as_json: bool) -> None:
-    """Show the verdict on everything that can be tried; exits with 1 where anything is slow."""
-    trials = site_trials(site)
-    found = list(track(growths(trials), "trying", len(trials), console=log, transient=True))
-    slow = [growth for growth in found if growth.fault]
-    slowest = round(max((second for one in found for second in one.seconds.values()), default=0.0), 3)
-    faults = [{"name": one.name, "fault": one.fault, "seconds": one.seconds} for one in slow]
-    record = {"site": site.name, "tried": len(found), "slowest_seconds": slowest, "slow": faults}
-    lines = [Text(f"slow: {one.name}: {one.fault}", "red") for one in slow]
-    verdict = f"{len(slow)} are slow" if slow else f"none is slow; the slowest took {slowest:.2f} s"
-    print_answer(record, *lines, f"{site.name}: {len(found)} tried, {verdict}", as_json=as_json)
-    if slow:
-        raise typer.Exit(NOT_ALL_RIGHT)
 
 
 # A new portal's files: its site file with every key explained, and a test that reads saved pages by it.

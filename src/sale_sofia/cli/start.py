@@ -178,10 +178,15 @@ def demo(
     log_to_file(settings, "demo")
     database = open_ready(settings)
     passed = DemoDays.remembered(settings.data_dir / fixed.DEMO_BEGAN, days, time.time())
+    # The last demo's ports when they are free: a crawl that was cut short finds its portals again.
+    remembered = settings.data_dir / "port"
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    if not (remembered.exists() and _are_free(int(remembered.read_text("ascii")))):
+        remembered.write_text(str(_free_port()), "ascii")
     config = SimulatorConfig(
         properties=properties,
         seed=seed,
-        port=_port(settings.data_dir),
+        port=int(remembered.read_text("ascii")),
         lifelike=True,
         days_later=(datetime.fromtimestamp(passed.began, SOFIA).date() - NOW.date()).days,
     )
@@ -249,15 +254,6 @@ def _demo_settings(settings: Settings) -> Settings:
             "archive_enabled": False,  # its portals show their pages again at any time
         }
     )
-
-
-def _port(folder: Path) -> int:
-    """The last demo's ports when they are free: a crawl that was cut short finds its portals again."""
-    remembered = folder / "port"
-    folder.mkdir(parents=True, exist_ok=True)
-    if not (remembered.exists() and _are_free(int(remembered.read_text("ascii")))):
-        remembered.write_text(str(_free_port()), "ascii")
-    return int(remembered.read_text("ascii"))
 
 
 def _free_port() -> int:
@@ -544,7 +540,11 @@ def start(
         raise typer.BadParameter(asker.say(Said("start.nobody")))
     profile_path(settings.data_dir, profile)  # refuses a wrong name before anything is asked
     given = ask(asker, budget=budget, kinds=kinds, places=neighbourhoods, metro=metro)
-    _write_profile(settings, asker, profile, given)
+    # As `profiles new` and `profiles edit` do; one that is there is changed.
+    if not profile_path(settings.data_dir, profile).exists():
+        new_profile(settings.data_dir, profile, DEFAULT)
+    path, _ = edit_profile(settings.data_dir, profile, list(given.changes().items()))
+    tell(asker.say(Said("start.profile", path=str(path), profile=profile)))
     names = _readable(asker, list(dict.fromkeys(portals or enabled_sites())))
     if not no_crawl:
         _tell_estimate(settings, asker, names, profile)
@@ -557,14 +557,6 @@ def start(
 def _language() -> Language:
     spoken = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
     return "bg" if spoken.casefold().startswith("bg") else "en"
-
-
-def _write_profile(settings: Settings, asker: Asker, name: str, given: Answers) -> None:
-    """As `profiles new` and `profiles edit` do; one that is there is changed."""
-    if not profile_path(settings.data_dir, name).exists():
-        new_profile(settings.data_dir, name, DEFAULT)
-    path, _ = edit_profile(settings.data_dir, name, list(given.changes().items()))
-    tell(asker.say(Said("start.profile", path=str(path), profile=name)))
 
 
 def _readable(asker: Asker, names: list[str]) -> list[str]:

@@ -4,9 +4,8 @@ import re
 from collections.abc import Sequence
 
 from sale_sofia_simulator.model import ROOM_WORDS, TwinAdvert
-from sale_sofia_simulator.pieces import attribute, ballast, fill
-from sale_sofia_simulator.portal import Query, Search
-from sale_sofia_simulator.search_index import Scope
+from sale_sofia_simulator.pieces import attribute, fill
+from sale_sofia_simulator.portal import Query, Scope, Search
 from sale_sofia_simulator.text import decimals, slug, spaced
 from sale_sofia_simulator.truth import Truth, commissioned, feature_truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names, printed_features, whole
@@ -59,7 +58,6 @@ class AloPortal(TwinPortal):
                 }
                 for advert in shown
             ],
-            weight=_weight(),
         ).encode()
 
     def render(self, advert: TwinAdvert) -> bytes:
@@ -79,7 +77,6 @@ class AloPortal(TwinPortal):
             each=each,
             facts=[(_ON_PAGE.get(label, label), value) for label, value in facts.items()],
             features=printed_features(advert),
-            weight=_weight(),
         ).encode()
 
     def facts(self, advert: TwinAdvert) -> Truth:
@@ -91,10 +88,6 @@ class AloPortal(TwinPortal):
             "seller_kind": "agency" if seller.kind == "agency" else None,
             "photo_urls": [f"https://www.alo.bg/{photo}" for photo in _photos(advert)],
         }
-
-
-def _weight() -> str:
-    return ballast(60, "alo")
 
 
 def _state(advert: TwinAdvert) -> str:

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sale_sofia_simulator.model import ROOM_WORDS, TwinAdvert
-from sale_sofia_simulator.pieces import ballast, fill, fill_json
-from sale_sofia_simulator.portal import OK, Answer, Query, Search, SitemapPaths
-from sale_sofia_simulator.search_index import Filters, Scope
+from sale_sofia_simulator.pieces import fill, fill_json
+from sale_sofia_simulator.portal import OK, Answer, Filters, Query, Scope, Search, SitemapPaths
 from sale_sofia_simulator.text import TABLES, slug
 from sale_sofia_simulator.truth import Truth, phone_truth
 from sale_sofia_simulator.twins import NOTHING, SOFIA, TwinPortal, hood_ids, photo_names, whole
@@ -128,7 +127,6 @@ class HomesPortal(TwinPortal):
             head=f"{_title(advert)} - {_location(advert)} | Homes.bg",
             url=self.url_of(advert),
             state=json.dumps(told, ensure_ascii=False).replace("</", "<\\u002F"),
-            weight=ballast(16, "homes"),
         ).encode()
 
 

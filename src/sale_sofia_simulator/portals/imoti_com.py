@@ -8,10 +8,9 @@ from typing import Any
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia_simulator.homes import NO_SUCH_HOODS
 from sale_sofia_simulator.model import DEAL_WORDS, KINDS, RUBRICS, TwinAdvert
-from sale_sofia_simulator.pieces import ballast, fill, fill_json
-from sale_sofia_simulator.portal import Query, Search
-from sale_sofia_simulator.portals.imot_listing import VAT_TEXTS, floor_in_line
-from sale_sofia_simulator.search_index import Filters, Scope
+from sale_sofia_simulator.pieces import fill, fill_json
+from sale_sofia_simulator.portal import Filters, Query, Scope, Search
+from sale_sofia_simulator.portals.imot_bg import VAT_TEXTS, floor_in_line
 from sale_sofia_simulator.text import TABLES, decimals, slug, spaced
 from sale_sofia_simulator.truth import Truth, phone_truth
 from sale_sofia_simulator.twins import (
@@ -95,7 +94,6 @@ class ImotiComPortal(TwinPortal):
             more=f'<link rel="next" href="{following}">' if following else "",
             total=spaced(total),
             cards="".join(map(self._old_card, shown)) or "Няма намерени обяви",
-            weight=ballast(40, "old"),
         ).encode()
 
     def _old_card(self, advert: TwinAdvert) -> str:
@@ -190,8 +188,7 @@ def _page(
     key = f"http_GET_https://www.imoti.com/api/{request}_"
     state[key] = {"body": {"data": data, "status": "success"}, "headers": {}, "status": 200, "url": key}
     spelled = json.dumps(state, ensure_ascii=False).replace("<", "\\u003C")
-    weight = ballast(30, "imoti.com")
-    return fill("imoti_com_page", title=title, weight=weight, body=body, state=spelled).encode()
+    return fill("imoti_com_page", title=title, body=body, state=spelled).encode()
 
 
 def _kind(advert: TwinAdvert) -> str:

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from sale_sofia.listings.places import SOFIA
 from sale_sofia_simulator.model import KINDS, ROOM_WORDS, Kind, Property, TwinAdvert
-from sale_sofia_simulator.pieces import ballast, fill
-from sale_sofia_simulator.portal import Answer, Query, Search, SitemapPaths
-from sale_sofia_simulator.search_index import NO_FILTERS, Filters, Scope
+from sale_sofia_simulator.pieces import fill
+from sale_sofia_simulator.portal import NO_FILTERS, Answer, Filters, Query, Scope, Search, SitemapPaths
 from sale_sofia_simulator.text import TABLES, slug
 from sale_sofia_simulator.truth import Truth, commissioned, feature_truth, phone_truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names, printed_features, whole
@@ -136,8 +135,7 @@ class ImotiNetPortal(TwinPortal):
 
 
 def _page(title: str, canonical: str, body: str) -> bytes:
-    weight = ballast(60, "imoti.net")
-    return fill("imoti_net_page", title=title, canonical=canonical, body=body, weight=weight).encode()
+    return fill("imoti_net_page", title=title, canonical=canonical, body=body).encode()
 
 
 def _page_path(path: str, page: int) -> str:

@@ -8,9 +8,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from sale_sofia_simulator.model import KINDS, RUBRIC_NAMES, TwinAdvert
-from sale_sofia_simulator.pieces import ballast, fill, fill_json
-from sale_sofia_simulator.portal import Answer, Query, Search
-from sale_sofia_simulator.search_index import Filters, Scope
+from sale_sofia_simulator.pieces import fill, fill_json
+from sale_sofia_simulator.portal import Answer, Filters, Query, Scope, Search
 from sale_sofia_simulator.text import TABLES, slug
 from sale_sofia_simulator.truth import Truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names, whole
@@ -175,8 +174,7 @@ def _photos(advert: TwinAdvert) -> list[str]:
 def _page(title: str, url: str, name: str, own: dict[str, Any]) -> bytes:
     """A page whose state, a string, holds its own part and the portal's whole tree of categories."""
     state = json.dumps(f'{{"{name}":{_spelled(own)},"categories":{_categories()}}}', ensure_ascii=False)
-    before, after = ballast(120, "olx"), ballast(60, "olx after")
-    return fill("olx_page", title=title, url=url, before=before, state=state, after=after).encode()
+    return fill("olx_page", title=title, url=url, state=state).encode()
 
 
 def _spelled(value: object) -> str:

@@ -5,12 +5,11 @@ Of rents, houses, plots and adverts without a price no page was seen: they are m
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 from sale_sofia_simulator.model import ROOM_WORDS, TwinAdvert
-from sale_sofia_simulator.pieces import attribute, ballast, fill, script_json
-from sale_sofia_simulator.portal import Query, Search
-from sale_sofia_simulator.search_index import Scope
+from sale_sofia_simulator.pieces import attribute, fill, script_json
+from sale_sofia_simulator.portal import Query, Scope, Search
 from sale_sofia_simulator.text import TABLES, leva, slug, spaced
 from sale_sofia_simulator.truth import Truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names
@@ -22,30 +21,10 @@ _SHARE_COMMON = 0.16
 _NEAR_METRO_EVERY = 5
 
 
-class _Deal(NamedTuple):
-    """The words for sale or rent: in the page's variables, its breadcrumbs, a search and an address."""
-
-    said: str
-    crumb: str
-    search: str
-    slug: str
-
-
-_DEALS: Final = {
-    "sale": _Deal("Продава", "Продажба", "prodajba", "za-prodajba"),
-    "rent": _Deal("Под наем", "Под наем", "naem", "pod-naem"),
-}
+_DEALS: Mapping[str, Mapping[str, str]] = TABLES["suprimmo_deals"]
 _KINDS: Mapping[str, str] = TABLES["suprimmo_kinds"]
 _CONSTRUCTIONS = {"Тухла": "brick", "Панел": "panel", "ЕПК": "epk", "Гредоред": "beam"}
 _HEATING = {"Парно на газ": "gas", "ТЕЦ": "district"}
-
-
-class _Sum(NamedTuple):
-    """A price in one currency, with the old one of what is reduced."""
-
-    price: str
-    old: str
-    currency: str
 
 
 class GroupPortal(TwinPortal):
@@ -92,7 +71,7 @@ class GroupPortal(TwinPortal):
         match = self.searches.fullmatch(path)
         if match is None:
             return None
-        deal = next(deal for deal, words in _DEALS.items() if words.search == match[1])
+        deal = next(deal for deal, words in _DEALS.items() if words["search"] == match[1])
         page = int(match[2]) + 1 - self.first_page if match[2] else 1
         return Search(Scope(deal), page, path)
 
@@ -120,10 +99,7 @@ class GroupPortal(TwinPortal):
         return self._document(attribute(advert.title), self.url_of(advert), body)
 
     def _document(self, title: str, canonical: str, body: str, head: str = "") -> bytes:
-        weight = ballast(60, self.site)
-        page = fill(
-            f"{self.name}_page", title=title, canonical=canonical, head=head, body=body, weight=weight
-        )
+        page = fill(f"{self.name}_page", title=title, canonical=canonical, head=head, body=body)
         return page.encode(_CHARSET, "xmlcharrefreplace")
 
     def _photos(self, advert: TwinAdvert) -> list[str]:
@@ -133,6 +109,8 @@ class GroupPortal(TwinPortal):
 
     def _said(self, advert: TwinAdvert) -> dict[str, object]:
         """What both designs print, on cards and on pages."""
+        # The quarter with its kind, unless its name says that.
+        name = advert.home.place.neighbourhood
         return {
             "advert": advert,
             "id": advert.external_id,
@@ -141,7 +119,7 @@ class GroupPortal(TwinPortal):
             "act": _act(advert),
             "type": _type(advert),
             "deal": _DEALS[advert.home.deal],
-            "quarter": _quarter(advert),
+            "quarter": name if name.startswith(("с. ", "гр. ", "в.з", "ж.к", "кв")) else f"кв. {name}",
             "sums": _sums(advert),
             "net": _net_area(advert),
             "metro": _metro_distance(advert),
@@ -171,7 +149,7 @@ class SuprimmoPortal(GroupPortal):
 
     def search_path(self, deal: str, page: int) -> str:
         """The first page needs no number."""
-        first = f"/{_DEALS[deal].search}/bulgaria/oblast-sofiya/sofiya-imoti/po-tip-apartamenti/"
+        first = f"/{_DEALS[deal]['search']}/bulgaria/oblast-sofiya/sofiya-imoti/po-tip-apartamenti/"
         return first + (f"page/{page}/" if page > 1 else "")
 
 
@@ -192,25 +170,27 @@ class LuximmoPortal(GroupPortal):
     def path_of(self, advert: TwinAdvert) -> str:
         """Its town, type and number."""
         town, kind = slug(advert.home.place.city), slug(_type(advert))
-        name = f"luksozen-imot-{advert.external_id}-{kind}-{_DEALS[advert.home.deal].slug}-v-{town}.html"
+        name = f"luksozen-imot-{advert.external_id}-{kind}-{_DEALS[advert.home.deal]['slug']}-v-{town}.html"
         return f"/bulgaria/oblast-sofia/{town}/luksozni-imoti-{kind}/{name}"
 
     def search_path(self, deal: str, page: int) -> str:
         """The first page has no number."""
-        folder = f"/{_DEALS[deal].search}/bulgaria/oblast-sofiya/sofiya-luksozni-imoti/po-tip-apartamenti"
+        folder = f"/{_DEALS[deal]['search']}/bulgaria/oblast-sofiya/sofiya-luksozni-imoti/po-tip-apartamenti"
         return f"{folder}/index{page - 1 if page > 1 else ''}.html"
 
 
-def _sums(advert: TwinAdvert) -> list[_Sum]:
-    """Each currency that is printed; none where the price is to be asked for."""
+def _sums(advert: TwinAdvert) -> list[dict[str, str]]:
+    """The price in each currency that is printed, with the old one of what is reduced; none to ask for."""
     money, old = advert.money, _old_price(advert)
     found = [("&#x20AC;", money.amount_eur, old)] if money.shown else []
     if money.bgn:
         found.append(("&#x43B;&#x432;.", money.bgn, leva(old) if old else None))
     return [
-        _Sum(
-            spaced(round(price)), spaced(round(old)) if old else "", f"<span class='curr_conv'>{sign}</span>"
-        )
+        {
+            "price": spaced(round(price)),
+            "old": spaced(round(old)) if old else "",
+            "currency": f"<span class='curr_conv'>{sign}</span>",
+        }
         for sign, price, old in found
     ]
 
@@ -222,12 +202,6 @@ def _type(advert: TwinAdvert) -> str:
         if kind.rooms
         else _KINDS.get(kind.label, kind.label.capitalize())
     )
-
-
-def _quarter(advert: TwinAdvert) -> str:
-    """The quarter with its kind, unless its name says that."""
-    name = advert.home.place.neighbourhood
-    return name if name.startswith(("с. ", "гр. ", "в.з", "ж.к", "кв")) else f"кв. {name}"
 
 
 def _act(advert: TwinAdvert) -> str | None:

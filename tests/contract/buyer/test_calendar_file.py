@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sale_sofia.buyer import calendar
-from sale_sofia.buyer.calendar import Event, calendar_bytes, write_calendar
+from sale_sofia.buyer import agenda
+from sale_sofia.buyer.agenda import Event, calendar_bytes, write_calendar
 
 VIEWING = Event(
     uid="0a1b",
@@ -104,7 +104,7 @@ def test_the_file_is_there_whole_or_as_it_was(tmp_path: Path, monkeypatch: pytes
     def torn(_: object) -> bytes:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(calendar, "calendar_bytes", torn)
+    monkeypatch.setattr(agenda, "calendar_bytes", torn)
     with pytest.raises(OSError, match="No space left"):
         write_calendar(path, [])
     assert path.read_bytes() == before

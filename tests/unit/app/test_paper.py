@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from sale_sofia.app.paper import _font, _lines, as_pdf, draw_sheet
+from sale_sofia.app.pages.shared import _font, _lines, as_pdf, draw_sheet
 
 FONT = _font(10, bold=False)
 WIDE = FONT.getlength("едно две")

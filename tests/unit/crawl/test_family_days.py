@@ -19,8 +19,7 @@ from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import open_incidents
 from sale_sofia_simulator.model import Money, TwinAdvert, World
 from sale_sofia_simulator.pieces import PageCache
-from sale_sofia_simulator.portal import Robots
-from sale_sofia_simulator.search_index import Stock
+from sale_sofia_simulator.portal import Robots, Stock
 from sale_sofia_simulator.simulation import PORTALS
 from sale_sofia_simulator.twins import twin_adverts
 from sale_sofia_simulator.world import advance, make_world

@@ -13,11 +13,9 @@ from sale_sofia.listings.model import Listing
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.registry import get_scraper
-from sale_sofia_simulator.adverts import import_to_bazar
 from sale_sofia_simulator.model import BazarAdvert, ImotAdvert, Money
-from sale_sofia_simulator.portals import bazar_listing as bazar_bg
-from sale_sofia_simulator.portals import imot_listing as imot_bg
-from sale_sofia_simulator.world import make_world
+from sale_sofia_simulator.portals import bazar_bg, imot_bg
+from sale_sofia_simulator.world import import_to_bazar, make_world
 
 
 def on_imot(external_id: str, price: int, area: int, floor: int, floors: int) -> ImotAdvert:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sale_sofia_simulator.model import SOFIA, Money, World
-from sale_sofia_simulator.portals.bazar_listing import listing_page, price_html, sums, valid_until
+from sale_sofia_simulator.portals.bazar_bg import listing_page, price_html, sums, valid_until
 from tables import each_row
 
 QUIRKS = (

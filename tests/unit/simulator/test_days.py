@@ -7,8 +7,7 @@ from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia_simulator.model import NOW, BazarAdvert, ImotAdvert, World
-from sale_sofia_simulator.portals import bazar_listing as bazar_bg
-from sale_sofia_simulator.portals import imot_listing as imot_bg
+from sale_sofia_simulator.portals import bazar_bg, imot_bg
 from sale_sofia_simulator.truth import bazar_truth, imot_truth
 from sale_sofia_simulator.world import DAYS_AWAY, advance, make_world, world_on_day
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from sale_sofia_simulator.model import ImotAdvert, Money, World
-from sale_sofia_simulator.portals.imot_listing import (
+from sale_sofia_simulator.portals.imot_bg import (
     floor_words,
     listing_page,
     params_html,

@@ -20,8 +20,7 @@ from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.splitting import Hints
 from sale_sofia_simulator.portal import PortalOptions
-from sale_sofia_simulator.portals import bazar_listing as bazar_bg
-from sale_sofia_simulator.portals import imot_listing as imot_bg
+from sale_sofia_simulator.portals import bazar_bg, imot_bg
 from sale_sofia_simulator.running import RunningSimulator, SimulatorFailed, start_in_process
 from sale_sofia_simulator.simulation import SimulatorConfig
 from sale_sofia_simulator.world import make_world

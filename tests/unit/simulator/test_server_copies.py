@@ -14,9 +14,8 @@ from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia_simulator.model import BazarAdvert
 from sale_sofia_simulator.pieces import PageCache
-from sale_sofia_simulator.portal import PortalOptions
+from sale_sofia_simulator.portal import MOST_COPIES, PortalOptions, Scope, SearchIndex, Stock, imot_id_of_copy
 from sale_sofia_simulator.running import RunningSimulator, start_in_process
-from sale_sofia_simulator.search_index import MOST_COPIES, Scope, SearchIndex, Stock, imot_id_of_copy
 from sale_sofia_simulator.simulation import SimulatorConfig
 from sale_sofia_simulator.world import make_world
 from tables import each_row

@@ -1,15 +1,17 @@
-"""Alerts: channels with a test button, rules to switch, change and remove, and what was sent and why."""
+"""Alerts: channels to try, rules to switch, change and remove, what was sent and why; and "tell me"."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from sale_sofia.advice.scoring.profile import profile_names
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.editing import RuleChanged, RuleFile, Written, preview, sentence_of
-from sale_sofia.alerts.kept import kept_channels
+from sale_sofia.alerts.kept import free_name, kept_channels
 from sale_sofia.alerts.outbox import SENT, Entry, read_log
 from sale_sofia.alerts.rules import (
     BUYER_KINDS,
@@ -26,12 +28,11 @@ from sale_sofia.alerts.settings import ALERTS_FILE, LONGEST_NAME, PREVIEW_SHOWN,
 from sale_sofia.alerts.store import read_rules
 from sale_sofia.alerts.wording import headline, word_message
 from sale_sofia.app import formatting as shown
-from sale_sofia.app.application import Done, Page
-from sale_sofia.app.changes import changed_lines
+from sale_sofia.app.application import Done, Page, own_address
 from sale_sofia.app.filters import Choice
-from sale_sofia.app.pages.channels import WRONG, all_channels, may_change, try_out
+from sale_sofia.app.pages.channels import BACK, THEN, WRONG, all_channels, may_change, try_out, who
 from sale_sofia.app.settings import LONGEST_MESSAGE
-from sale_sofia.app.visit import Values, Visit
+from sale_sofia.app.visit import Values, Visit, changed_lines
 from sale_sofia.app.words import language, mistakes, named, say, told
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.history.drift.store import DRIFT
@@ -48,11 +49,6 @@ _POINTS: Final = tuple(half / 2 for half in range(11))
 """Points of a profile that a rule may ask for, from 0 to 5."""
 
 
-def page(visit: Visit) -> Page:
-    """The page."""
-    return _draw(visit)
-
-
 # What the forms do. What a form is about is told by what was shown there: a rule that is another by now is
 # left as it is.
 
@@ -67,7 +63,11 @@ def keep(visit: Visit) -> Page | Done:
     rules, kind = _rules(visit), _kind(visit.form.get("kind"))
     if kind is None:
         return _conflict()
-    rule = _read(kind, visit.form)
+    # The rule that the fields make.
+    form = visit.form
+    daily = {"digest": form.get("digest", "").strip().zfill(len("00:00"))} if "daily" in form else {}
+    own = _read_buyer(form) if kind == "buyer" else _read_operator(form)
+    rule = {"name": form.get("name", "").strip(), **own, "channels": _ticked(form, "channels"), **daily}
     try:
         before = _shown(visit, rules) if visit.form.get("stamp") else None
         rule |= _untouched(before or {})
@@ -78,7 +78,7 @@ def keep(visit: Visit) -> Page | Done:
     except RuleChanged:
         return _conflict()
     except AlertsError as error:
-        return _draw(visit, (kind, rule, visit.form.get("stamp", ""), mistakes(error)))
+        return page(visit, (kind, rule, visit.form.get("stamp", ""), mistakes(error)))
     return Done(say("alerts.kept"), back="/alerts#rules")
 
 
@@ -152,13 +152,6 @@ def _kind(text: str | None) -> RuleKind | None:
 
 
 # A rule as the fields of a form.
-
-
-def _read(kind: RuleKind, form: Mapping[str, str]) -> Written:
-    """The rule that the fields make."""
-    daily = {"digest": form.get("digest", "").strip().zfill(len("00:00"))} if "daily" in form else {}
-    own = _read_buyer(form) if kind == "buyer" else _read_operator(form)
-    return {"name": form.get("name", "").strip(), **own, "channels": _ticked(form, "channels"), **daily}
 
 
 def _read_buyer(form: Mapping[str, str]) -> Written:
@@ -270,7 +263,7 @@ def _source_name(source: str) -> str:
 # What is shown.
 
 
-def _draw(visit: Visit, refused: Open | None = None) -> Page:
+def page(visit: Visit, refused: Open | None = None) -> Page:
     """The page; with a rule that was refused, its fields as they were sent."""
     title, status = say("page.alerts"), 400 if refused else 200
     log = visit.database.run_read(partial(read_log, limit=SHOWN_MESSAGES, state=None))
@@ -286,11 +279,14 @@ def _draw(visit: Visit, refused: Open | None = None) -> Page:
     by_name = {rule["name"]: (kind, rule) for kind, some in written.items() for rule in some}
     if file is not None:
         opened = refused or _opened(visit, by_name)
+        hours = file.quiet_hours
         values |= {
             "error": None if file.channels else values["error"],
             "there": True,
             "channels": _channels(visit, file),
-            "quiet": _quiet(file),
+            "quiet": (
+                say("alerts.quiet", start=f"{hours.from_:%H:%M}", end=f"{hours.to:%H:%M}") if hours else None
+            ),
             "rules": _rule_rows(visit, file, by_name),
             "form": _form(visit, file, opened) if opened and file.channels else None,
         }
@@ -309,11 +305,6 @@ def _channels(visit: Visit, file: AlertsFile) -> list[Values]:
         }
         for name, channel in there.items()
     ]
-
-
-def _quiet(file: AlertsFile) -> str | None:
-    hours = file.quiet_hours
-    return say("alerts.quiet", start=f"{hours.from_:%H:%M}", end=f"{hours.to:%H:%M}") if hours else None
 
 
 def _rule_rows(
@@ -400,3 +391,74 @@ def _data(values: Values, log: Sequence[Entry], written: Mapping[RuleKind, Seque
         "rules": {kind: list(some) for kind, some in written.items()},
         "log": sent,
     }
+
+
+# Tell me: a tap on a search, on a flat or on Today makes the rule that tells of it. Who has no channel yet is
+# led to the screen of channels, with what they want to be told (`THEN`): the rule is made when their channel
+# is kept, without another tap.
+
+
+def tell(visit: Visit, called: str, **source: Any) -> Done:  # noqa: ANN401 - as it stands in the file
+    """Tell who asks of this source, through their own channels; where there are none they set one up first.
+
+    A rule that tells of it already gets their channels too.
+    """
+    try:
+        own = own_channels(visit)
+        if not own:
+            asked = {BACK: own_address(visit.form.get("back", "/")), THEN: json.dumps([called, source])}
+            return Done(say("tell.channel_first"), back=f"/channels?{urlencode(asked)}")
+        rules = RuleFile(visit.site.settings, visit.database, visit.by)
+        if not rules.path.exists():
+            rules.begin()
+        there = [one for some in rules.written().values() for one in some]
+        told = ", ".join(map(plain, own))
+        for rule in there:
+            if source.items() <= rule.items() and rule.get("enabled", True):
+                more = [name for name in own if name not in rule["channels"]]
+                if not more:
+                    return Done(say("tell.already", channels=told))
+                changed = {**rule, "channels": [*rule["channels"], *more]}
+                rules.change(rule, changed)
+                return Done(say("tell.kept", channels=told))
+        rule = {"name": free_name(called, [one["name"] for one in there]), **source, "channels": own}
+        rules.add("buyer", rule)
+        undo = {"action": "/alerts/remove", "stamp": stamp_of(rule)}
+        return Done(say("tell.kept", channels=told), undo=undo)
+    except WRONG as error:
+        return Done(plain(mistakes(error), LONGEST_MESSAGE), wrong=True)
+
+
+_SOURCES: Final = frozenset({"profile", "search", "flat", "tell", "cut_percent"})
+"""What `tell` is given; whatever else stands in an address is no wish of ours."""
+
+
+def then_tell(work: Callable[[Visit], Done]) -> Callable[[Visit], Done]:
+    """The form keeps a channel; where it came from "tell me", what was wanted is told through it at once."""
+
+    def both(visit: Visit) -> Done:
+        done = work(visit)
+        wanted = None if done.wrong else _wanted(visit.form.get(THEN, ""))
+        if wanted is None:
+            return done
+        told = tell(visit, wanted[0], **wanted[1])
+        return replace(told, said=f"{done.said} {told.said}", back=done.back)
+
+    return both
+
+
+def _wanted(text: str) -> tuple[str, Written] | None:
+    """What is to be told, and its name; None where nobody of ours wrote that."""
+    try:
+        called, source = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    ours = isinstance(called, str) and isinstance(source, dict) and source.keys() <= _SOURCES
+    return (called, source) if ours else None
+
+
+def own_channels(visit: Visit) -> list[str]:
+    """Those of who asks; else those that are nobody's own. Raises what is in WRONG."""
+    found = all_channels(visit).values()
+    own = [one.name for one in found if one.person is not None and one.person == who(visit)]
+    return own or [one.name for one in found if one.person is None]

@@ -4,7 +4,7 @@ Everybody of the household sets up their own; an address of a server of one's ow
 as this machine's network is asked for it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 from urllib.parse import urlencode
@@ -17,9 +17,8 @@ from sale_sofia.alerts.rules import AlertsError, load_alerts, usable_url
 from sale_sofia.alerts.settings import LONGEST_FIELD, NTFY_SERVER
 from sale_sofia.alerts.wording import word_test
 from sale_sofia.app.application import Done, Page, own_address
-from sale_sofia.app.changes import changed_lines
 from sale_sofia.app.settings import LONGEST_MESSAGE
-from sale_sofia.app.visit import Values, Visit
+from sale_sofia.app.visit import Values, Visit, changed_lines
 from sale_sofia.app.words import language, mistakes, say
 from sale_sofia.buyer.changes import What, note_change
 from sale_sofia.buyer.people import all_people
@@ -32,11 +31,6 @@ WRONG: Final = (NotSent, AlertsError, SiteConfigError, TelegramRefused)
 BACK: Final = "back"
 THEN: Final = "then"
 """In forms and addresses: where one came from, and what one wants to be told once there is a channel."""
-
-
-def page(visit: Visit) -> Page:
-    """The page."""
-    return _draw(visit, None, [])
 
 
 def all_channels(visit: Visit) -> Mapping[str, Channel]:
@@ -53,7 +47,8 @@ def who(visit: Visit) -> str | None:
     return visit.person.stamp if visit.person else None
 
 
-def _draw(visit: Visit, bot: str | None, chats: list[Chat]) -> Page:
+def page(visit: Visit, bot: str | None = None, chats: Sequence[Chat] = ()) -> Page:
+    """The page; with a bot of Telegram and who wrote to it, to choose from."""
     try:
         names = {one.stamp: one.name for one in visit.database.run_read(all_people)}
         kept = ChannelFile(visit.site.settings.data_dir).read().channels
@@ -117,7 +112,7 @@ def telegram(visit: Visit) -> Page | Done:
         name = bot.name()
         if given:
             file.keep_bot(who(visit), given)
-        return _draw(visit, name, bot.chats())
+        return page(visit, name, bot.chats())
     except WRONG as error:
         return _refused(visit, error)
 

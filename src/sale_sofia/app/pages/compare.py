@@ -49,7 +49,12 @@ def page(visit: Visit) -> Page:
     rows = [row for line in lines(deck, flats, deck.scores(flats)) if (row := _row(line, flats))]
     rows.sort(key=lambda row: not row["differs"])
     only = visit.asked("only") == "true"
-    weights = _weights(visit, deck.profile)
+    # As the address tries them, else as the profile has them.
+    weights = {}
+    for name, weight in deck.profile.weights.model_dump().items():
+        given = visit.asked(f"weight_{name}") or ""
+        is_number = given.isascii() and given.isdigit() and len(given) <= WEIGHT_DIGITS
+        weights[name] = int(given) if is_number else round(weight)
     values: Values = {
         "cards": deck.cards(flats),
         "few": len(flats) < COMPARED_LEAST,
@@ -197,16 +202,6 @@ def _best(line: Line, flats: Sequence[Flat]) -> set[int]:
     if len(set(known)) < COMPARED_LEAST:
         return set()
     return {place for place, value in enumerate(values) if value == max(known)}
-
-
-def _weights(visit: Visit, profile: Profile) -> dict[str, int]:
-    """As the address tries them, else as the profile has them."""
-    found = {}
-    for name, weight in profile.weights.model_dump().items():
-        given = visit.asked(f"weight_{name}") or ""
-        is_number = given.isascii() and given.isdigit() and len(given) <= WEIGHT_DIGITS
-        found[name] = int(given) if is_number else round(weight)
-    return found
 
 
 def _ranked(deck: Deck, flats: Sequence[Flat], weights: Mapping[str, int]) -> list[Values]:

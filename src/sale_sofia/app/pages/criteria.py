@@ -27,9 +27,8 @@ from sale_sofia.advice.scoring.settings import PLACES_MOST, WEIGHTS
 from sale_sofia.advice.scoring.store import stored_passing
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
-from sale_sofia.app.changes import changed_lines
 from sale_sofia.app.filters import Choice
-from sale_sofia.app.visit import Values, Visit
+from sale_sofia.app.visit import Values, Visit, changed_lines
 from sale_sofia.app.words import mistakes, named, say, told
 from sale_sofia.buyer.changes import What, note_change
 from sale_sofia.geography.surroundings import ROAD_CLASSES
@@ -54,6 +53,11 @@ class Field:
 
 _SIDES: Final = get_args(Orientation)
 _PLACES: Final = tuple(sorted({one.name for one in neighbourhoods()}))
+_LEAST: Final = (
+    "rooms_least", "area_least_sqm", "area_net_least_sqm", "bathrooms_least", "elevator_above_floor",
+    "metro_most_minutes", "stop_most_minutes", "shop_most_minutes", "school_most_minutes",
+)  # fmt: skip
+_SWITCHES: Final = ("not_ground_floor", "not_last_floor", "not_panel", "act15_or_later", "balcony_or_garden")
 SECTIONS: Final[Mapping[str, tuple[Field, ...]]] = {
     "money": (
         Field("budget_eur"),
@@ -62,20 +66,8 @@ SECTIONS: Final[Mapping[str, tuple[Field, ...]]] = {
         Field("property_types", "several", get_args(PropertyType), "property_type"),
     ),
     "must": (
-        Field("must.rooms_least", "least"),
-        Field("must.area_least_sqm", "least"),
-        Field("must.area_net_least_sqm", "least"),
-        Field("must.bathrooms_least", "least"),
-        Field("must.elevator_above_floor", "least"),
-        Field("must.metro_most_minutes", "least"),
-        Field("must.stop_most_minutes", "least"),
-        Field("must.shop_most_minutes", "least"),
-        Field("must.school_most_minutes", "least"),
-        Field("must.not_ground_floor", "switch"),
-        Field("must.not_last_floor", "switch"),
-        Field("must.not_panel", "switch"),
-        Field("must.act15_or_later", "switch"),
-        Field("must.balcony_or_garden", "switch"),
+        *(Field(f"must.{name}", "least") for name in _LEAST),
+        *(Field(f"must.{name}", "switch") for name in _SWITCHES),
         Field("must.road", "several", ROAD_CLASSES, "road"),
         Field("must.orientation", "several", _SIDES, "orientation"),
         Field("must.no_traps", "several", get_args(TrapName), "trap"),
@@ -111,11 +103,6 @@ class Mistake(NamedTuple):
     conflict: bool = False
 
 
-def page(visit: Visit) -> Page:
-    """The page."""
-    return _draw(visit)
-
-
 def save(visit: Visit) -> Page | Done:
     """Keep one section of the profile in the address, or begin another profile; all of it or nothing."""
     if visit.form.get("section") == ANOTHER:
@@ -132,7 +119,11 @@ def save(visit: Visit) -> Page | Done:
             before = load_profile(folder, name)
             if visit.form.get("stamp") != stamp_of(before, section):
                 return _refuse(visit, Mistake(section, say("conflict"), {}, conflict=True))
-            given = _given(before, section, visit.form)
+            # What the form says of every field of the section; a box that is not ticked is not sent at all.
+            given = {
+                field.key: _read(field, value_of(before, field.key), visit.form)
+                for field in SECTIONS[section]
+            }
             changes = [(key, value) for key, value in given.items() if value != value_of(before, key)]
             after = edit_profile(folder, name, changes)[1] if changes else before
         if changes:
@@ -280,11 +271,6 @@ def passing_of(visit: Visit, name: str) -> Passing:
     )
 
 
-def _given(profile: Profile, section: str, form: Mapping[str, str]) -> Values:
-    """What the form says of every field of the section; a box that is not ticked is not sent at all."""
-    return {field.key: _read(field, value_of(profile, field.key), form) for field in SECTIONS[section]}
-
-
 def _read(field: Field, stood: Any, form: Mapping[str, str]) -> object:  # noqa: ANN401 - of any type
     text = form.get(field.key, "")
     match field.kind:
@@ -306,10 +292,11 @@ def _refuse(visit: Visit, mistake: Mistake) -> Page | Done:
     """To a script as data; else the page, with the sentence in its section and what was typed there."""
     if visit.asks_for_data:
         return Done(mistake.text, wrong=True, data={"conflict": mistake.conflict})
-    return _draw(visit, mistake)
+    return page(visit, mistake)
 
 
-def _draw(visit: Visit, mistake: Mistake | None = None) -> Page:
+def page(visit: Visit, mistake: Mistake | None = None) -> Page:
+    """The page; with what is wrong in a form, and what was typed there."""
     name, profile = visit.profile_name, visit.profile
     typed = mistake.given if mistake else {}
     sections = {

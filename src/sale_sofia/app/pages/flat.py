@@ -23,8 +23,8 @@ from sale_sofia.app.application import Done, Download, Page
 from sale_sofia.app.deck import Deck, open_deck
 from sale_sofia.app.facts import Fact, contradiction, fact, facts_of, own_places
 from sale_sofia.app.pages.agenda import change_asked, plan_asked
+from sale_sofia.app.pages.alerts import tell as tell_of
 from sale_sofia.app.pages.elsewhere import note_pair
-from sale_sofia.app.pages.telling import tell as tell_of
 from sale_sofia.app.settings import (
     LOAN_MOST_SHARE,
     LOAN_OWN_PERCENT,
@@ -37,7 +37,7 @@ from sale_sofia.app.settings import (
 from sale_sofia.app.sketch import sketch
 from sale_sofia.app.visit import Values, Visit, numbers
 from sale_sofia.app.words import language, named, say, told
-from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
+from sale_sofia.buyer.agenda import calendar_bytes, viewing_events
 from sale_sofia.buyer.changes import SaidFact, SaidPair, facts_said, pairs_said
 from sale_sofia.buyer.corrections import CORRECTABLE, correct
 from sale_sofia.buyer.evaluations import (
@@ -60,12 +60,7 @@ from sale_sofia.buyer.opinions import say_stars, say_status, statuses_for
 from sale_sofia.buyer.own_photos import OwnPhoto, own_photos_of
 from sale_sofia.buyer.settings import SHARED_DAYS
 from sale_sofia.buyer.sharing import SharedLink, links_to
-from sale_sofia.buyer.viewings import (
-    STATES,
-    UnknownViewing,
-    Viewing,
-    viewings_of,
-)
+from sale_sofia.buyer.viewings import STATES, UnknownViewing, Viewing, viewings_of
 from sale_sofia.buyer.visitors import take_up
 from sale_sofia.flats.flat import EarlierOffer, Flat
 from sale_sofia.flats.overrides import WrongDecision, split
@@ -135,6 +130,8 @@ def read_property(connection: Connection, property_id: int) -> PropertyData:
     (flat,) = read_flats(connection, [found])
     ids = [advert.listing_id for advert in flat.adverts]
     rows = listing_rows(connection, ids)
+    table = market_events
+    chosen = select(table.c.listing_id, table.c.kind, table.c.at).where(table.c.listing_id.in_(ids))
     return PropertyData(
         flat=flat,
         adverts={row["id"]: dict(row) for row in rows},
@@ -142,7 +139,7 @@ def read_property(connection: Connection, property_id: int) -> PropertyData:
         sources={source.listing_id: source for source in sources_of(connection, ids)},
         steps=price_steps(connection, ids),
         printed=price_steps(connection, ids, ~WAS_ASKED),
-        events=_events(connection, ids),
+        events=[MarketEvent(*row) for row in connection.execute(chosen.order_by(table.c.at, table.c.id))],
         evaluation=evaluation_of(connection, found),
         notes=notes_of(connection, found),
         viewings=viewings_of(connection, found),
@@ -156,12 +153,6 @@ def read_property(connection: Connection, property_id: int) -> PropertyData:
     )
 
 
-def _events(connection: Connection, ids: Sequence[int]) -> list[MarketEvent]:
-    table = market_events
-    chosen = select(table.c.listing_id, table.c.kind, table.c.at).where(table.c.listing_id.in_(ids))
-    return [MarketEvent(*row) for row in connection.execute(chosen.order_by(table.c.at, table.c.id))]
-
-
 def page(visit: Visit) -> Page:
     """The page."""
     data = visit.database.run_read(lambda connection: read_property(connection, _number(visit)))
@@ -171,6 +162,10 @@ def page(visit: Visit) -> Page:
     facts = [*facts_of(data.flat, data.view["fields"]), *own_places(data.flat, deck.profile)]
     usual = visit.site.settings.share_link_days
     links = partial(links_to, property_id=data.flat.property_id, now=visit.now)
+    # All that was said and done of the flat, by whom, the newest first.
+    lines = [(one.changed_at, _change(one)) for one in data.history]
+    lines += [(one.said_at, _fact_said(one)) for one in data.facts_said]
+    lines += [(one.said_at, _pair_said(one, other)) for one, other in data.pairs_said]
     values: Values = {
         "card": card,
         "photos": shown.photos(data.flat)[:PHOTOS_SHOWN],
@@ -186,7 +181,7 @@ def page(visit: Visit) -> Page:
         "sources": list(_sources(data)),
         "evaluation": replace(data.evaluation, status=card.status),
         "statuses": STATUSES,
-        "history": _history(data),
+        "history": [line for _, line in sorted(lines, key=lambda one: one[0], reverse=True)],
         "my_stars": next((one.stars for one in card.opinions if one.person == visit.by.who), None),
         "notes": list(reversed(data.notes)),
         "viewings": data.viewings,
@@ -227,7 +222,8 @@ def status(visit: Visit) -> Done:
     wanted, number = visit.form.get("status", ""), _number(visit)
 
     def write(connection: Connection) -> str:
-        before = _own_status(connection, visit, number)
+        found = current_property(connection, number)
+        before = statuses_for(connection, visit.person).get(found, "new")
         _mark(connection, visit, wanted, visit.form.get("reason", "").strip() or None)
         take_up(connection, f"{visit.visitor}:{visit.profile_name}", number)
         return before
@@ -248,11 +244,6 @@ def _mark(connection: Connection, visit: Visit, status: str, reason: str | None)
         say_status(connection, _number(visit), status, visit.person, reason, now=visit.now)
     else:
         mark(connection, _number(visit), status, visit.by, reason)
-
-
-def _own_status(connection: Connection, visit: Visit, number: int) -> str:
-    found = current_property(connection, number)
-    return statuses_for(connection, visit.person).get(found, "new")
 
 
 def step(visit: Visit) -> Done:
@@ -278,11 +269,7 @@ def rate(visit: Visit) -> Done:
     if person is None:
         return Done(say("people.nobody"), wrong=True)
     stars = int(given) if given.isascii() and given.isdigit() and len(given) == 1 else 0 if given else None
-    return _write(
-        visit,
-        lambda connection: say_stars(connection, number, stars, person, now=visit.now),
-        say("diary.kept"),
-    )
+    return _write(visit, lambda connection: say_stars(connection, number, stars, person, now=visit.now))
 
 
 def decide(visit: Visit) -> Done:
@@ -299,17 +286,13 @@ def decide(visit: Visit) -> Done:
         if renovation != form.get("was_renovation", ""):
             evaluate(connection, number, "renovation_eur", _euros(renovation), by)
 
-    return _write(visit, write, say("diary.kept"))
+    return _write(visit, write)
 
 
 def decide_by(visit: Visit) -> Done:
     """The day by which to decide; an empty one takes it back."""
     number, given = _number(visit), shown.typed_day(visit.form.get("decide_by", "")) or None
-    return _write(
-        visit,
-        lambda connection: evaluate(connection, number, "decide_by", given, visit.by),
-        say("diary.kept"),
-    )
+    return _write(visit, lambda connection: evaluate(connection, number, "decide_by", given, visit.by))
 
 
 def tell(visit: Visit) -> Done:
@@ -323,21 +306,19 @@ def note(visit: Visit) -> Done:
     """Add a note."""
     text = visit.form.get("text", "")
     number = _number(visit)
-    return _write(visit, lambda connection: add_note(connection, number, text, visit.by), say("diary.kept"))
+    return _write(visit, lambda connection: add_note(connection, number, text, visit.by))
 
 
 def plan(visit: Visit) -> Done:
     """Plan a viewing."""
     work = partial(plan_asked, number=_number(visit), form=visit.form, by=visit.by)
-    return _write(visit, work, say("diary.kept"))
+    return _write(visit, work)
 
 
 def change_plan(visit: Visit) -> Done:
     """Another time for a viewing, how it went, or that it is off."""
     which = int(visit.request.path_params["viewing"])
-    return _write(
-        visit, partial(change_asked, viewing=which, form=visit.form, by=visit.by), say("diary.kept")
-    )
+    return _write(visit, partial(change_asked, viewing=which, form=visit.form, by=visit.by))
 
 
 def put_right(visit: Visit) -> Done:
@@ -345,9 +326,7 @@ def put_right(visit: Visit) -> Done:
     form, number = visit.form, _number(visit)
     given = form.get("value", "").strip() or None
     return _write(
-        visit,
-        lambda connection: correct(connection, number, form.get("fact", ""), given, visit.by),
-        say("diary.kept"),
+        visit, lambda connection: correct(connection, number, form.get("fact", ""), given, visit.by)
     )
 
 
@@ -382,12 +361,12 @@ def calendar(visit: Visit) -> Download:
     return Download(calendar_bytes(events), "text/calendar", f"viewings-{number}.ics")
 
 
-def _write(visit: Visit, work: Callable[[Connection], object], said: str) -> Done:
+def _write(visit: Visit, work: Callable[[Connection], object]) -> Done:
     try:
         visit.database.run_write(work)
     except (WrongEvaluation, UnknownViewing) as error:
         return Done(told(error), wrong=True)
-    return Done(said)
+    return Done(say("diary.kept"))
 
 
 def _euros(text: str) -> float | None:
@@ -420,14 +399,6 @@ _CHANGED: Final[Mapping[str, Callable[[Any], str]]] = {
     "negatives": ", ".join,
 }
 """How values of the history are written; of all other fields as they are."""
-
-
-def _history(data: PropertyData) -> list[str]:
-    """All that was said and done of the flat, by whom, the newest first."""
-    lines = [(one.changed_at, _change(one)) for one in data.history]
-    lines += [(one.said_at, _fact_said(one)) for one in data.facts_said]
-    lines += [(one.said_at, _pair_said(one, other)) for one, other in data.pairs_said]
-    return [line for _, line in sorted(lines, key=lambda one: one[0], reverse=True)]
 
 
 def _fact_said(one: SaidFact) -> str:
@@ -487,6 +458,8 @@ def _offers(data: PropertyData, now: float) -> Values:
 
 def _offer(data: PropertyData, offer: Row) -> Values:
     row = data.adverts[offer["listing_id"]]
+    there = say("offers.there") if offer["offered"] else f"✗ {say('card.gone')}"
+    unopened = say("offers.copy" if offer["copy_of"] else "offers.unopened")
     return {
         "name": _advert_name(offer),
         "url": address(offer["url"]),
@@ -496,7 +469,7 @@ def _offer(data: PropertyData, offer: Row) -> Values:
         "seller": _seller(offer),
         "phones": [_dialled(phone) for phone in row["phones"]],
         "seen": f"{shown.day(offer['first_seen_at'])} – {shown.day(offer['last_seen_at'])}",
-        "state": _state(offer),
+        "state": (there if offer["opened"] else f"{there} · {unopened}"),
     }
 
 
@@ -512,12 +485,6 @@ def _seller(offer: Row) -> str:
     if not name:
         return say("offers.kind_alone", kind=kind) if kind else say("offers.no_seller")
     return f"{kind} {name}".strip()
-
-
-def _state(offer: Row) -> str:
-    there = say("offers.there") if offer["offered"] else f"✗ {say('card.gone')}"
-    unopened = say("offers.copy" if offer["copy_of"] else "offers.unopened")
-    return there if offer["opened"] else f"{there} · {unopened}"
 
 
 def _before(one: EarlierOffer, now: float) -> str:
@@ -563,7 +530,19 @@ def _costs(visit: Visit, data: PropertyData, profile: Profile) -> Values:
         "renovation": band(renovation),
         "total": band(total),
     }
-    asked = _loan_asked(visit)
+    # Own per cent, interest and years, as asked or as usual; what cannot be is brought into its range.
+    usual = {
+        "own": (LOAN_OWN_PERCENT, 0, 100),
+        "rate": (LOAN_PERCENT, *LOAN_PERCENTS[:2]),
+        "years": (LOAN_YEARS, 1, 40),
+    }
+    asked = {}
+    for name, (default, least, most) in usual.items():
+        try:
+            given = float((visit.asked(name) or str(default)).replace(",", "."))
+        except ValueError:
+            given = default
+        asked[name] = min(max(given, least), most) if given == given else default  # noqa: PLR0124 - NaN
     taken = loan(total.least * (100 - asked["own"]) / 100, asked["rate"], round(asked["years"]))
     too_much = taken.borrowed > LOAN_MOST_SHARE * found.price.least
     warning = say("web.loan_much", percent=shown.percent(LOAN_MOST_SHARE)) if too_much else ""
@@ -578,23 +557,6 @@ def _costs(visit: Visit, data: PropertyData, profile: Profile) -> Values:
         "loan_asked": written,
         "loan_warning": warning,
     }
-
-
-def _loan_asked(visit: Visit) -> dict[str, float]:
-    """Own per cent, interest and years, as asked or as usual; what cannot be is brought into its range."""
-    usual = {
-        "own": (LOAN_OWN_PERCENT, 0, 100),
-        "rate": (LOAN_PERCENT, *LOAN_PERCENTS[:2]),
-        "years": (LOAN_YEARS, 1, 40),
-    }
-    asked = {}
-    for name, (default, least, most) in usual.items():
-        try:
-            given = float((visit.asked(name) or str(default)).replace(",", "."))
-        except ValueError:
-            given = default
-        asked[name] = min(max(given, least), most) if given == given else default  # noqa: PLR0124 - NaN
-    return asked
 
 
 def band(costs: Band) -> str:

@@ -30,12 +30,7 @@ from sale_sofia.operations.portals import FILLED, PortalRow, Run, read_portals, 
 from sale_sofia.operations.settings import DEMO_BEGAN, FLOWER_HOST
 from sale_sofia.proxies.model import DomainStats
 from sale_sofia.telemetry.incidents import Incident, IncidentKind, newest_incidents, open_incidents
-from sale_sofia.telemetry.settings import (
-    ARCHIVED_TEXT_MAX,
-    FAILED_PAGES_SHOWN,
-    HEALTH_RUNS,
-    INCIDENTS_SHOWN,
-)
+from sale_sofia.telemetry.settings import ARCHIVED_TEXT_MAX, FAILED_PAGES_SHOWN, HEALTH_RUNS, INCIDENTS_SHOWN
 from sale_sofia.websites.registry import AVAILABLE_SITES, UnknownSite
 
 TRENDS: Final = ("adverts", "new", "changed", "gone", "failed")
@@ -318,6 +313,11 @@ def _portal(row: PortalRow, now: float) -> Row:
 def _traffic(row: PortalRow, live: LiveState) -> Row:
     """How the last run of the portal went, and how its gate is now."""
     times = [row.metrics.response.quantile(share) for share in (0.5, 0.95)]
+    said = (
+        [say("health.limiter.rate", n=shown.number(live.rates[row.site]))] if row.site in live.rates else []
+    )
+    if wait := live.waits.get(row.site):
+        said.append(say("health.limiter.wait", n=shown.number(wait, 1)))
     return {
         say("health.portal"): row.site,
         say("health.failed"): shown.number(row.newest.failed if row.newest else None),
@@ -325,7 +325,9 @@ def _traffic(row: PortalRow, live: LiveState) -> Row:
         say("health.blocks"): shown.percent(row.block_share, 1),
         say("health.latency"): " / ".join(shown.number(one, 2) for one in times) + f"{shown.SPACE}s",
         say("health.circuit"): _circuit(row, live),
-        say("health.limiter"): _limiter(row, live),
+        say("health.limiter"): " · ".join(
+            [*said, say("health.limiter.waited", n=shown.number(row.metrics.waited_seconds))]
+        ),
     }
 
 
@@ -339,15 +341,6 @@ def _circuit(row: PortalRow, live: LiveState) -> str:
     window = (row.newest.started_at, row.newest.finished_at or row.newest.started_at)
     seconds = row.metrics.circuit_open.seconds_within(*window)
     return say("health.circuit.open_for", n=shown.number(seconds)) if seconds else say("health.circuit.never")
-
-
-def _limiter(row: PortalRow, live: LiveState) -> str:
-    said = (
-        [say("health.limiter.rate", n=shown.number(live.rates[row.site]))] if row.site in live.rates else []
-    )
-    if wait := live.waits.get(row.site):
-        said.append(say("health.limiter.wait", n=shown.number(wait, 1)))
-    return " · ".join([*said, say("health.limiter.waited", n=shown.number(row.metrics.waited_seconds))])
 
 
 def _incident(one: Incident, now: float) -> Row:

@@ -261,13 +261,13 @@ def _pins(flats: Sequence[Spot], zoom: int) -> Iterable[Values]:
     """Flats that would lie on each other are one cluster with their number and their lowest price."""
     cells: dict[tuple[int, int], list[Spot]] = defaultdict(list)
     for flat in flats:
-        x, y = _pixel(flat.lat, flat.lon, zoom)
+        # Where a place is on the world's map in Web Mercator, in pixels from its north-western corner.
+        world = _WORLD_PIXELS * 2.0 ** min(zoom, 19)
+        north = math.log(math.tan(math.pi / 4 + math.radians(flat.lat) / 2)) / math.pi
+        x, y = world * (flat.lon + 180) / 360, world * (1 - north) / 2
         cells[int(x // CLUSTER_PIXELS), int(y // CLUSTER_PIXELS)].append(flat)
     for members in cells.values():
-        at = [
-            statistics.fmean(flat.lat for flat in members),
-            statistics.fmean(flat.lon for flat in members),
-        ]
+        at = [statistics.fmean(flat.lat for flat in members), statistics.fmean(flat.lon for flat in members)]
         prices = [flat.price_eur for flat in members if flat.price_eur is not None]
         lowest = f"{shown.number(min(prices) / 1000)}k" if prices else shown.UNKNOWN
         one = members[0]
@@ -278,13 +278,6 @@ def _pins(flats: Sequence[Spot], zoom: int) -> Iterable[Values]:
             "id": one.property_id if len(members) == 1 else None,
             "good": any(flat.verdict in {State.PASS, State.UNKNOWN} for flat in members),
         }
-
-
-def _pixel(lat: float, lon: float, zoom: int) -> tuple[float, float]:
-    """Where a place is on the world's map in Web Mercator, in pixels from its north-western corner."""
-    world = _WORLD_PIXELS * 2.0 ** min(zoom, 19)
-    north = math.log(math.tan(math.pi / 4 + math.radians(lat) / 2)) / math.pi
-    return world * (lon + 180) / 360, world * (1 - north) / 2
 
 
 def _place(place: Place, asked: Asked) -> Values:

@@ -33,6 +33,12 @@ def page(visit: Visit) -> Page:
     place, rooms = _place(visit.asked("place")), visit.asked("rooms")
     market = visit.site.market(deal)
     part = part_of(market, place, rooms)
+    # The neighbourhoods with the most flats, with their quartiles; those of too few flats are left out.
+    spans = [
+        charts.Span(plain(cell.neighbourhood), *found.eur_sqm, found.prices)
+        for cell, found in market.cells.items()
+        if cell.rooms == rooms and cell.neighbourhood and found.eur_sqm
+    ]
     values: Values = {
         "deal": deal,
         "deals": DEALS,
@@ -48,7 +54,7 @@ def page(visit: Visit) -> Page:
         "metrics": _metrics(part.figures) if part else [],
         "trend": _trend(part.figures) if part else "",
         "flow": _flow(part.figures) if part else "",
-        "compared": _compared(market, rooms),
+        "compared": charts.spans(say("market.by_place"), "€/m²", spans[:COMPARED_PLACES]),
         "rows": _rows(market, deal, rooms),
     }
     return Page("market.html", say("page.market"), values, lambda: _data(market, place, rooms))
@@ -158,16 +164,6 @@ def _weekly(figures: Figures, name: str) -> charts.Line:
     return charts.Line(say(f"market.week.{name}"), points)
 
 
-def _compared(market: Market, rooms: str | None) -> str:
-    """The neighbourhoods with the most flats, with their quartiles; those of too few flats are left out."""
-    spans = [
-        charts.Span(plain(cell.neighbourhood), *found.eur_sqm, found.prices)
-        for cell, found in market.cells.items()
-        if cell.rooms == rooms and cell.neighbourhood and found.eur_sqm
-    ]
-    return charts.spans(say("market.by_place"), "€/m²", spans[:COMPARED_PLACES])
-
-
 def _rows(market: Market, deal: Deal, rooms: str | None) -> list[Values]:
     """One row for each neighbourhood, those with the most flats first; the city above them."""
     return [
@@ -177,7 +173,9 @@ def _rows(market: Market, deal: Deal, rooms: str | None) -> list[Values]:
             "quartiles": _quartiles(found),
             "n": shown.number(found.prices),
             "stock": shown.number(found.stock),
-            "change": shown.UNKNOWN if found.change_percent is None else _signed(found.change_percent),
+            "change": shown.UNKNOWN
+            if found.change_percent is None
+            else f"{'+' if found.change_percent > 0 else ''}{shown.percent(found.change_percent / 100, 1)}",
             "days": _days(found, "market.still_there"),
             "cuts": shown.percent(found.cuts.share),
             "here": _market_address(deal, cell),
@@ -186,10 +184,6 @@ def _rows(market: Market, deal: Deal, rooms: str | None) -> list[Values]:
         for cell, found in market.cells.items()
         if cell.rooms == rooms
     ]
-
-
-def _signed(percent: float) -> str:
-    return f"{'+' if percent > 0 else ''}{shown.percent(percent / 100, 1)}"
 
 
 def _market_address(deal: Deal, cell: Cell) -> str:

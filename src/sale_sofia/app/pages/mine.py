@@ -15,7 +15,7 @@ from sale_sofia.app.pages.agenda import flat_name
 from sale_sofia.app.settings import CARDS_PER_PAGE
 from sale_sofia.app.visit import Visit
 from sale_sofia.app.words import say
-from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
+from sale_sofia.buyer.agenda import calendar_bytes, viewing_events
 from sale_sofia.buyer.evaluations import BOARD, Evaluation, evaluations, history_of
 from sale_sofia.buyer.viewings import Viewing, all_viewings
 from sale_sofia.flats.flat import Flat
@@ -109,7 +109,11 @@ def page(visit: Visit) -> Page:
     """The page."""
     deck = open_deck(visit)
     entries, viewings = visit.database.run_read(lambda connection: _read(connection, deck))
-    rejected, rejected_count = _rejected(visit, deck)
+    # What all of them reject, the last first, and how much there is in all; of many only the last.
+    said = [one for one in visit.database.run_read(evaluations).values() if one.status == "rejected"]
+    last = sorted(said, key=lambda one: (-(one.changed_at or 0.0), one.property_id))[:CARDS_PER_PAGE]
+    by_number = {one.property_id: one for one in last}
+    rejected = [Rejected(card, by_number[card.id]) for card in deck.cards(deck.flats(list(by_number)))]
     board = [(step, [one for one in entries if one.step == step]) for step in BOARD]
     values = {
         "board": [(step, found) for step, found in board if found],
@@ -117,7 +121,7 @@ def page(visit: Visit) -> Page:
         "waiting": [one for one in entries if one.waits],
         "names": names_of(deck, viewings),
         "rejected": rejected,
-        "rejected_count": rejected_count,
+        "rejected_count": len(said),
         "days": [
             (shown.weekday(some[0].starts_at), some)
             for some in (list(group) for _, group in groupby(viewings, _day))
@@ -156,15 +160,6 @@ def _day_of(moment: float) -> str:
     return f"{datetime.fromtimestamp(moment, SOFIA):%Y-%m-%d}"
 
 
-def _rejected(visit: Visit, deck: Deck) -> tuple[list[Rejected], int]:
-    """What all of them reject, the last first, and how much there is in all; of many only the last."""
-    said = [one for one in visit.database.run_read(evaluations).values() if one.status == "rejected"]
-    last = sorted(said, key=lambda one: (-(one.changed_at or 0.0), one.property_id))[:CARDS_PER_PAGE]
-    by_number = {one.property_id: one for one in last}
-    cards = deck.cards(deck.flats(list(by_number)))
-    return [Rejected(card, by_number[card.id]) for card in cards], len(said)
-
-
 def _read(connection: Connection, deck: Deck) -> tuple[list[Entry], list[Viewing]]:
     """The board, what was chosen last first; and the viewings that are planned from now on."""
     steps = {one.property_id: one for one in evaluations(connection).values() if one.status in BOARD}
@@ -175,7 +170,11 @@ def _read(connection: Connection, deck: Deck) -> tuple[list[Entry], list[Viewing
     rows = {row["id"]: row for row in listing_rows(connection, adverts)}
     entries = []
     for card in cards:
-        chosen_at = _chosen_at(connection, card.id)
+        # When it last came onto the board from outside of it.
+        moves = [one for one in history_of(connection, card.id) if one.field == "status"]
+        chosen_at = max(
+            (one.changed_at for one in moves if one.new in BOARD and one.old not in BOARD), default=0.0
+        )
         own = [rows[advert.listing_id] for advert in card.flat.adverts]
         entries.append(
             Entry(
@@ -190,12 +189,6 @@ def _read(connection: Connection, deck: Deck) -> tuple[list[Entry], list[Viewing
             )
         )
     return sorted(entries, key=lambda one: -one.chosen_at), planned
-
-
-def _chosen_at(connection: Connection, property_id: int) -> float:
-    """When it last came onto the board from outside of it."""
-    moves = [one for one in history_of(connection, property_id) if one.field == "status"]
-    return max((one.changed_at for one in moves if one.new in BOARD and one.old not in BOARD), default=0.0)
 
 
 def _returned(connection: Connection, adverts: Sequence[int]) -> Mapping[int, float]:

@@ -11,10 +11,9 @@ from starlette.responses import Response
 from sale_sofia.alerts.links import link_key
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
-from sale_sofia.app.changes import latest_lines
 from sale_sofia.app.entrance import FIRST, SESSION, admitted, door_of, session_at
 from sale_sofia.app.pages.flat import shared_line
-from sale_sofia.app.visit import LANGUAGE, Values, Visit
+from sale_sofia.app.visit import LANGUAGE, Values, Visit, latest_lines
 from sale_sofia.app.words import say, told
 from sale_sofia.buyer.evaluations import WrongEvaluation
 from sale_sofia.buyer.opinions import dismiss, welcome

@@ -19,13 +19,12 @@ from sale_sofia.alerts.kept import free_name
 from sale_sofia.app import filters
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Download, Page
-from sale_sofia.app.changes import changed_line
 from sale_sofia.app.deck import Card, Deck, Note, open_deck, pages_of
 from sale_sofia.app.facts import fact, own_places, value_of
 from sale_sofia.app.filters import ANY, FILTERS, Choice
-from sale_sofia.app.pages.telling import tell as tell_of
+from sale_sofia.app.pages.alerts import tell as tell_of
 from sale_sofia.app.settings import ANSWER_SECONDS, OWN_PLACE_MINUTES
-from sale_sofia.app.visit import Visit
+from sale_sofia.app.visit import Visit, changed_line
 from sale_sofia.app.words import named, say, told
 from sale_sofia.buyer.evaluations import WrongEvaluation
 from sale_sofia.buyer.searches import SavedSearch, SearchThere, forget_search, list_searches, save_search
@@ -86,10 +85,12 @@ class Asked:
 def page(visit: Visit) -> Page:
     """The page."""
     deck = open_deck(visit)
+    wrong: str | None = None
     try:
-        asked, wrong = read(visit), None
+        asked = read(visit)
     except WrongSearch as error:
-        asked, wrong = _plain(visit), say("search.wrong_address", why=told(error))
+        asked = Asked(SearchQuery.of({"profile": visit.profile_name, "sort": "score"}), passing=False)
+        wrong = say("search.wrong_address", why=told(error))
     found = _find_page(deck, asked) if wrong is None else Found(0, (), 0, (), Around(visit.now))
     flats, apart = [one.flat for one in found.passed], [one.flat for one in found.unknown]
     notes = {
@@ -253,10 +254,6 @@ def _midnight(text: str) -> str:
     except ValueError:
         return text
     return datetime(day.year, day.month, day.day, tzinfo=SOFIA_TIME).isoformat()
-
-
-def _plain(visit: Visit) -> Asked:
-    return Asked(SearchQuery.of({"profile": visit.profile_name, "sort": "score"}), passing=False)
 
 
 def find(deck: Deck, asked: Asked, part: Part = everything, unknown_part: Part = everything) -> Found:
