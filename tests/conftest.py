@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from compiled_once import compile_once
 from demo_worlds import EVERY_ADVERT_OPENED, copied, demo_data
 from postgres_servers import PostgresServer, server_or_skip
 from ready_files import put_ready_file
@@ -26,6 +27,8 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("suite")
+
+compile_once()
 
 # Every advert is opened, so that what is stored can be compared with the truth page by page. Adverts that are
 # linked instead are the matter of contract/crawl/test_linking.py and unit/crawl/test_family_days.py.

@@ -38,6 +38,8 @@ from sale_sofia.crawl.tables import frontier, jobs
 from sale_sofia.crawl.visit import assembly
 from sale_sofia.crawl.visit.judging import Judge
 from sale_sofia.crawl.visit.outcomes import Outcome
+from sale_sofia.descriptions import enrichment
+from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.tables import flats, listing_sources
@@ -117,7 +119,8 @@ class JudgeHere:
 def own_clock() -> Iterator[Clock]:
     """This process goes by a clock of its own, and is spared what would take longer than all its crawls.
 
-    The collector is not called, site files, which do not change, are read once, and pages are read here.
+    The collector is not called, site files and descriptions, which do not change, are read once, and pages
+    are read here.
     """
     clock, real = Clock(), time.time
     with pytest.MonkeyPatch.context() as patch:
@@ -131,6 +134,7 @@ def own_clock() -> Iterator[Clock]:
                 {name: clock if one is real else one for name, one in named.items()},
             )
         patch.setattr(sweeping, "known_starts", cache(known_starts))
+        patch.setattr(enrichment, "read_description", cache(read_description))
         patch.setattr(assembly, "JudgeApart", JudgeHere)
         for runner in (local, lane):
             patch.setattr(runner, "calm_collector", nullcontext)
@@ -151,8 +155,14 @@ def portal(folder: Path, adverts: int = ADVERTS) -> Iterator[RunningSimulator]:
 def asked(simulator: RunningSimulator) -> tuple[str, ...]:
     """The pages that the portal was asked for until now, by its own log."""
     assert simulator.log is not None
-    paths = (json.loads(line)["path"] for line in simulator.log.read_text("utf-8").splitlines())
+    paths = map(_path_in, simulator.log.read_text("utf-8").splitlines())
     return tuple(path for path in paths if path != "/robots.txt")
+
+
+@cache
+def _path_in(line: str) -> str:
+    """The path in a line of the log, which is read at every point."""
+    return str(json.loads(line)["path"])
 
 
 def fetched_again(whole: tuple[str, ...], before: tuple[str, ...], after: tuple[str, ...]) -> int:

@@ -1,7 +1,10 @@
 """A real PostgreSQL for tests: one for the whole run, started by the first test that wants it."""
 
 import atexit
+import base64
 import ctypes
+import hashlib
+import hmac
 import itertools
 import os
 import pwd
@@ -48,6 +51,10 @@ _SHAPE = " UNION ALL ".join(
 )
 """How many things of each kind there are, and which transactions made them: a copy has those of its template
 until something about its tables is changed."""
+_END_OTHERS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+)
 _COUNT_ANEW = "SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S'"
 _FIRST_WITH_STRATEGIES = 150_000
 """PostgreSQL 15; older ones copy files anyway."""
@@ -66,8 +73,8 @@ class PostgresServer:
     port: int
     more: Mapping[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
-    _spare: list[str] = field(default_factory=list)
-    """Databases with all tables, empty, that nobody uses."""
+    _spare: list[tuple[str, psycopg.Connection[Any]]] = field(default_factory=list)
+    """Databases with all tables, empty, that nobody uses, each with the session that empties it."""
     _shape: list[Any] = field(default_factory=list)
     """Of the database that others are copied from."""
 
@@ -168,8 +175,12 @@ class PostgresServer:
 
     def make_user(self) -> None:
         with self.admin() as admin:
-            role, secret = sql.Identifier(USER), sql.Literal(PASSWORD)
-            admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, secret))
+            secret = sql.Literal(_once_hashed(PASSWORD))
+            for command, role in (
+                ("CREATE ROLE {} LOGIN PASSWORD {}", USER),
+                ("ALTER ROLE {} PASSWORD {}", "postgres"),
+            ):
+                admin.execute(sql.SQL(command).format(sql.Identifier(role), secret))
 
     def new_database(self, template: str = "template0") -> str:
         """URL of a database of its own, empty or like the template."""
@@ -184,26 +195,32 @@ class PostgresServer:
     def borrowed(self) -> Iterator[str]:
         """URL of a database with all tables, empty, that is emptied again afterwards for the next one.
 
-        To make a database costs a hundred times what emptying it does.
+        To make a database costs a hundred times what emptying it does, and the session that empties it knows
+        all its tables already.
         """
-        url = self._spare.pop() if self._spare else self.new_database(READY)
+        if self._spare:
+            url, admin = self._spare.pop()
+        else:
+            url = self.new_database(READY)
+            admin = self.admin(url.rpartition("/")[2])
         yield url
-        if self._emptied(url.rpartition("/")[2]):
-            self._spare.append(url)
+        if self._emptied(admin):
+            self._spare.append((url, admin))
+        else:
+            admin.close()
 
-    def _emptied(self, database: str) -> bool:
+    def _emptied(self, admin: psycopg.Connection[Any]) -> bool:
         """End all others' sessions, empty all tables, count from 1 again; False if a table was changed."""
-        with self.admin(database) as admin:
-            admin.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
+        try:
+            admin.execute(_END_OTHERS)
             if admin.execute(sql.SQL(_SHAPE)).fetchall() != self._ready_shape():
                 return False
-            names = map(sql.Identifier, (MARKS, *metadata.tables))
             admin.execute("SET session_replication_role = replica")  # no order among tables
+            names = map(sql.Identifier, (MARKS, *metadata.tables))
             admin.execute(sql.SQL(";").join(sql.SQL("DELETE FROM {}").format(name) for name in names))
             admin.execute(_COUNT_ANEW)
+        except psycopg.OperationalError:  # the test has ended all sessions, this one too
+            return False
         return True
 
     def _ready_shape(self) -> list[Any]:
@@ -225,6 +242,17 @@ class PostgresServer:
         database = Database(self.url(READY), busy_timeout_seconds=30, busy_retries=3)
         initialize_database(database)
         database.dispose()
+
+
+def _once_hashed(password: str) -> str:
+    """A password as the server keeps it (RFC 5802), hashed once and not 4096 times by each who connects."""
+    salt = b"of the tests"
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, 1)
+    stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
+    shown = (
+        base64.b64encode(one).decode() for one in (salt, stored, hmac.digest(salted, b"Server Key", "sha256"))
+    )
+    return "SCRAM-SHA-256$1:{}${}:{}".format(*shown)
 
 
 def _end_with_parent() -> None:

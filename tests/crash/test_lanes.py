@@ -47,7 +47,7 @@ from sale_sofia.history.jobs import Job
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia_simulator.running import RunningSimulator
 
-ADVERTS = 3
+ADVERTS = 2
 LANES = 2
 TICK = 6.0
 """By so much a lane's clock moves with each look at it: its shift ends after a few pages."""

@@ -35,7 +35,10 @@ CUBE = Trial("cube", lambda size: size, lambda size: work(size**3 // 1_000_000))
 
 
 @pytest.mark.slow
-def test_what_grows_too_fast_is_told_and_what_follows_is_tried_all_the_same() -> None:
+def test_what_grows_too_fast_is_told_and_what_follows_is_tried_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sale_sofia.telemetry.settings.GROWTH_TRIES", 2)
     cube, linear = growths([CUBE, LINEAR], (10_000, 20_000))
     assert cube.fault is not None
     assert "times as long as" in cube.fault
