@@ -167,7 +167,7 @@ def _confirmed(name: str, parser: Parser, printed: Texts, others: tuple[Texts, .
     """
     texts = tuple(map(without_controls, printed))
     facts = parser(texts)
-    for other in (parser(tuple(map(without_controls, one))) for one in others):
+    for other in (parser(tuple(map(without_controls, one))) for one in others if one != printed):
         shared = (facts.keys() & other.keys()) - {"flags"}
         if not all(_same(facts[key], other[key]) for key in shared):
             return {"flags": (f"{name}_conflict",)}

