@@ -1,10 +1,11 @@
 """An advert as the database holds it: plain JSON values, one for each field."""
 
 import hashlib
-import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
+
+from pydantic_core import to_json
 
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.model import Listing
@@ -23,7 +24,6 @@ _CONTENT_FIELDS: Final = tuple(
         name for name in STORED_FIELDS if name not in VOLATILE_FIELDS and name not in ("site", "external_id")
     )
 )
-_canonical = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Change(NamedTuple):
@@ -60,10 +60,9 @@ def content_hash(fields: Mapping[str, Any], *, card: bool = False) -> str:
 
     What is unknown or empty is left out, so that a field added later does not move it by being there.
     """
-    known = [(name, fields[name]) for name in _CONTENT_FIELDS if name in fields]
-    content = _canonical({name: value for name, value in known if value is not None and value != []})
-    content = f"card {content}" if card else content
-    return hashlib.sha256(content.encode()).hexdigest()
+    known = ((name, fields.get(name)) for name in _CONTENT_FIELDS)
+    content = to_json({name: value for name, value in known if value is not None and value != []})
+    return hashlib.sha256(b"card " + content if card else content).hexdigest()
 
 
 def detect_all_changes(

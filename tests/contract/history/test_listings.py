@@ -164,6 +164,15 @@ def test_a_late_sighting_moves_no_moment_backwards(fresh: Database) -> None:
         assert rows(connection, listings, "first_seen_at", "last_seen_at") == [(3.0, 5.0)]
 
 
+def test_the_hash_of_what_is_known_is_the_same_for_ever() -> None:
+    known = {"title": 'Дом „Юг“ "x" \\ \n', "price_eur": 114300.0, "rooms": 3, "lat": 42.69751}
+    fields = {**known, "features": ["асансьор"], "flags": [], "floor": None, "views": 7}
+    assert content_hash(fields) == "ccb1b7a3513406b7fe5d125c1b8006c4867f22744ba18207eb4dc57dec7d34d3"
+    assert (
+        content_hash(fields, card=True) == "dca67770820524d5ec91745c38f018314c0aa707bba1eed5c89c3baf79e1f95b"
+    )
+
+
 def test_a_hash_of_an_older_form_is_no_change(fresh: Database) -> None:
     save(fresh, advert(rooms=2))
     with fresh.write() as connection:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, bindparam, event, insert, select, update
+from sqlalchemy import Connection, Engine, Text, bindparam, cast, event, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from contract.storage.helpers import ready_database
@@ -49,6 +49,20 @@ def test_what_is_stored_and_found_is_what_execute_stores_and_finds(db: Database)
     assert [row["held"] for row in found] == [False, True]
     assert {type(row["held"]) for row in found} == {bool}
     assert [{**row, "id": 0} for row in found] == [{**row, "id": 0, "site": SITE} for row in alike]
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        (["Лозенец", 1.5, None], '["Лозенец",1.5,null]'),
+        (["half \ud800"], '["half \\ud800"]'),  # no database keeps it but in ASCII
+    ],
+)
+def test_json_is_kept_in_letters(db: Database, value: list[Any], kept: str) -> None:
+    with db.write() as connection:
+        ADD.run(connection, [ROWS[0] | {"unseen": value}])
+        assert connection.execute(select(cast(visits.c.unseen, Text))).scalar_one() == kept
+        assert [row["unseen"] for row in Quick(OF_SITE).mappings(connection, {"of_site": SITE})] == [value]
 
 
 @pytest.mark.parametrize("keys", [[], ["listing:1"], ["listing:0", "listing:1", "listing:2"]])

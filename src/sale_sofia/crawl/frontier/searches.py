@@ -426,9 +426,10 @@ def _add_adverts(
 
     # So many are opened at least that a change of their pages is seen at once.
     most = get_settings().drift_sample_pages
-    there = len(shown) + _count_adverts(connection, job_id, int(most / DRIFT_SAMPLE_SHARE))
-    opened = _count_adverts(connection, job_id, most, opened=True)
-    least = max(0, min(most, int(there * DRIFT_SAMPLE_SHARE)) - opened)
+    least = most - _count_adverts(connection, job_id, most, opened=True)
+    if least:
+        there = len(shown) + _count_adverts(connection, job_id, int(most / DRIFT_SAMPLE_SHARE))
+        least = max(0, least - most + min(most, int(there * DRIFT_SAMPLE_SHARE)))
     wanted = see_cards(connection, scope, shown, at=at, least=least, source=source, spared=spared)
     others = unwanted(connection, job_id, scope.site, shown)
     wanted -= others

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
@@ -69,6 +69,7 @@ _HAS = {"price": "price_eur", "area": "area_sqm", "place": "city", "type": "prop
 _NO_PRICES = frozenset({"price_unreadable", "currency_conflict", "price_eur_impossible"})
 """Flags of adverts whose text of a price is no word for "on request"."""
 _Seen = Mapping[str, FieldSeen]
+_NOT_FOUND: Final[tuple[int | None, bool]] = (None, False)
 
 
 def count_pages(connection: Connection, job_id: str, site: str, outcomes: Sequence[Outcome]) -> Sections:
@@ -141,17 +142,15 @@ def _count_fields(counts: SectionCounts, names: Iterable[str], seen: _Seen, exam
     fields = counts.fields
     for name in names:
         field = fields.get(name) or counts.field(name)
-        if (found := seen.get(name)) is None:
-            field.missing = field.missing or example
-            continue
-        link, read = found
+        link, read = seen.get(name, _NOT_FOUND)
         if read:
             field.read += 1
-        else:
-            field.missing = field.missing or example
-        field.links[link] = field.links.get(link, 0) + 1
-        if link:
-            field.other = field.other or example
+        elif field.missing is None:
+            field.missing = example
+        if link is not None:
+            field.links[link] = field.links.get(link, 0) + 1
+            if link and field.other is None:
+                field.other = example
 
 
 def count_facts(
