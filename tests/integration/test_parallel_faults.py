@@ -51,6 +51,8 @@ from windows import excess
 
 PATIENCE_SECONDS = 120
 SETTLE_SECONDS = 0.2
+LOOK_SECONDS = 0.02
+"""Far shorter than a page is held in the test that kills whoever holds it."""
 WRITE_PATIENCE_SECONDS = 2.0
 
 
@@ -218,6 +220,7 @@ def test_a_page_that_kills_its_worker_is_given_up_and_all_others_are_read(tmp_pa
                 send(crawl, "dispatch_site_scraping", SITE, list(job.start_urls), job.id, TASK_VERSION)
                 until(lambda: holders(crawl).get(poison) != pid, "the dead lets go of it")
                 pretend_deaths(crawl, poison, MOST_DEATHS - 2)
+            time.sleep(LOOK_SECONDS)
         crawl.wait(PATIENCE_SECONDS)
         assert killed >= 3  # a kill may come when the page was handed back a moment before
         assert crawl.progress()[SITE].status == "COMPLETE"
