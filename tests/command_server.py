@@ -30,7 +30,14 @@ from types import TracebackType
 from typing import IO, Any, NoReturn, Self
 
 from celery_server import obey_variables
-from forked_programs import learn_loopback, learn_own_portals, wait_for_end, warm_up, warm_up_pages
+from forked_programs import (
+    learn_loopback,
+    learn_own_portals,
+    wait_for_end,
+    warm_up,
+    warm_up_pages,
+    warm_up_simulator,
+)
 from run_servers import kept_server, remove, tell_ready
 
 PATIENCE_SECONDS = 300.0
@@ -431,6 +438,7 @@ def _import_all(names: Sequence[str]) -> None:
             importlib.import_module(module)
     if _COMMANDS in names:
         warm_up()
+        warm_up_simulator()
     if DASHBOARD in names:
         warm_up_pages()
     assert threading.active_count() == 1, "a thread would be lost by a fork"

@@ -54,6 +54,7 @@ def warm_up() -> None:
 
     Site files are known by their text, so that one of a test's own is still read.
     """
+    importlib.import_module("sale_sofia.settings.model").load_settings()  # builds what checks them
     files = importlib.import_module("sale_sofia.websites.site_file")
     for site in files.available_sites():
         files.load_site_config(site)
@@ -71,6 +72,13 @@ def warm_up_places() -> None:
     centre = importlib.import_module("sale_sofia.geography.shapes").BUYERS_CENTRE
     importlib.import_module("sale_sofia.geography.travel").journeys_to(centre)
     importlib.import_module("sale_sofia.geography.nearby").near_point(centre.point)
+
+
+def warm_up_simulator() -> None:
+    """The templates of its pages."""
+    templates = importlib.import_module("sale_sofia_simulator.pieces").TEMPLATES
+    for name in templates.list_templates():
+        templates.get_template(name)
 
 
 def warm_up_pages() -> None:

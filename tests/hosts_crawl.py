@@ -20,7 +20,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from compose_files import DEPLOY
-from crawls import IMPATIENT, Row, differences, environment, requests, truth
+from crawls import ALONE, IMPATIENT, Row, differences, environment, requests, truth
 from hosts import Host, Network, inside, network
 from parallel_world import CELERY, WORKER, surroundings
 from postgres_servers import PASSWORD, USER, PostgresServer, end_server, start_server, unprivileged
@@ -44,6 +44,7 @@ PROCESSES = 2
 PER_MINUTE = 1200
 """So that two lanes are at work at once."""
 MORE = {
+    **ALONE,
     **IMPATIENT,
     "LEASE_SECONDS": "5",
     "HTTP_TIMEOUT": "3",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from crawls import site_folder
+from crawls import ALONE, site_folder
 from parallel_crawls import until
 from parallel_world import Party, Team
 from sale_sofia.crawl.tables import frontier
@@ -21,6 +21,7 @@ SITE = "imot.bg"
 PER_MINUTE = 900
 TASK = "sale_sofia.crawl.runners.tasks."
 SURROUNDINGS = {
+    **ALONE,
     "ARCHIVE_ENABLED": "false",
     "DOMAIN_RATE_LIMITS": json.dumps({SITE: PER_MINUTE}),
     "RETRY_BASE_DELAY": "0.05",

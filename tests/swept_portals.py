@@ -61,6 +61,7 @@ class SearchSweep:
                 if not adverts:
                     return
                 count = _BATCH
+                self.now += 1  # a page is read after its card, which is how history is written quickly
             yield found
 
     def _claimed(self, job_id: str, count: int) -> list[Claim]:

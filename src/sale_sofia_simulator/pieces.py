@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from sale_sofia_simulator.model import Advert
 from sale_sofia_simulator.text import grouped, imot_moment, leva, ordinal, spaced, thumbnail
 
-_TEMPLATES: Final = Environment(
+TEMPLATES: Final = Environment(
     loader=PackageLoader(__package__),
     autoescape=False,  # noqa: S701 - what is printed is our own, and the portals escape as they like
     auto_reload=False,
@@ -23,7 +23,7 @@ _TEMPLATES: Final = Environment(
 )
 
 
-_TEMPLATES.filters |= {
+TEMPLATES.filters |= {
     "attribute": partial(escape, quote=True),
     "grouped": grouped,
     "imot_moment": imot_moment,
@@ -44,7 +44,7 @@ def fill(name: str, /, **values: object) -> str:
     if isinstance(advert, Advert):
         home = advert.home
         values = {"home": home, "place": home.place, "money": advert.money, "seller": advert.seller} | values
-    return _TEMPLATES.get_template(name if "." in name else f"{name}.html").render(values)
+    return TEMPLATES.get_template(name if "." in name else f"{name}.html").render(values)
 
 
 def fill_json(name: str, /, **values: object) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def ballast(kilobytes: int, salt: str) -> str:
     return "\n".join(functions)
 
 
-_TEMPLATES.globals["ballast"] = ballast
+TEMPLATES.globals["ballast"] = ballast
 
 
 def _function(rng: Random) -> str:

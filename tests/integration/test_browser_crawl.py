@@ -10,7 +10,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from browsers import chromium_or_skip
-from crawls import Row, crawl_arguments, differences, requests, run, site_folder, start, stored, truth
+from crawls import ALONE, Row, crawl_arguments, differences, requests, run, site_folder, start, stored, truth
 from fleet_thread import fleet_before
 from forked_simulators import start_forked
 from parallel_crawls import running_in, until
@@ -26,6 +26,7 @@ SITE = "bazar.bg"
 PER_SECOND = 20
 ADVERTS = 6
 ON = {
+    **ALONE,
     "BROWSER_ENABLED": "true",
     "DOMAIN_RATE_LIMITS": json.dumps({SITE: PER_SECOND * 60}),
     "RETRY_BASE_DELAY": "0.05",

@@ -10,6 +10,7 @@ import pytest
 import redis
 
 from compose_files import DEPLOY
+from fleet_certificates import make_certificates
 from sale_sofia.operations.services.redis import RedisServer, check_reachable
 from sale_sofia.settings.errors import RedisUnreachable
 from tls_front import tls_front
@@ -99,8 +100,8 @@ def test_all_that_speak_to_redis_speak_tls(guarded: RedisServer, secrets: Path, 
 def test_a_certificate_of_another_maker_is_refused(
     guarded: RedisServer, secrets: Path, tmp_path: Path
 ) -> None:
-    make_secrets(tmp_path / "other", "--tls", "127.0.0.1")
+    other = make_certificates(tmp_path).ca
     with tls_front(guarded.port, secrets / "server.crt", secrets / "redis.key") as port:
-        options = f"ssl_cert_reqs=required&ssl_ca_certs={tmp_path}/other/ca.crt"
+        options = f"ssl_cert_reqs=required&ssl_ca_certs={other}"
         with pytest.raises(RedisUnreachable, match="cannot be reached"):
             check_reachable(f"rediss://sale_sofia:{password(secrets)}@127.0.0.1:{port}/0?{options}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from crawls import IMPATIENT
+from crawls import ALONE, IMPATIENT
 from parallel_crawls import until
 from parallel_faults import PLACES, SITE, with_places
 from parallel_world import Party, party
@@ -42,7 +42,7 @@ def test_a_kill_loses_and_doubles_nothing(tmp_path: Path, kill: Callable[[Party]
         log=tmp_path / "requests.jsonl",
         truth=tmp_path / "truth.jsonl",
     )
-    more = {**IMPATIENT, **RATES, **with_places(tmp_path)}
+    more = {**ALONE, **IMPATIENT, **RATES, **with_places(tmp_path)}
     with party(tmp_path / "p", config, processes=2, **more) as crawl:
         crawl.forked = True
         crawl.start_worker()

@@ -51,6 +51,8 @@ from windows import excess
 
 PATIENCE_SECONDS = 120
 SETTLE_SECONDS = 0.2
+LOOK_SECONDS = 0.02
+"""Far shorter than a page is held in the test that kills whoever holds it."""
 WRITE_PATIENCE_SECONDS = 2.0
 
 
@@ -218,6 +220,7 @@ def test_a_page_that_kills_its_worker_is_given_up_and_all_others_are_read(tmp_pa
                 send(crawl, "dispatch_site_scraping", SITE, list(job.start_urls), job.id, TASK_VERSION)
                 until(lambda: holders(crawl).get(poison) != pid, "the dead lets go of it")
                 pretend_deaths(crawl, poison, MOST_DEATHS - 2)
+            time.sleep(LOOK_SECONDS)
         crawl.wait(PATIENCE_SECONDS)
         assert killed >= 3  # a kill may come when the page was handed back a moment before
         assert crawl.progress()[SITE].status == "COMPLETE"
@@ -243,15 +246,27 @@ def test_after_a_kill_the_places_are_free_at_once_and_pages_are_not_claimed_in_v
     with party(tmp_path / "p", config, processes=2, **ONE_LANE) as crawl:
         begin(crawl)
         answered(crawl, 6)
-        until(lambda: len(places(crawl)) == IN_FLIGHT, "all places are taken")
-        (victim,) = {int(token.split("|")[1]) for token in places(crawl)}
-        kill(victim)
+        kill(stopped_with_all_places(crawl))
         left = places(crawl)
         crawl.wait(PATIENCE_SECONDS)
         assert crawl.wrong() == {}, f"seed {SEED}"
         assert len(left) == IN_FLIGHT, "it had no time to give them back"
         claims, pages = claims_and_pages(crawl)
         assert claims <= pages * 3 // 2, "each once, those of the dead again, hardly any besides"
+
+
+def stopped_with_all_places(crawl: Party) -> int:
+    """A process that has all places, and can give none back: it was stopped, and had them still."""
+    while True:
+        until(lambda: len(places(crawl)) == IN_FLIGHT, "all places are taken")
+        if not (taken := places(crawl)):
+            continue
+        victim = int(taken[0].split("|")[1])
+        os.kill(victim, signal.SIGSTOP)
+        time.sleep(SETTLE_SECONDS)  # what it had sent off has arrived by now
+        if [int(token.split("|")[1]) for token in places(crawl)] == [victim] * IN_FLIGHT:
+            return victim
+        os.kill(victim, signal.SIGCONT)
 
 
 def places(crawl: Party) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import func, select
 
-from crawls import stored
+from crawls import ALONE, stored
 from parallel_crawls import until
 from parallel_portals import Portal, plan_of, portals
 from parallel_world import Team, team
@@ -17,6 +17,7 @@ LANES = 10
 # The settings say the rate, as no site file may allow so much.
 PORTAL = Portal("busy.test", 300, per_minute=6000, file_per_minute=1200, concurrency=LANES, distinct=50)
 SURROUNDINGS = {
+    **ALONE,
     "ARCHIVE_ENABLED": "false",
     "DOMAIN_RATE_LIMITS": json.dumps({PORTAL.name: PORTAL.per_minute}),
 }

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import yaml
 from sqlalchemy import insert, select
 
-from crawls import stored
+from crawls import ALONE, stored
 from parallel_crawls import until
 from parallel_faults import said, send
 from parallel_portals import Portal, RunningPortal, plan_of, portals, silent_portal
@@ -21,7 +21,7 @@ from sale_sofia.settings.model import TIME_ZONE
 from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
 from windows import excess
 
-QUICK = {"ARCHIVE_ENABLED": "false"}
+QUICK = {"ARCHIVE_ENABLED": "false", **ALONE}
 PATIENCE_SECONDS = 120
 # The settings go before the site file: this one may be asked half as often as its file says.
 RATES = {"DOMAIN_RATE_LIMITS": json.dumps({"brisk.test": 400})}

@@ -6,14 +6,15 @@ For an hour, with faults, alerts and a dashboard: bench/soak.py.
 import json
 from pathlib import Path
 
+from crawls import ALONE
 from parallel_faults import SITE, SURROUNDINGS, begin, small_portal
 from parallel_soak import crawl_again, measure
 from parallel_world import party
 from seeds import SEED
 
-QUICK = {**SURROUNDINGS, "DOMAIN_RATE_LIMITS": json.dumps({SITE: 6000})}
+QUICK = {**SURROUNDINGS, **dict.fromkeys(ALONE, "true"), "DOMAIN_RATE_LIMITS": json.dumps({SITE: 6000})}
 CRAWLS = 4
-ADVERTS = 60
+ADVERTS = 40
 MOST_MORE_FILES = 12
 """Connections that the first crawls did not need, and those of a process that is just at work: up to ten."""
 MOST_MORE_THREADS = 4

@@ -4,7 +4,7 @@ import itertools
 import json
 from pathlib import Path
 
-from crawls import FAST, crawl_arguments, requests, run, truth
+from crawls import ALONE, FAST, crawl_arguments, requests, run, truth
 from forked_simulators import start_forked
 from sale_sofia.crawl.resilience.settings import RATE_BURST
 from sale_sofia_simulator.portal import PortalOptions
@@ -27,7 +27,9 @@ def test_rate_and_concurrency_hold(tmp_path: Path) -> None:
     rates = json.dumps({"imot.bg": 600, "bazar.bg": 300})
     with start_forked(config) as simulator:
         for site in ("imot.bg", "bazar.bg"):
-            told = run(tmp_path / "data", *crawl_arguments(simulator, site), DOMAIN_RATE_LIMITS=rates)
+            told = run(
+                tmp_path / "data", *crawl_arguments(simulator, site), DOMAIN_RATE_LIMITS=rates, **ALONE
+            )
             assert json.loads(told.stdout)["jobs"][0]["adverts"] == 12
     asked = [row for row in requests(tmp_path / "log") if row["path"] != "/robots.txt"]
     for site, spacing in (("imot.bg", 0.1), ("bazar.bg", 0.2)):
@@ -43,7 +45,7 @@ def test_crawl_delay_slows_us_down_and_robots_are_asked_once(tmp_path: Path) -> 
         sites=("imot.bg",), properties=5, seed=3, port=0, log=tmp_path / "log", crawl_delay=0.3
     )
     with start_forked(config) as simulator:
-        run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST)
+        run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST, **ALONE)
     asked = requests(tmp_path / "log")
     pages = [row for row in asked if row["path"] != "/robots.txt"]
     assert len(asked) - len(pages) == 1
@@ -55,7 +57,7 @@ def test_a_portal_whose_robots_txt_is_broken_is_left_alone(tmp_path: Path) -> No
         sites=("imot.bg",), properties=8, seed=3, port=0, log=tmp_path / "log", robots_status=500
     )
     with start_forked(config) as simulator:
-        told = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST)
+        told = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST, **ALONE)
     job = json.loads(told.stdout)["jobs"][0]
     assert (told.returncode, job["state"]) == (1, "FAILED")
     assert "RobotsDisallowed" in job["error"]
@@ -67,7 +69,9 @@ def test_the_operator_can_switch_robots_txt_off(tmp_path: Path) -> None:
         sites=("imot.bg",), properties=8, seed=3, port=0, log=tmp_path / "log", robots_status=500
     )
     with start_forked(config) as simulator:
-        told = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST, ROBOTS_OBEYED="false")
+        told = run(
+            tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST, **ALONE, ROBOTS_OBEYED="false"
+        )
     assert json.loads(told.stdout)["jobs"][0]["state"] == "COMPLETE"
     assert "/robots.txt" not in {row["path"] for row in requests(tmp_path / "log")}
 
@@ -84,7 +88,9 @@ def test_every_step_of_a_redirect_has_its_turn_and_so_has_robots_txt(tmp_path: P
     per_minute = 600
     rates = json.dumps({"imot.bg": per_minute})
     with start_forked(config) as simulator:
-        told = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), DOMAIN_RATE_LIMITS=rates)
+        told = run(
+            tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), DOMAIN_RATE_LIMITS=rates, **ALONE
+        )
     job = json.loads(told.stdout)["jobs"][0]
     asked = requests(tmp_path / "log")
     assert (job["state"], job["adverts"]) == ("COMPLETE", 3), told.stderr

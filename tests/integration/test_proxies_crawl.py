@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from check_pages import check_page
-from crawls import FAST, crawl_arguments, differences, requests, run, site_folder, stored, truth
+from crawls import ALONE, FAST, crawl_arguments, differences, requests, run, site_folder, stored, truth
 from fleet_thread import fleet_before
 from forked_simulators import start_forked
 from proxy_fleet import PASSWORD
@@ -21,6 +21,7 @@ SITE = "bazar.bg"
 KINDS = {"good": 4, "socks5": 1, "with_password": 1, "dead": 2, "refusing": 1, "wants_password": 1}
 QUICK = {
     **FAST,
+    **ALONE,
     "MIN_PROXIES_FOR_SCRAPING": "0",
     "PROXY_SPACING": "0",
     "RETRY_BASE_DELAY": "0.05",

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from browsers import chromium_or_skip
 from celery_server import server_variables
-from crawls import crawl_arguments, differences, requests, run, site_folder, stored, truth
+from crawls import ALONE, crawl_arguments, differences, requests, run, site_folder, stored, truth
 from fleet_thread import fleet_before
 from forked_simulators import start_forked
 from parallel_crawls import running_in, until
@@ -19,6 +19,7 @@ from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "bazar.bg"
 MORE = {
+    **ALONE,
     "BROWSER_ENABLED": "true",
     "DOMAIN_RATE_LIMITS": json.dumps({SITE: 6000}),
     "WORKER_PROCESSES": "2",

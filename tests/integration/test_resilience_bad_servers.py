@@ -15,7 +15,7 @@ import pytest
 import redis
 
 from command_server import Begun
-from crawls import FAST, crawl_arguments, end_of, in_background, requests, run, stored
+from crawls import ALONE, FAST, crawl_arguments, end_of, in_background, requests, run, stored
 from forked_simulators import start_forked
 from parallel_crawls import until
 from ready_files import put_ready_file
@@ -33,7 +33,7 @@ from sale_sofia_simulator.simulation import SimulatorConfig
 IMOT = "imot.bg"
 ADVERTS = 6
 PASSWORD = "hunter2"  # noqa: S105 - of a server that lives as long as a test
-SHARED = {"REDIS_CIRCUIT_BREAKER_ENABLED": "true", "REDIS_RATE_LIMITER_ENABLED": "true"}
+SHARED = {**ALONE, "REDIS_CIRCUIT_BREAKER_ENABLED": "true", "REDIS_RATE_LIMITER_ENABLED": "true"}
 PATIENCE = 60.0
 """Seconds within which a command must have ended, on a machine that is busy otherwise."""
 AT_ONCE = 60.0

@@ -13,7 +13,7 @@ from typing import Any
 
 import redis
 
-from crawls import crawl_arguments, end_of, in_background, requests, start
+from crawls import ALONE, crawl_arguments, end_of, in_background, requests, start
 from forked_simulators import start_forked
 from sale_sofia.crawl.resilience.redis_parts import pace_key
 from sale_sofia_simulator.faults import FaultPlan
@@ -24,6 +24,7 @@ SPACING = 0.1
 ADVERTS = 8
 RETRY_AFTER = 1.0
 SHARED = {
+    **ALONE,
     "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 60 / SPACING}),
     "REDIS_CIRCUIT_BREAKER_ENABLED": "true",
     "REDIS_RATE_LIMITER_ENABLED": "true",
