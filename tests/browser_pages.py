@@ -19,7 +19,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from browsers import chromium_or_skip
+from browsers import quickest_chromium_or_skip
 
 PATIENCE_MS = 120_000
 PAGES = (
@@ -37,7 +37,7 @@ _ONLY_HERE = (
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A headless Chromium; without one the test is skipped."""
-    program = chromium_or_skip()
+    program = quickest_chromium_or_skip()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", _ONLY_HERE])
         yield browser

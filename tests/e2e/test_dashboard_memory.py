@@ -13,8 +13,8 @@ from dashboards import running_dashboard
 from hostile_adverts import HOME
 
 ADVERTS = 400
-TITLE = "Тухла " * 17_500
-"""So long that all of them need 80 MB."""
+TITLE = "Brick " * 8_750 + "\N{HOUSE BUILDING}"
+"""So long that all of them need 80 MB: by its last letter each of them takes four bytes, and on disk one."""
 ROOM = 60_000_000
 """Bytes that the server may still have: enough for its pages, too little for the flats."""
 SENTENCES = {"bg": "Паметта не стига за тази страница.", "en": "There is too little memory for this page."}
