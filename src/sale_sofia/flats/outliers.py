@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Text, and_, cast, delete, insert, select
 
-from sale_sofia.flats.beliefs import Outlier
+from sale_sofia.flats.contradictions import Outlier
 from sale_sofia.flats.flat import Code
 from sale_sofia.flats.settings import (
     MARKET_EDGE,

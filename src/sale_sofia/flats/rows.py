@@ -19,8 +19,7 @@ from sale_sofia.advice.settings import (
     MEMORY_SPARED,
 )
 from sale_sofia.descriptions.tables import description_disagreements, description_reads
-from sale_sofia.flats.beliefs import Beside, merge_flat
-from sale_sofia.flats.contradictions import TEXT_FACTS
+from sale_sofia.flats.contradictions import TEXT_FACTS, Beside, merge_flat
 from sale_sofia.flats.flat import Correction, Flat
 from sale_sofia.flats.merging import MERGED, NO_LIST, AdvertRow, decoded_list, decoded_set
 from sale_sofia.flats.outliers import read_outliers

@@ -10,7 +10,7 @@ from sale_sofia.advice.valuation.flats import known_flats
 from sale_sofia.advice.valuation.model import Judged, fit_and_judge, judge_apart, neighbourhood_of
 from sale_sofia.advice.valuation.valuation import enough
 from sale_sofia.descriptions.dictionary import read_description
-from sale_sofia.flats.beliefs import merge_flat
+from sale_sofia.flats.contradictions import merge_flat
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.matching.clustering import Matcher
 from sale_sofia.flats.matching.files import read_adverts
