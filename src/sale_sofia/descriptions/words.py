@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -46,12 +46,6 @@ _OTHERWISE: Final = (("", ""), ("у", "ъ"), ("ъ", "й"), ("а", "ъ"), ("ьо"
 """What a letter may stand for too: "vtori etaj", "parvi", "treti"."""
 
 
-def is_latin(plain: str) -> bool:
-    """Whether a text in small letters is written in Latin letters almost throughout."""
-    latin = sum(map(len, _LATIN.findall(plain)))
-    return latin > LATIN_SHARE * (latin + sum(map(len, _CYRILLIC.findall(plain))))
-
-
 def spell(word: str, is_known: Callable[[str], bool]) -> str:
     """The Bulgarian word that a Latin one is: the first that is known of those that sound so."""
     sounds = _SOUND.sub(lambda found: _LETTERS[found[0]], word)
@@ -70,17 +64,6 @@ def complete(cut: str, words: Mapping[str, AbstractSet[str]]) -> str | None:
         return whole
     alike = sum(not words[word].isdisjoint(words[whole]) for word in begun)
     return whole if 2 * alike > len(begun) else None
-
-
-def index_slips(forms: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    """Long forms by themselves and by what is left of them without one letter."""
-    index: dict[str, list[str]] = {}
-    for form in forms:
-        whole = form.rstrip("*")
-        if len(whole) >= SLIP_LETTERS:
-            for part in _without_a_letter(whole):
-                index.setdefault(part, []).append(form)
-    return index
 
 
 def _without_a_letter(word: str) -> set[str]:
@@ -143,7 +126,9 @@ def prepare(text: str) -> Prepared:
     plain = folded.lower()
     if len(plain) != len(folded):  # a letter whose small form is of another length stays as it is
         plain = "".join(small if len(small := sign.lower()) == 1 else sign for sign in folded)
-    if is_latin(plain):
+    # Written in Latin letters almost throughout?
+    latin = sum(map(len, _LATIN.findall(plain)))
+    if latin > LATIN_SHARE * (latin + sum(map(len, _CYRILLIC.findall(plain)))):
         plain, places = _in_cyrillic(plain)
         starts = [starts[place] for place in places] if starts else places
     return Prepared(text, plain, starts)
@@ -225,7 +210,14 @@ def _misspelt(word: str, forms: Mapping[str, Meaning]) -> Meaning | None:
 
 @cache
 def _slips() -> Mapping[str, Sequence[str]]:
-    return index_slips(_forms())
+    """Long forms by themselves and by what is left of them without one letter."""
+    index: dict[str, list[str]] = {}
+    for form in _forms():
+        whole = form.rstrip("*")
+        if len(whole) >= SLIP_LETTERS:
+            for part in _without_a_letter(whole):
+                index.setdefault(part, []).append(form)
+    return index
 
 
 def _by_stem(word: str, forms: Mapping[str, T]) -> T | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Container, Iterator, Mapping, 
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from sale_sofia.flats import settings as fixed
 from sale_sofia.flats.flat import Code, Contradiction, Correction, Flat
 from sale_sofia.flats.merging import (
     COLUMN_OF,
@@ -20,22 +21,6 @@ from sale_sofia.flats.merging import (
     merge_many,
     merge_one,
     told_facts,
-)
-from sale_sofia.flats.settings import (
-    BUILT_BETWEEN,
-    COMPARED_TYPES,
-    FINISHED_ACTS,
-    MANY_ROOMS,
-    METRES_PER_MINUTE,
-    METRO_MINUTES_APART,
-    OUTSIDE_CENTRE_METRES,
-    OUTSIDE_METRES,
-    SAME_AREA,
-    STOREYS_APART,
-    TEXT_AREA,
-    UNFINISHED_ACTS,
-    VAGUE_COORDINATES,
-    YEARS_APART,
 )
 from sale_sofia.flats.walks import METRO_FACTS, walk_around
 from sale_sofia.geography.gazetteer import areas_of, metres_outside
@@ -79,33 +64,35 @@ RULES: Final = (
         "rooms",
         "bedrooms",
         # The one room of a studio is a bedroom, too.
-        lambda rooms, bedrooms, _: bedrooms >= rooms + (rooms == 1) and rooms < MANY_ROOMS,
+        lambda rooms, bedrooms, _: bedrooms >= rooms + (rooms == 1) and rooms < fixed.MANY_ROOMS,
         text_counts=True,
     ),
     Rule(
         Code.NET_ABOVE_TOTAL,
         "area_sqm",
         "area_net_sqm",
-        lambda total, net, _: net > total * (1 + SAME_AREA),
+        lambda total, net, _: net > total * (1 + fixed.SAME_AREA),
         text_counts=True,
     ),
     Rule(
         Code.BUILT_IN_FUTURE,
         "act_status",
         "year_built",
-        lambda act, year, seen_at: act in FINISHED_ACTS and year > time.gmtime(seen_at).tm_year,
+        lambda act, year, seen_at: act in fixed.FINISHED_ACTS and year > time.gmtime(seen_at).tm_year,
     ),
     Rule(
         Code.ACT_OF_UNBUILT,
         "act_status",
         "under_construction",
-        lambda act, unbuilt, _: unbuilt and act in FINISHED_ACTS,
+        lambda act, unbuilt, _: unbuilt and act in fixed.FINISHED_ACTS,
     ),
     Rule(
         Code.BUILT_OUT_OF_TIME,
         "construction",
         "year_built",
-        lambda kind, year, _: kind in BUILT_BETWEEN and not _is_between(year, BUILT_BETWEEN[kind]),
+        lambda kind, year, _: (
+            kind in fixed.BUILT_BETWEEN and not _is_between(year, fixed.BUILT_BETWEEN[kind])
+        ),
     ),
 )
 """Facts of one advert, or of one flat, beside each other."""
@@ -120,24 +107,24 @@ class TextRule(NamedTuple):
 
 
 TEXT_RULES: Final = (
-    TextRule(Code.TEXT_FLOOR, "floor", lambda printed, told: abs(printed - told) >= STOREYS_APART),
+    TextRule(Code.TEXT_FLOOR, "floor", lambda printed, told: abs(printed - told) >= fixed.STOREYS_APART),
     TextRule(
         Code.TEXT_ROOMS,
         "rooms",
-        lambda printed, told: min(printed, MANY_ROOMS) != min(told, MANY_ROOMS),
+        lambda printed, told: min(printed, fixed.MANY_ROOMS) != min(told, fixed.MANY_ROOMS),
     ),
     TextRule(
         Code.TEXT_AREA,
         "area_sqm",
         lambda printed, told: any(
-            low <= told / printed <= high for low, high in (TEXT_AREA[:2], TEXT_AREA[2:])
+            low <= told / printed <= high for low, high in (fixed.TEXT_AREA[:2], fixed.TEXT_AREA[2:])
         ),
     ),
-    TextRule(Code.TEXT_YEAR, "year_built", lambda printed, told: abs(printed - told) >= YEARS_APART),
+    TextRule(Code.TEXT_YEAR, "year_built", lambda printed, told: abs(printed - told) >= fixed.YEARS_APART),
     TextRule(
         Code.TEXT_ACT,
         "act_status",
-        lambda printed, told: printed in FINISHED_ACTS and told in UNFINISHED_ACTS,
+        lambda printed, told: printed in fixed.FINISHED_ACTS and told in fixed.UNFINISHED_ACTS,
     ),
 )
 """Facts of which a text has its own word."""
@@ -153,7 +140,7 @@ def find_contradictions(
     """
     found: list[Contradiction] = []
     doubted: set[str] = set()
-    compared = told.text and printed.get("property_type") in COMPARED_TYPES
+    compared = told.text and printed.get("property_type") in fixed.COMPARED_TYPES
     for contradiction in _by_text(printed, told, sure) if compared else ():
         found.append(contradiction)
         doubted.update(contradiction.facts)
@@ -217,9 +204,9 @@ def _outside(printed: Facts) -> Contradiction | None:
         return None
     place = find_neighbourhood(name) if name else None
     if place and areas_of(place.id):
-        outside, most = metres_outside(place.id, point) or 0.0, OUTSIDE_METRES
+        outside, most = metres_outside(place.id, point) or 0.0, fixed.OUTSIDE_METRES
     elif place and place.lat is not None and place.lon is not None:
-        outside, most = metres(point, Point(place.lat, place.lon)), OUTSIDE_CENTRE_METRES
+        outside, most = metres(point, Point(place.lat, place.lon)), fixed.OUTSIDE_CENTRE_METRES
     else:
         outside, most = metres(point, SOFIA_CENTRE), SOFIA_METRES
     if outside <= most:
@@ -233,10 +220,12 @@ def _farther(printed: Facts, told: Told, *, placed: bool) -> Contradiction | Non
     said = {name: value for name in METRO_FACTS if (value := _either(name, printed, told)) is not None}
     if not said:
         return None
-    point = _point(printed) if placed and printed.get("site") not in VAGUE_COORDINATES else None
+    point = _point(printed) if placed and printed.get("site") not in fixed.VAGUE_COORDINATES else None
     walk = walk_from(point) if point else walk_around(printed.get("city"), printed.get("neighbourhood"))
-    minutes = {name: said[name] / (1 if name == "metro_minutes" else METRES_PER_MINUTE) for name in said}
-    wrong = [name for name in said if walk and minutes[name] + METRO_MINUTES_APART < walk.least]
+    minutes = {
+        name: said[name] / (1 if name == "metro_minutes" else fixed.METRES_PER_MINUTE) for name in said
+    }
+    wrong = [name for name in said if walk and minutes[name] + fixed.METRO_MINUTES_APART < walk.least]
     if not walk or not wrong:
         return None
     return Contradiction(Code.METRO_FARTHER, tuple(wrong), round(minutes[wrong[0]]), walk.least)
@@ -293,9 +282,9 @@ def _speaks_of(fact: str, value: Any, whole: str) -> bool:  # noqa: ANN401 - any
             word = _FLOORS[value] if 0 <= value < len(_FLOORS) else None
             return value in numbers or bool(word and re.search(rf"(?<!\w){word}", text))
         case "rooms":
-            return bool(_ROOMS[min(value, MANY_ROOMS)].search(text))
+            return bool(_ROOMS[min(value, fixed.MANY_ROOMS)].search(text))
         case "area_sqm":
-            return any(abs(number / value - 1) <= SAME_AREA for number in numbers)
+            return any(abs(number / value - 1) <= fixed.SAME_AREA for number in numbers)
         case "year_built":
             return value in numbers
     return False
@@ -352,7 +341,10 @@ def merge_flat(
         flat = merge_many(property_id, believed, photos)
     flat.from_text = _only_told(believed)
     if beside.corrected:
-        _correct(flat, beside.corrected)
+        flat.corrected = beside.corrected
+        flat.from_text = flat.from_text.difference(beside.corrected)
+        for fact in beside.corrected.keys() - _OF_ADVERTS:
+            setattr(flat, fact, beside.corrected[fact].value)
     if len(believed) > 1 or beside.corrected:
         found += _settle(flat)
     if found:
@@ -394,7 +386,12 @@ def _without(row: AdvertRow, facts: Container[str | None]) -> dict[str, Any]:
 def _miscounts(row: AdvertRow) -> bool:
     """Whether bedrooms that fill all rooms are not counted in one word: "a second bedroom" may be a plan."""
     counted = row["said"].get("bedrooms")
-    if counted is None or not row["rooms"] or row["rooms"] >= MANY_ROOMS or counted["value"] < row["rooms"]:
+    if (
+        counted is None
+        or not row["rooms"]
+        or row["rooms"] >= fixed.MANY_ROOMS
+        or counted["value"] < row["rooms"]
+    ):
         return False
     quote = counted["quote"].casefold()
     return bool(quote.count("спалн") > 1 or "спални" not in quote)
@@ -432,13 +429,6 @@ def _only_told(rows: Sequence[AdvertRow]) -> frozenset[str]:
     for row in rows:
         told = [name for name in told if row.get(name) in NOTHING]
     return frozenset(told)
-
-
-def _correct(flat: Flat, corrected: Mapping[str, Correction]) -> None:
-    flat.corrected = corrected
-    flat.from_text = flat.from_text.difference(corrected)
-    for fact in corrected.keys() - _OF_ADVERTS:
-        setattr(flat, fact, corrected[fact].value)
 
 
 def _settle(flat: Flat) -> list[Contradiction]:

@@ -12,7 +12,7 @@ from sale_sofia.advice.scoring.store import ScoreRow, forget_scores, save_scores
 from sale_sofia.buyer.corrections import correct
 from sale_sofia.buyer.evaluations import By, evaluate
 from sale_sofia.crawl.tables import jobs
-from sale_sofia.descriptions.store import Read, save_reads
+from sale_sofia.descriptions.enrichment import Read, save_reads
 from sale_sofia.flats.agencies import save_phones
 from sale_sofia.flats.contradictions import Outlier
 from sale_sofia.flats.flat import Code

@@ -251,11 +251,6 @@ ALWAYS_KNOWN: Final = frozenset(
 """Conditions that are never null."""
 
 
-def is_unknown(name: str, condition: Condition) -> Condition:
-    """Whether it is null; of a plain fact, whether that is, which is quicker to ask."""
-    return _F[name].is_(None) if name in FACTS else condition.is_(None)
-
-
 def indexed(query: SearchQuery, around: Around) -> dict[str, Condition]:
     """The conditions of a query that the table answers, in their order."""
     return {name: ask(query, around) for name, ask in _ASKED.items() if _is_asked(query, name)}
@@ -413,7 +408,10 @@ class FittingRows:
         known = [one for name, one in self._indexed.items() if name in ALWAYS_KNOWN]
         known += [] if only is None else [flats.c.property_id.in_(only)]
         self.fitting = and_(true(), *known, *(one.is_not(False) for one in unsure.values()))
-        self._unknown = {name: is_unknown(name, one) for name, one in unsure.items()}
+        # Whether a condition is null; of a plain fact, whether that is, which is quicker to ask.
+        self._unknown = {
+            name: (_F[name].is_(None) if name in FACTS else one.is_(None)) for name, one in unsure.items()
+        }
         self.is_unsure: ColumnElement[bool] = or_(false(), *self._unknown.values())
 
     def select(self, *columns: ColumnElement[Any], scored: bool) -> Select[Any]:
