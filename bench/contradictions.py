@@ -18,7 +18,7 @@ from typing import Any
 from sale_sofia.advice.valuation.trial import NOWHERE
 from sale_sofia.crawl.reparse import read_file
 from sale_sofia.descriptions.dictionary import read_description
-from sale_sofia.flats.beliefs import Beside, Outlier, merge_flat
+from sale_sofia.flats.contradictions import Beside, Outlier, merge_flat
 from sale_sofia.flats.flat import Code, Contradiction
 from sale_sofia.flats.matching.files import read_adverts
 from sale_sofia.flats.outliers import Priced, price_outliers

@@ -17,11 +17,10 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from matching_fit import base_pairs, fit
-from sale_sofia.flats.matching.clustering import Matcher
+from sale_sofia.flats.matching.clustering import Bands, Matcher
 from sale_sofia.flats.matching.comparison import weights_from
 from sale_sofia.flats.matching.files import pairs_of, read_adverts
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
-from sale_sofia.flats.matching.links import Bands
 from sale_sofia.settings.model import Settings
 
 HALVES, GOAL_SHARE = 200, 0.99

@@ -13,9 +13,8 @@ from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search import conditions
 from sale_sofia.advice.search.conditions import _pattern
-from sale_sofia.advice.search.index import FACTS
 from sale_sofia.advice.search.query import SearchQuery
-from sale_sofia.advice.search.run import Judged
+from sale_sofia.advice.search.run import FACTS, Judged
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE

@@ -9,9 +9,8 @@ import numpy as np
 from sqlalchemy import delete, select
 
 from contract.storage.helpers import ready_database
-from sale_sofia.flats.matching.clustering import Matcher
+from sale_sofia.flats.matching.clustering import Bands, Matcher
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
-from sale_sofia.flats.matching.links import Bands
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.tables import listing_sources, match_links
 from sale_sofia.history.listings import Sighting, save_listings

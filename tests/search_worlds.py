@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, insert
 
 from sale_sofia.descriptions.tables import description_disagreements, description_reads
-from sale_sofia.flats.beliefs import OUTLYING
-from sale_sofia.flats.contradictions import TEXT_FACTS
+from sale_sofia.flats.contradictions import OUTLYING, TEXT_FACTS
 from sale_sofia.flats.tables import corrections, listing_sources, outliers, properties
 from sale_sofia.history.tables import listings
 from sale_sofia.storage.database import Database

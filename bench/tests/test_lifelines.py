@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from lifelines import KaplanMeierFitter
 
-from sale_sofia.advice.market.flats import Stay, kaplan_meier
+from sale_sofia.advice.market.market import Stay, kaplan_meier
 from unit.advice.test_survival import STAYS
 
 

@@ -12,9 +12,8 @@ from sqlalchemy import select
 
 from ollama_server import HOSTILE, LoopbackOllama
 from ready_files import put_ready_file
-from sale_sofia.descriptions.enrichment import Summary, ask_all, read_all
+from sale_sofia.descriptions.enrichment import Summary, ask_all, read_all, read_disagreements, unread_listings
 from sale_sofia.descriptions.rulebook import rules_version
-from sale_sofia.descriptions.store import read_disagreements, unread_listings
 from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.history.listings import save_listing
 from sale_sofia.listings.model import Listing

@@ -6,16 +6,8 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
 
+from sale_sofia.advice import settings as fixed
 from sale_sofia.advice.scoring.profile import Profile
-from sale_sofia.advice.settings import (
-    EUR_IN_BGN,
-    NO_COMMISSION,
-    NOTARY_BGN,
-    NOTARY_MOST_BGN,
-    REGISTRATION,
-    RENOVATION_EUR_SQM,
-    TRANSFER_TAX,
-)
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import Band, price_band
 from sale_sofia.history.settings import VAT_RATE
@@ -47,7 +39,7 @@ def purchase(flat: Flat) -> Purchase | None:
     price = price_band(flat)
     if price is None:
         return None
-    agency = not flat.adverts or flat.adverts[0].seller_kind not in NO_COMMISSION
+    agency = not flat.adverts or flat.adverts[0].seller_kind not in fixed.NO_COMMISSION
     return Purchase(price, _of_both(_state_fees, price), agency)
 
 
@@ -79,14 +71,14 @@ def commission_share(profile: Profile) -> float:
 
 def _state_fees(price: float) -> float:
     """Transfer tax, notary and entry of the deed on this price."""
-    return price * (TRANSFER_TAX + REGISTRATION) + notary(price)
+    return price * (fixed.TRANSFER_TAX + fixed.REGISTRATION) + notary(price)
 
 
 def notary(price: float) -> float:
     """The notary's fee with VAT, in EUR."""
-    leva = price * EUR_IN_BGN
-    above, base, share = NOTARY_BGN[bisect_right(NOTARY_BGN, leva, key=itemgetter(0)) - 1]
-    return min(base + (leva - above) * share, NOTARY_MOST_BGN) * (1 + VAT_RATE) / EUR_IN_BGN
+    leva = price * fixed.EUR_IN_BGN
+    above, base, share = fixed.NOTARY_BGN[bisect_right(fixed.NOTARY_BGN, leva, key=itemgetter(0)) - 1]
+    return min(base + (leva - above) * share, fixed.NOTARY_MOST_BGN) * (1 + VAT_RATE) / fixed.EUR_IN_BGN
 
 
 def renovation_band(profile: Profile, condition: str | None, area: float | None) -> Band:
@@ -94,7 +86,7 @@ def renovation_band(profile: Profile, condition: str | None, area: float | None)
     rates = profile.renovation_eur_sqm
     if condition is None:
         return Band(0.0, None if area is None else area * rates.dearest())
-    rate = getattr(rates, condition) if condition in RENOVATION_EUR_SQM else 0.0
+    rate = getattr(rates, condition) if condition in fixed.RENOVATION_EUR_SQM else 0.0
     if rate == 0:
         return Band(0.0, 0.0)
     return Band(0.0, None) if area is None else Band(area * rate, area * rate)

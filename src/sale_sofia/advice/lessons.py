@@ -11,17 +11,12 @@ from typing import Any, Final, get_args
 
 from sqlalchemy import Connection, select
 
+from sale_sofia.advice import settings as fixed
 from sale_sofia.advice.costs import all_costs
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.profile import Profile, TrapName
 from sale_sofia.advice.scoring.scoring import Scorer, Seen, look
 from sale_sofia.advice.scoring.yardsticks import Yardstick
-from sale_sofia.advice.settings import (
-    LESSON_BUDGET_STEP_EUR,
-    LESSON_ELEVATOR_FLOOR,
-    LESSON_LEAST_CAUGHT,
-    LESSON_METRO_MINUTES,
-)
 from sale_sofia.advice.tables import scores
 from sale_sofia.buyer.evaluations import BOARD, statuses
 from sale_sofia.buyer.opinions import REASONS, rejections
@@ -115,7 +110,7 @@ class _Trial:
         shown = self._in(self._profile, rejected)
         settings = _settings(reason, self._profile, [one.flat for one in shown])
         offers = [self._try(setting, shown) for setting in settings]
-        good = [one for one in offers if one and one.caught >= LESSON_LEAST_CAUGHT]
+        good = [one for one in offers if one and one.caught >= fixed.LESSON_LEAST_CAUGHT]
         best = max(good, key=lambda one: (one.caught, one.leaves), default=None)
         return Lesson(reason, flats, len(rejected) - len(shown), best)
 
@@ -164,7 +159,7 @@ def _budget(profile: Profile, flats: Sequence[Flat]) -> Iterator[Setting]:
     """So that half of them, the dearer ones, are above it."""
     costs = sorted(found.total.least for flat in flats if (found := all_costs(flat, profile)))
     if costs:
-        below = (costs[len(costs) // 2] - 1) // LESSON_BUDGET_STEP_EUR * LESSON_BUDGET_STEP_EUR
+        below = (costs[len(costs) // 2] - 1) // fixed.LESSON_BUDGET_STEP_EUR * fixed.LESSON_BUDGET_STEP_EUR
         if 0 < below < profile.budget_eur:
             yield "budget_eur", below
 
@@ -178,14 +173,14 @@ def _layout(profile: Profile, _flats: Sequence[Flat]) -> Iterator[Setting]:
 
 def _place(profile: Profile, _flats: Sequence[Flat]) -> Iterator[Setting]:
     if profile.must.metro_most_minutes is None:
-        yield "must.metro_most_minutes", LESSON_METRO_MINUTES
+        yield "must.metro_most_minutes", fixed.LESSON_METRO_MINUTES
 
 
 def _floor(profile: Profile, _flats: Sequence[Flat]) -> Iterator[Setting]:
     yield "must.not_ground_floor", True
     yield "must.not_last_floor", True
     if profile.must.elevator_above_floor is None:
-        yield "must.elevator_above_floor", LESSON_ELEVATOR_FLOOR
+        yield "must.elevator_above_floor", fixed.LESSON_ELEVATOR_FLOOR
 
 
 _SETTINGS: Final[Mapping[str, Callable[[Profile, Sequence[Flat]], Iterable[Setting]]]] = {

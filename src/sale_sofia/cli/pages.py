@@ -19,10 +19,15 @@ from sale_sofia.crawl.reparse import BAD_LINE, read_file, read_manifest
 from sale_sofia.crawl.reparse import reparse as reparse_archive
 from sale_sofia.crawl.resilience.factory import needs_redis
 from sale_sofia.descriptions.dictionary import read_description
-from sale_sofia.descriptions.enrichment import Summary, ask_all, read_all
+from sale_sofia.descriptions.enrichment import (
+    Summary,
+    ask_all,
+    count_disagreements,
+    read_all,
+    read_disagreements,
+)
 from sale_sofia.descriptions.fields import Attributes
 from sale_sofia.descriptions.settings import DISAGREEMENTS_SHOWN
-from sale_sofia.descriptions.store import count_disagreements, read_disagreements
 from sale_sofia.history.export import count_earlier, export_listings, export_prices
 from sale_sofia.history.pruning import prune_frontier, prune_page_records, prune_visits
 from sale_sofia.history.runs.reports import ReportFiles

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from sale_sofia.descriptions.grammar import find_heads, find_strangers, is_doubtful, restore_nouns
+from sale_sofia.descriptions.grammar import ARTICLES, find_heads, find_strangers, is_doubtful, restore_nouns
 from sale_sofia.descriptions.patterns import PatternIndex, tagged
 from sale_sofia.descriptions.settings import (
     ARTICLE_LETTERS,
@@ -353,7 +353,6 @@ def _is_condition(tokens: Sequence[Token], place: int) -> bool:
 Carried = tuple[str, str]
 """Whose the next clause of the sentence is, and how far that reaches."""
 _NOTHING: Final[Carried] = ("flat", "")
-_ARTICLES: Final = ("ът", "ят", "та", "то", "те")
 _FULL_ARTICLES: Final = ("ът", "ят")
 _VERB_ENDINGS: Final = ("ува", "ват", "жва", "ира", "ират")
 _NO_THINGS: Final = frozenset({"told_of", "relative", "ours", "same", "preposition"})
@@ -471,7 +470,7 @@ def _is_thing(tokens: Sequence[Token], place: int) -> bool:
     if token.text.endswith(_FULL_ARTICLES):  # only a subject has it
         return True
     following = tokens[place + 1 : place + 3]
-    is_named = token.text.endswith(_ARTICLES) and (tagged(following, {"verb"}) or _is_doing(following[1:]))
+    is_named = token.text.endswith(ARTICLES) and (tagged(following, {"verb"}) or _is_doing(following[1:]))
     return is_named or _is_doing(following[:1])
 
 
@@ -571,7 +570,7 @@ def _abstain_in_doubt(tokens: Sequence[Token], first: int, end: int, cues: Seque
 
 def _is_presupposed(token: Token) -> bool:
     """Whether a thing is there whatever is said of it: "асансьорът тръгва от …"."""
-    return not token.tags.isdisjoint(_PRESUPPOSED) and token.text.endswith(_ARTICLES)
+    return not token.tags.isdisjoint(_PRESUPPOSED) and token.text.endswith(ARTICLES)
 
 
 def _abstain_before_not(tokens: Sequence[Token], first: int, end: int) -> None:
@@ -580,7 +579,7 @@ def _abstain_before_not(tokens: Sequence[Token], first: int, end: int) -> None:
     told = tokens[first:place]
     if tagged(tokens[place:end], _facts()) or _is_told_of_this(tokens, first, place):
         return
-    if any(token.tags & _facts() and token.text.endswith(_ARTICLES) for token in told):
+    if any(token.tags & _facts() and token.text.endswith(ARTICLES) for token in told):
         return  # "асансьорът не работи": there is one
     _give((one for one in told if one.owner in _OURS and one.mood != "denied"), "unknown")
 
@@ -632,7 +631,7 @@ def _is_whole(tokens: Sequence[Token], place: int) -> bool:
 def _has_the_flat(tokens: Sequence[Token], first: int, end: int) -> bool:
     """Whether a clause says that the flat is where the clause before was: "…, където е жилището"."""
     return tagged(tokens[first : first + 2], {"relative"}) and any(
-        token.tags & _subjects()["flat"] and token.text.endswith(_ARTICLES) for token in tokens[first:end]
+        token.tags & _subjects()["flat"] and token.text.endswith(ARTICLES) for token in tokens[first:end]
     )
 
 
@@ -641,7 +640,7 @@ def _is_told_of_this(tokens: Sequence[Token], first: int, end: int) -> bool:
     for token in tokens[first:end]:
         if "preposition" in token.tags:
             return False
-        is_definite = token.text.endswith((*_ARTICLES, "а")) and token.text not in _ANY_BUILDING
+        is_definite = token.text.endswith((*ARTICLES, "а")) and token.text not in _ANY_BUILDING
         if is_definite and not token.tags.isdisjoint(_whole_subjects()):
             return True
     return False

@@ -4,17 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
+from sale_sofia.descriptions import settings as fixed
 from sale_sofia.descriptions.rulebook import LIST_FIELDS, Status
-from sale_sofia.descriptions.settings import (
-    AREA_LEAST,
-    AREA_MOST,
-    COUNT_MOST,
-    FLOOR_MOST,
-    METRO_METRES_MOST,
-    METRO_MINUTES_MOST,
-    YEAR_FIRST,
-    YEAR_LAST,
-)
 from sale_sofia.listings.model import (
     ActStatus,
     Condition,
@@ -79,14 +70,14 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 SWITCHES: Final = frozenset({"elevator", "has_balcony", "metro_near"})
 RANGES: Final[Mapping[str, tuple[float, float]]] = {
-    **dict.fromkeys(("rooms", "bedrooms", "bathrooms", "wc_separate", "balconies"), (1, COUNT_MOST)),
-    "floor": (-1, FLOOR_MOST),
-    "total_floors": (1, FLOOR_MOST),
-    "area": (AREA_LEAST, AREA_MOST),
-    "area_built": (AREA_LEAST, AREA_MOST),
-    "year": (YEAR_FIRST, YEAR_LAST),
-    "metro_minutes": (1, METRO_MINUTES_MOST),
-    "metro_distance_m": (1, METRO_METRES_MOST),
+    **dict.fromkeys(("rooms", "bedrooms", "bathrooms", "wc_separate", "balconies"), (1, fixed.COUNT_MOST)),
+    "floor": (-1, fixed.FLOOR_MOST),
+    "total_floors": (1, fixed.FLOOR_MOST),
+    "area": (fixed.AREA_LEAST, fixed.AREA_MOST),
+    "area_built": (fixed.AREA_LEAST, fixed.AREA_MOST),
+    "year": (fixed.YEAR_FIRST, fixed.YEAR_LAST),
+    "metro_minutes": (1, fixed.METRO_MINUTES_MOST),
+    "metro_distance_m": (1, fixed.METRO_METRES_MOST),
 }
 _YES_NO: Final[Mapping[str, bool]] = {"yes": True, "no": False}
 
@@ -149,7 +140,11 @@ def _check_word(field: str, given: object) -> str:
 
 def _check_span(given: object) -> str:
     first, _, last = str(given).partition("-")
-    if not (first.isdecimal() and last.isdecimal() and YEAR_FIRST <= int(first) <= int(last) <= YEAR_LAST):
+    if not (
+        first.isdecimal()
+        and last.isdecimal()
+        and fixed.YEAR_FIRST <= int(first) <= int(last) <= fixed.YEAR_LAST
+    ):
         raise ValueError(f"year_range: {given!r} is no span such as 1970-1979")
     return f"{int(first)}-{int(last)}"
 

@@ -48,7 +48,7 @@ _ADVERBS: Final = ("но", "ко", "во", "ро", "ски")
 _PLURALS: Final = ("овете", "евете", "щата", "щите")
 """Of nouns, which end as some of the harmless do."""
 _PARTICIPLES: Final = ("ена", "ено", "ени", "ана", "ано", "ани")
-_ARTICLES: Final = ("ът", "ят", "та", "то", "те")
+ARTICLES: Final = ("ът", "ят", "та", "то", "те")
 _EXIST: Final = frozenset({"има", "имат"})
 _BEFORE_NOUNS: Final = _EXIST | {"че"}
 _WORD: Final = re.compile("[а-я]+")
@@ -100,8 +100,8 @@ def _may_own(tokens: Sequence[Token], place: int, end: int) -> bool:
         return True
     if tokens[place].text != "на" or "word" not in last.tags or not last.tags.isdisjoint(_NO_NOUNS):
         return False
-    return last.text.endswith(_ARTICLES) or any(
-        token.text.endswith(_ARTICLES) for token in tokens[place + 1 : min(place + 2, end)]
+    return last.text.endswith(ARTICLES) or any(
+        token.text.endswith(ARTICLES) for token in tokens[place + 1 : min(place + 2, end)]
     )
 
 

@@ -11,13 +11,7 @@ import ollama
 from sale_sofia.crawl.resilience.errors import ServiceOllama
 from sale_sofia.crawl.resilience.gate import Gate, Outcome, Refusal
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
-from sale_sofia.descriptions.settings import (
-    ANSWER_TOKENS_MOST,
-    HEALTH_SECONDS,
-    LLM_DOMAIN,
-    OLLAMA_MOST_BYTES,
-    OLLAMA_REASON_CHARACTERS,
-)
+from sale_sofia.descriptions import settings as fixed
 from sale_sofia.listings.text import plain
 from sale_sofia.settings.model import Settings
 
@@ -99,7 +93,7 @@ class OllamaModel:
         """
         name = self.settings.ollama_model
         try:
-            async with asyncio.timeout(HEALTH_SECONDS), self._client(HEALTH_SECONDS) as client:
+            async with asyncio.timeout(fixed.HEALTH_SECONDS), self._client(fixed.HEALTH_SECONDS) as client:
                 known = {model.model: model.digest for model in (await client.list()).models}
         except _FAILURES as error:
             raise ServiceOllama(
@@ -120,7 +114,7 @@ class OllamaModel:
             ServiceOllama: it failed; the breaker has heard of it.
         """
         while not budget.expired:
-            async with self.gate.request(LLM_DOMAIN, budget.remaining()) as admission:
+            async with self.gate.request(fixed.LLM_DOMAIN, budget.remaining()) as admission:
                 if not isinstance(admission, Refusal):
                     try:
                         answer = await self._chat(messages, schema, budget)
@@ -143,7 +137,7 @@ class OllamaModel:
                 model=self.settings.ollama_model,
                 messages=messages,
                 format=dict(schema),
-                options={"temperature": 0, "num_predict": ANSWER_TOKENS_MOST},
+                options={"temperature": 0, "num_predict": fixed.ANSWER_TOKENS_MOST},
             )
         return answer.message.content or ""
 
@@ -154,11 +148,11 @@ class OllamaModel:
             timeout=seconds,
             follow_redirects=False,
             trust_env=False,
-            transport=BoundedTransport(OLLAMA_MOST_BYTES),
+            transport=BoundedTransport(fixed.OLLAMA_MOST_BYTES),
         )
 
 
 def _reason(error: Exception) -> str:
     """In one short line, whatever the server put into it."""
     reason = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
-    return plain(reason, OLLAMA_REASON_CHARACTERS)
+    return plain(reason, fixed.OLLAMA_REASON_CHARACTERS)

@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -12,18 +13,88 @@ from typing import Any, Final, TypeVar
 import simplemma
 
 from sale_sofia.descriptions.settings import (
+    CUT_SHORT_LETTERS,
     ENDING_LETTERS,
     GLUED_LETTERS,
+    LATIN_SHARE,
     NUMBER_CHARACTERS,
+    ROOT_LETTERS,
+    SLIP_ENDING_LETTERS,
+    SLIP_LETTERS,
     STEM_LETTERS,
     WORD_LETTERS,
     WORDS_REMEMBERED,
     YEAR_FIRST,
     YEAR_LAST,
 )
-from sale_sofia.descriptions.spelling import complete, correct, index_slips, is_latin, spell
 from sale_sofia.listings.text import LOOKALIKES, fold_lookalikes
 from sale_sofia.settings.files import read_yaml
+
+# Words that are written otherwise than a dictionary has them: cut short, misspelt, or in Latin letters.
+
+_LATIN: Final = re.compile(r"[a-z]+")
+_CYRILLIC: Final = re.compile(r"[а-я]+")
+_LETTERS: Final = {
+    "sht": "щ", "sh": "ш", "ch": "ч", "zh": "ж", "ts": "ц", "tz": "ц", "yu": "ю", "iu": "ю", "ju": "ю",
+    "ya": "я", "ia": "я", "io": "ьо", "yo": "ьо",
+    "a": "а", "b": "б", "c": "ц", "d": "д", "e": "е", "f": "ф", "g": "г", "h": "х", "i": "и", "j": "ж",
+    "k": "к", "l": "л", "m": "м", "n": "н", "o": "о", "p": "п", "q": "я", "r": "р", "s": "с", "t": "т",
+    "u": "у", "v": "в", "w": "в", "x": "х", "y": "ъ", "z": "з",
+}  # fmt: skip
+_SOUND: Final = re.compile("|".join(_LETTERS))
+_OTHERWISE: Final = (("", ""), ("у", "ъ"), ("ъ", "й"), ("а", "ъ"), ("ьо", "ио"), ("я", "иа"), ("ц", "к"))
+"""What a letter may stand for too: "vtori etaj", "parvi", "treti"."""
+
+
+def spell(word: str, is_known: Callable[[str], bool]) -> str:
+    """The Bulgarian word that a Latin one is: the first that is known of those that sound so."""
+    sounds = _SOUND.sub(lambda found: _LETTERS[found[0]], word)
+    forms = (sounds.replace(old, new) for old, new in _OTHERWISE if old in sounds)
+    return next(filter(is_known, forms), sounds)
+
+
+def complete(cut: str, words: Mapping[str, AbstractSet[str]]) -> str | None:
+    """The known word of which "асанс." or "осн." is the beginning.
+
+    None where it begins several that are not of one root, and most of which mean something else.
+    """
+    begun = [word for word in words if word.startswith(cut)] if len(cut) >= CUT_SHORT_LETTERS else []
+    whole = min(begun, key=len, default=None)
+    if whole is None or len({word[: len(cut) + ROOT_LETTERS] for word in begun}) == 1:
+        return whole
+    alike = sum(not words[word].isdisjoint(words[whole]) for word in begun)
+    return whole if 2 * alike > len(begun) else None
+
+
+def _without_a_letter(word: str) -> set[str]:
+    """The word, and the word without one letter of its root: another ending is another form, and no slip."""
+    return {word} | {word[:place] + word[place + 1 :] for place in range(len(word) - ROOT_LETTERS)}
+
+
+def correct(word: str, index: Mapping[str, Sequence[str]]) -> set[str]:
+    """The forms of which a word is a slip: one letter lost, added, wrong or in the wrong place.
+
+    A stem may go on with a short ending; `index` is that of `index_slips`.
+    """
+    for letters in range(SLIP_ENDING_LETTERS + 1):
+        whole = word[: len(word) - letters]
+        if len(whole) < SLIP_LETTERS:
+            break
+        found = {
+            form
+            for part in _without_a_letter(whole)
+            for form in index.get(part, ())
+            if (form.endswith("*") or not letters) and _is_slip(whole, form.rstrip("*"), part)
+        }
+        if found:
+            return found
+    return set()
+
+
+def _is_slip(word: str, form: str, part: str) -> bool:
+    """Whether not two letters differ: of words of unlike length the shorter one is part of the other."""
+    return len(word) == len(form) or part == min(word, form, key=len)
+
 
 _WIDTHLESS = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
 _LATIN_OR_NOT = re.compile("(?P<latin>[a-z]+)|[^a-z]+")
@@ -55,7 +126,9 @@ def prepare(text: str) -> Prepared:
     plain = folded.lower()
     if len(plain) != len(folded):  # a letter whose small form is of another length stays as it is
         plain = "".join(small if len(small := sign.lower()) == 1 else sign for sign in folded)
-    if is_latin(plain):
+    # Written in Latin letters almost throughout?
+    latin = sum(map(len, _LATIN.findall(plain)))
+    if latin > LATIN_SHARE * (latin + sum(map(len, _CYRILLIC.findall(plain)))):
         plain, places = _in_cyrillic(plain)
         starts = [starts[place] for place in places] if starts else places
     return Prepared(text, plain, starts)
@@ -137,7 +210,14 @@ def _misspelt(word: str, forms: Mapping[str, Meaning]) -> Meaning | None:
 
 @cache
 def _slips() -> Mapping[str, Sequence[str]]:
-    return index_slips(_forms())
+    """Long forms by themselves and by what is left of them without one letter."""
+    index: dict[str, list[str]] = {}
+    for form in _forms():
+        whole = form.rstrip("*")
+        if len(whole) >= SLIP_LETTERS:
+            for part in _without_a_letter(whole):
+                index.setdefault(part, []).append(form)
+    return index
 
 
 def _by_stem(word: str, forms: Mapping[str, T]) -> T | None:

@@ -8,26 +8,19 @@ only the text says.
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from sale_sofia.flats.flat import Code, Contradiction
-from sale_sofia.flats.settings import (
-    BUILT_BETWEEN,
-    COMPARED_TYPES,
-    FINISHED_ACTS,
-    MANY_ROOMS,
-    METRES_PER_MINUTE,
-    METRO_MINUTES_APART,
-    OUTSIDE_CENTRE_METRES,
-    OUTSIDE_METRES,
-    SAME_AREA,
-    STOREYS_APART,
-    TEXT_AREA,
-    UNFINISHED_ACTS,
-    VAGUE_COORDINATES,
-    YEARS_APART,
+from sale_sofia.flats import settings as fixed
+from sale_sofia.flats.flat import Code, Contradiction, Correction, Flat
+from sale_sofia.flats.merging import (
+    COLUMN_OF,
+    NOTHING,
+    AdvertRow,
+    merge_many,
+    merge_one,
+    told_facts,
 )
 from sale_sofia.flats.walks import METRO_FACTS, walk_around
 from sale_sofia.geography.gazetteer import areas_of, metres_outside
@@ -38,7 +31,6 @@ from sale_sofia.listings.model import compared
 from sale_sofia.listings.places import SOFIA, find_neighbourhood
 
 Facts = Mapping[str, Any]
-NOTHING: Final = (None, ())
 
 
 class Told(NamedTuple):
@@ -72,33 +64,35 @@ RULES: Final = (
         "rooms",
         "bedrooms",
         # The one room of a studio is a bedroom, too.
-        lambda rooms, bedrooms, _: bedrooms >= rooms + (rooms == 1) and rooms < MANY_ROOMS,
+        lambda rooms, bedrooms, _: bedrooms >= rooms + (rooms == 1) and rooms < fixed.MANY_ROOMS,
         text_counts=True,
     ),
     Rule(
         Code.NET_ABOVE_TOTAL,
         "area_sqm",
         "area_net_sqm",
-        lambda total, net, _: net > total * (1 + SAME_AREA),
+        lambda total, net, _: net > total * (1 + fixed.SAME_AREA),
         text_counts=True,
     ),
     Rule(
         Code.BUILT_IN_FUTURE,
         "act_status",
         "year_built",
-        lambda act, year, seen_at: act in FINISHED_ACTS and year > time.gmtime(seen_at).tm_year,
+        lambda act, year, seen_at: act in fixed.FINISHED_ACTS and year > time.gmtime(seen_at).tm_year,
     ),
     Rule(
         Code.ACT_OF_UNBUILT,
         "act_status",
         "under_construction",
-        lambda act, unbuilt, _: unbuilt and act in FINISHED_ACTS,
+        lambda act, unbuilt, _: unbuilt and act in fixed.FINISHED_ACTS,
     ),
     Rule(
         Code.BUILT_OUT_OF_TIME,
         "construction",
         "year_built",
-        lambda kind, year, _: kind in BUILT_BETWEEN and not _is_between(year, BUILT_BETWEEN[kind]),
+        lambda kind, year, _: (
+            kind in fixed.BUILT_BETWEEN and not _is_between(year, fixed.BUILT_BETWEEN[kind])
+        ),
     ),
 )
 """Facts of one advert, or of one flat, beside each other."""
@@ -113,24 +107,24 @@ class TextRule(NamedTuple):
 
 
 TEXT_RULES: Final = (
-    TextRule(Code.TEXT_FLOOR, "floor", lambda printed, told: abs(printed - told) >= STOREYS_APART),
+    TextRule(Code.TEXT_FLOOR, "floor", lambda printed, told: abs(printed - told) >= fixed.STOREYS_APART),
     TextRule(
         Code.TEXT_ROOMS,
         "rooms",
-        lambda printed, told: min(printed, MANY_ROOMS) != min(told, MANY_ROOMS),
+        lambda printed, told: min(printed, fixed.MANY_ROOMS) != min(told, fixed.MANY_ROOMS),
     ),
     TextRule(
         Code.TEXT_AREA,
         "area_sqm",
         lambda printed, told: any(
-            low <= told / printed <= high for low, high in (TEXT_AREA[:2], TEXT_AREA[2:])
+            low <= told / printed <= high for low, high in (fixed.TEXT_AREA[:2], fixed.TEXT_AREA[2:])
         ),
     ),
-    TextRule(Code.TEXT_YEAR, "year_built", lambda printed, told: abs(printed - told) >= YEARS_APART),
+    TextRule(Code.TEXT_YEAR, "year_built", lambda printed, told: abs(printed - told) >= fixed.YEARS_APART),
     TextRule(
         Code.TEXT_ACT,
         "act_status",
-        lambda printed, told: printed in FINISHED_ACTS and told in UNFINISHED_ACTS,
+        lambda printed, told: printed in fixed.FINISHED_ACTS and told in fixed.UNFINISHED_ACTS,
     ),
 )
 """Facts of which a text has its own word."""
@@ -146,7 +140,7 @@ def find_contradictions(
     """
     found: list[Contradiction] = []
     doubted: set[str] = set()
-    compared = told.text and printed.get("property_type") in COMPARED_TYPES
+    compared = told.text and printed.get("property_type") in fixed.COMPARED_TYPES
     for contradiction in _by_text(printed, told, sure) if compared else ():
         found.append(contradiction)
         doubted.update(contradiction.facts)
@@ -210,9 +204,9 @@ def _outside(printed: Facts) -> Contradiction | None:
         return None
     place = find_neighbourhood(name) if name else None
     if place and areas_of(place.id):
-        outside, most = metres_outside(place.id, point) or 0.0, OUTSIDE_METRES
+        outside, most = metres_outside(place.id, point) or 0.0, fixed.OUTSIDE_METRES
     elif place and place.lat is not None and place.lon is not None:
-        outside, most = metres(point, Point(place.lat, place.lon)), OUTSIDE_CENTRE_METRES
+        outside, most = metres(point, Point(place.lat, place.lon)), fixed.OUTSIDE_CENTRE_METRES
     else:
         outside, most = metres(point, SOFIA_CENTRE), SOFIA_METRES
     if outside <= most:
@@ -226,10 +220,12 @@ def _farther(printed: Facts, told: Told, *, placed: bool) -> Contradiction | Non
     said = {name: value for name in METRO_FACTS if (value := _either(name, printed, told)) is not None}
     if not said:
         return None
-    point = _point(printed) if placed and printed.get("site") not in VAGUE_COORDINATES else None
+    point = _point(printed) if placed and printed.get("site") not in fixed.VAGUE_COORDINATES else None
     walk = walk_from(point) if point else walk_around(printed.get("city"), printed.get("neighbourhood"))
-    minutes = {name: said[name] / (1 if name == "metro_minutes" else METRES_PER_MINUTE) for name in said}
-    wrong = [name for name in said if walk and minutes[name] + METRO_MINUTES_APART < walk.least]
+    minutes = {
+        name: said[name] / (1 if name == "metro_minutes" else fixed.METRES_PER_MINUTE) for name in said
+    }
+    wrong = [name for name in said if walk and minutes[name] + fixed.METRO_MINUTES_APART < walk.least]
     if not walk or not wrong:
         return None
     return Contradiction(Code.METRO_FARTHER, tuple(wrong), round(minutes[wrong[0]]), walk.least)
@@ -286,9 +282,168 @@ def _speaks_of(fact: str, value: Any, whole: str) -> bool:  # noqa: ANN401 - any
             word = _FLOORS[value] if 0 <= value < len(_FLOORS) else None
             return value in numbers or bool(word and re.search(rf"(?<!\w){word}", text))
         case "rooms":
-            return bool(_ROOMS[min(value, MANY_ROOMS)].search(text))
+            return bool(_ROOMS[min(value, fixed.MANY_ROOMS)].search(text))
         case "area_sqm":
-            return any(abs(number / value - 1) <= SAME_AREA for number in numbers)
+            return any(abs(number / value - 1) <= fixed.SAME_AREA for number in numbers)
         case "year_built":
             return value in numbers
     return False
+
+
+# What is believed of a flat: its adverts without what is contradicted, the buyer's word before all. An
+# advert has no voice on a fact that it contradicts (`flats/contradictions.py`) or by which it stands out
+# from the market (`flats/outliers.py`). Another advert's word counts; where there is none, the fact is
+# unknown.
+
+OUTLYING: Final[Mapping[Code, tuple[str, ...]]] = {
+    Code.PRICE_OUT_OF_MARKET: ("price_eur",),
+    Code.RENT_LIKE_PRICE: ("price_eur", "deal"),
+    Code.PRICE_LIKE_RENT: ("price_eur", "deal"),
+    Code.PRIVATE_WITH_MANY: ("seller_kind",),
+    Code.POSITION_SHARED: POSITION,
+}
+"""What is not believed of an advert that stands out from the market."""
+_CHECKED: Final = (*{name for rule in RULES for name in (rule.one, rule.other)}, *PLACE_FACTS)
+_OF_ADVERTS: Final = frozenset({"seller_kind"})
+"""Facts that a flat has only in its adverts."""
+
+
+class Outlier(NamedTuple):
+    """How an advert stands out from the market, and between what numbers it would not."""
+
+    code: Code
+    least: float
+    most: float
+
+
+class Beside(NamedTuple):
+    """What is known of a flat beside its adverts: the buyer's word, and by advert what the market says."""
+
+    corrected: Mapping[str, Correction] = {}
+    outliers: Mapping[int, Sequence[Outlier]] = {}
+
+
+NOTHING_BESIDE: Final = Beside()
+
+
+def merge_flat(
+    property_id: int,
+    rows: Sequence[AdvertRow],
+    photos: int | None = None,
+    beside: Beside = NOTHING_BESIDE,
+) -> Flat:
+    """The flat that these adverts are of, with so many of its photos; None: with all."""
+    found: list[Contradiction] = []
+    believed = [_believed(row, beside, found) for row in rows]
+    if len(believed) == 1:
+        flat = merge_one(property_id, believed[0], photos)
+    else:
+        flat = merge_many(property_id, believed, photos)
+    flat.from_text = _only_told(believed)
+    if beside.corrected:
+        flat.corrected = beside.corrected
+        flat.from_text = flat.from_text.difference(beside.corrected)
+        for fact in beside.corrected.keys() - _OF_ADVERTS:
+            setattr(flat, fact, beside.corrected[fact].value)
+    if len(believed) > 1 or beside.corrected:
+        found += _settle(flat)
+    if found:
+        flat.contradictions = tuple(one._replace(kept=_kept(flat, one)) for one in dict.fromkeys(found))
+        flat.flags |= {one.code.value for one in found}
+    return flat
+
+
+def _believed(row: AdvertRow, beside: Beside, found: list[Contradiction]) -> AdvertRow:
+    """The advert with the buyer's word and without what is contradicted, which is added to `found`."""
+    corrected = beside.corrected
+    if corrected:
+        row = {
+            **row,
+            **{fact: one.value for fact, one in corrected.items() if fact in row},
+            "said": _without(row, corrected),
+        }
+    if _miscounts(row):
+        row = {**row, "said": _without(row, ("bedrooms",))}
+    doubts = find_contradictions(row, _told(row), row["last_seen_at"], corrected)
+    doubts += [
+        one
+        for outlier in beside.outliers.get(row["id"], ())
+        if (one := _outlying(row, outlier)) and corrected.keys().isdisjoint(one.facts)
+    ]
+    if not doubts:
+        return row
+    found += doubts
+    doubted = {fact for one in doubts for fact in one.facts}
+    told = {fact for one in doubts for fact in one.facts if one.kept is not None}
+    return {**row, **dict.fromkeys(doubted & row.keys()), "said": _without(row, doubted - told)}
+
+
+def _without(row: AdvertRow, facts: Container[str | None]) -> dict[str, Any]:
+    """What the description says, but for these facts."""
+    return {field: one for field, one in row["said"].items() if COLUMN_OF.get(field) not in facts}
+
+
+def _miscounts(row: AdvertRow) -> bool:
+    """Whether bedrooms that fill all rooms are not counted in one word: "a second bedroom" may be a plan."""
+    counted = row["said"].get("bedrooms")
+    if (
+        counted is None
+        or not row["rooms"]
+        or row["rooms"] >= fixed.MANY_ROOMS
+        or counted["value"] < row["rooms"]
+    ):
+        return False
+    quote = counted["quote"].casefold()
+    return bool(quote.count("спалн") > 1 or "спални" not in quote)
+
+
+def _told(row: AdvertRow) -> Told:
+    said = row["said"]
+    if not said:
+        return NOT_TOLD
+    if row["description"] is None:
+        return Told(told_facts(said))
+    quotes = {COLUMN_OF[field]: one["quote"] for field, one in said.items() if field in COLUMN_OF}
+    return Told(told_facts(said), quotes, row["description"])
+
+
+def _outlying(row: AdvertRow, outlier: Outlier) -> Contradiction | None:
+    """How the advert stands out, if it still does: the buyer may have put its area right."""
+    code, least, most = outlier
+    if code is Code.PRIVATE_WITH_MANY:
+        return Contradiction(code, OUTLYING[code], row["seller_kind"], least)
+    if code is Code.POSITION_SHARED:
+        at = (row["lat"], row["lon"])
+        return None if None in at else Contradiction(code, POSITION, at, int(least))
+    if not row["price_eur"] or not row["area_sqm"]:
+        return None
+    eur_sqm = row["price_eur"] / row["area_sqm"]
+    if least <= eur_sqm <= most:
+        return None
+    return Contradiction(code, OUTLYING[code], round(eur_sqm, 2), (least, most))
+
+
+def _only_told(rows: Sequence[AdvertRow]) -> frozenset[str]:
+    """Facts that only descriptions tell."""
+    told = [column for row in rows for field in row["said"] if (column := COLUMN_OF.get(field))]
+    for row in rows:
+        told = [name for name in told if row.get(name) in NOTHING]
+    return frozenset(told)
+
+
+def _settle(flat: Flat) -> list[Contradiction]:
+    """What adverts contradict together that are right each by itself; the flat does not know it any more."""
+    facts = {name: getattr(flat, name) for name in _CHECKED}
+    told = Told({name: facts.pop(name) for name in flat.from_text.intersection(_CHECKED)})
+    found = find_contradictions(facts, told, flat.last_seen_at, flat.corrected)
+    for fact in {fact for one in found for fact in one.facts}:
+        setattr(flat, fact, None)
+    return found
+
+
+def _kept(flat: Flat, one: Contradiction) -> Any:  # noqa: ANN401 - any fact
+    """What is known of it all the same: another advert tells it, or the text."""
+    known = tuple(getattr(flat, fact, None) for fact in one.facts)
+    if None in known:
+        return None
+    return known[0] if len(known) == 1 else known

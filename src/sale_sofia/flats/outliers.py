@@ -14,17 +14,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Text, and_, cast, delete, insert, select
 
-from sale_sofia.flats.beliefs import Outlier
+from sale_sofia.flats import settings as fixed
+from sale_sofia.flats.contradictions import Outlier
 from sale_sofia.flats.flat import Code
-from sale_sofia.flats.settings import (
-    MARKET_EDGE,
-    MARKET_LEAST,
-    MARKET_QUARTERS,
-    MARKET_TOLERANCE,
-    SAME_PRICE,
-    SHARED_POINT_DIGITS,
-    SHARED_POINT_FLATS,
-)
 from sale_sofia.flats.store import OFFERED, with_current
 from sale_sofia.flats.tables import outliers
 from sale_sofia.history.revisions import touch
@@ -112,16 +104,16 @@ class _Spans:
 
     def _make(self, key: tuple[str | None, ...]) -> Span | None:
         town = self._logs.get((*key[:3], None), [])
-        if len(town) < MARKET_LEAST:
+        if len(town) < fixed.MARKET_LEAST:
             return None
         near = self._logs.get(key, [])
-        low, _, high = statistics.quantiles(near if len(near) >= MARKET_LEAST else town, n=4)
+        low, _, high = statistics.quantiles(near if len(near) >= fixed.MARKET_LEAST else town, n=4)
         first, _, last = statistics.quantiles(town, n=4)
-        width = max(high - low, last - first) * MARKET_QUARTERS
-        edges = statistics.quantiles(town, n=MARKET_EDGE, method="inclusive")
+        width = max(high - low, last - first) * fixed.MARKET_QUARTERS
+        edges = statistics.quantiles(town, n=fixed.MARKET_EDGE, method="inclusive")
         least, most = min(low - width, edges[0]), max(high + width, edges[-1])
         # A logarithm and back is not quite the same number.
-        return Span(math.exp(least) * (1 - SAME_PRICE), math.exp(most) * (1 + SAME_PRICE))
+        return Span(math.exp(least) * (1 - fixed.SAME_PRICE), math.exp(most) * (1 + fixed.SAME_PRICE))
 
 
 def _priced(connection: Connection) -> Iterator[Priced]:
@@ -158,16 +150,19 @@ def _shared_points(connection: Connection) -> Iterator[tuple[int, int]]:
     flats: Mapping[tuple[float, float], set[int]] = defaultdict(set)
     points: dict[int, tuple[float, float]] = {}
     for listing_id, property_id, lat, lon in connection.execute(chosen.where(placed)):
-        points[listing_id] = point = (round(lat, SHARED_POINT_DIGITS), round(lon, SHARED_POINT_DIGITS))
+        points[listing_id] = point = (
+            round(lat, fixed.SHARED_POINT_DIGITS),
+            round(lon, fixed.SHARED_POINT_DIGITS),
+        )
         flats[point].add(property_id)
     for listing_id, point in points.items():
-        if len(flats[point]) >= SHARED_POINT_FLATS:
+        if len(flats[point]) >= fixed.SHARED_POINT_FLATS:
             yield listing_id, len(flats[point])
 
 
 def _are_near(one: Outlier, other: Outlier) -> bool:
-    return math.isclose(one.least, other.least, rel_tol=MARKET_TOLERANCE) and math.isclose(
-        one.most, other.most, rel_tol=MARKET_TOLERANCE
+    return math.isclose(one.least, other.least, rel_tol=fixed.MARKET_TOLERANCE) and math.isclose(
+        one.most, other.most, rel_tol=fixed.MARKET_TOLERANCE
     )
 
 

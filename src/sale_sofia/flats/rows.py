@@ -13,14 +13,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, Text, case, cast, exists, literal, select
 
-from sale_sofia.advice.settings import (
-    ADVERTS_AT_ONCE,
-    MEMORY_LOOKED_AT,
-    MEMORY_SPARED,
-)
+from sale_sofia.advice import settings as fixed
 from sale_sofia.descriptions.tables import description_disagreements, description_reads
-from sale_sofia.flats.beliefs import Beside, merge_flat
-from sale_sofia.flats.contradictions import TEXT_FACTS
+from sale_sofia.flats.contradictions import TEXT_FACTS, Beside, merge_flat
 from sale_sofia.flats.flat import Correction, Flat
 from sale_sofia.flats.merging import MERGED, NO_LIST, AdvertRow, decoded_list, decoded_set
 from sale_sofia.flats.outliers import read_outliers
@@ -119,7 +114,7 @@ def read_adverts(
 ) -> Iterator[AdvertRow]:
     """The adverts of all properties, or of these, one after the other."""
     if property_ids is None:
-        chosen = columns.order_by(listings.c.id).execution_options(yield_per=ADVERTS_AT_ONCE)
+        chosen = columns.order_by(listings.c.id).execution_options(yield_per=fixed.ADVERTS_AT_ONCE)
         yield from map(_decoded, connection.execute(chosen))
         return
     ids = _advert_ids(connection, whose, property_ids)
@@ -190,7 +185,7 @@ def sparing(many: Iterable[T]) -> Iterator[T]:
         MemoryError: it is. What is left is for those who tell people so: even a thread needs some.
     """
     for number, one in enumerate(many):
-        if number % MEMORY_LOOKED_AT == 0 and _bytes_left() < MEMORY_SPARED:
+        if number % fixed.MEMORY_LOOKED_AT == 0 and _bytes_left() < fixed.MEMORY_SPARED:
             raise MemoryError("the limit on this process's memory is near")
         yield one
 

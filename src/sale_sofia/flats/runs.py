@@ -14,15 +14,17 @@ from sqlalchemy import Connection
 from sale_sofia.flats.agencies import forget_private_phones
 from sale_sofia.flats.matching.candidates import Rows, find_candidates
 from sale_sofia.flats.matching.clustering import (
+    Bands,
     Decisions,
+    Links,
     Matcher,
     compare_changes,
     group_numbers,
     reach,
+    sources,
     with_decisions,
 )
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter, Row, load_secret
-from sale_sofia.flats.matching.links import Bands, Links, sources
 from sale_sofia.flats.outliers import refresh_outliers
 from sale_sofia.flats.photos.store import pictures_by_advert
 from sale_sofia.flats.projection import refresh_flats

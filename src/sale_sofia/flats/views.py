@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, case, func, select
 
-from sale_sofia.flats.flat import Correction, Flat
+from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.merging import PropertyMerger, Row
 from sale_sofia.flats.prices import all_offers, compare, vat_state
 from sale_sofia.flats.rows import find_flat, read_flats
@@ -204,7 +204,10 @@ def merged_view(flat: Flat, adverts: Sequence[Row]) -> View:
     """Each fact that is believed with who says so, what contradicts what, and the offers compared."""
     view = PropertyMerger().merge(flat.property_id, adverts)
     told = {name: _told(name, getattr(flat, name), fact) for name, fact in view["fields"].items()}
-    corrected = {name: _corrected(said) for name, said in flat.corrected.items()}
+    corrected = {
+        name: {"value": said.value, "site": YOU, "seen_at": said.said_at, "adverts": [], "others": []}
+        for name, said in flat.corrected.items()
+    }
     view["fields"] = {name: fact for name, fact in (told | corrected).items() if fact}
     view["contradictions"] = [one._asdict() for one in flat.contradictions]
     return view | _compared(flat, view["offers"])
@@ -248,10 +251,6 @@ def _told(name: str, believed: object, fact: View) -> View | None:
     plain = compared(name, list(believed) if isinstance(believed, tuple) else believed)
     chosen = next((one for one in said if compared(name, one["value"]) == plain), None)
     return chosen and {**chosen, "others": [one for one in said if one["value"] != chosen["value"]]}
-
-
-def _corrected(said: Correction) -> View:
-    return {"value": said.value, "site": YOU, "seen_at": said.said_at, "adverts": [], "others": []}
 
 
 def show_review(connection: Connection, lines: Sequence[ReviewLine]) -> list[View]:

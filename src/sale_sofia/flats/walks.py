@@ -102,10 +102,6 @@ def find_place(text: str) -> Place | None:
     found = find_neighbourhood(text)
     if found and found.lat is not None and found.lon is not None:
         return Place(Point(found.lat, found.lon))
-    return _at_coordinates(text)
-
-
-def _at_coordinates(text: str) -> Place | None:
     try:
         lat, lon = map(float, text.replace(",", "/").split("/"))
     except ValueError:

@@ -15,16 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from sale_sofia.geography import settings as fixed
 from sale_sofia.geography.geojson import WrongPlaces
-from sale_sofia.geography.settings import (
-    GTFS_MOST_BYTES,
-    GTFS_MOST_DAYS,
-    GTFS_MOST_GROWTH,
-    GTFS_MOST_ROWS,
-    MORNING_MINUTES,
-    RUSH_MINUTES,
-    SOFIA_METRES,
-)
 from sale_sofia.geography.shapes import SOFIA_CENTRE, Point, metres
 
 _NEEDED: Final = ("stops.txt", "routes.txt", "trips.txt", "stop_times.txt")
@@ -71,12 +63,12 @@ def _check(archive: zipfile.ZipFile) -> None:
         faults.append("frequencies.txt gives trips by how often they go; only trips with times are read")
     used = [there[name] for name in (*_NEEDED, *_CALENDARS) if name in there]
     total = sum(info.file_size for info in used)
-    if total > GTFS_MOST_BYTES:
-        faults.append(f"its tables have {total:_} bytes; allowed are {GTFS_MOST_BYTES:_}")
+    if total > fixed.GTFS_MOST_BYTES:
+        faults.append(f"its tables have {total:_} bytes; allowed are {fixed.GTFS_MOST_BYTES:_}")
     faults += [
         f"{info.filename} unpacks from {info.compress_size:_} bytes to {info.file_size:_}; no timetable does"
         for info in used
-        if info.file_size > GTFS_MOST_GROWTH * max(info.compress_size, 1)
+        if info.file_size > fixed.GTFS_MOST_GROWTH * max(info.compress_size, 1)
     ]
     if faults:
         raise WrongPlaces(faults)
@@ -92,8 +84,8 @@ def _rows(archive: zipfile.ZipFile, name: str, columns: Sequence[str]) -> Iterat
         if missing:
             raise WrongPlaces([f"{name} has no column {column}" for column in missing])
         for number, row in enumerate(reader):
-            if number >= GTFS_MOST_ROWS:
-                raise WrongPlaces([f"{name} has more than {GTFS_MOST_ROWS:_} rows"])
+            if number >= fixed.GTFS_MOST_ROWS:
+                raise WrongPlaces([f"{name} has more than {fixed.GTFS_MOST_ROWS:_} rows"])
             yield row
 
 
@@ -108,7 +100,7 @@ def _timetable(archive: zipfile.ZipFile, source: str) -> dict[str, Any]:
     trips = {trip: lines.get(route, "") for trip, (service, route) in services.items() if service in active}
     patterns = _patterns(_calls(archive, trips, places), trips)
     if not patterns:
-        first, last = (f"{minute // 60:02}:{minute % 60:02}" for minute in MORNING_MINUTES)
+        first, last = (f"{minute // 60:02}:{minute % 60:02}" for minute in fixed.MORNING_MINUTES)
         raise WrongPlaces([f"no trip calls at two stops in Sofia on {day} from {first} to {last}"])
     used = list(dict.fromkeys(stop for _, stops in patterns for stop in stops))
     index = {stop: number for number, stop in enumerate(used)}
@@ -134,11 +126,13 @@ def _places(archive: zipfile.ZipFile) -> dict[str, tuple[str, str, Point]]:
             point = Point(round(float(row["stop_lat"]), 5), round(float(row["stop_lon"]), 5))
         except ValueError:
             continue  # an entrance or a node, which need no place
-        if metres(point, SOFIA_CENTRE) <= SOFIA_METRES:
+        if metres(point, SOFIA_CENTRE) <= fixed.SOFIA_METRES:
             code = row.get("stop_code") or row["stop_id"]
             found[row["stop_id"]] = (code, row.get("stop_name") or code, point)
     if not found:
-        raise WrongPlaces([f"stops.txt has no stop within {SOFIA_METRES / 1000:g} km of the middle of Sofia"])
+        raise WrongPlaces(
+            [f"stops.txt has no stop within {fixed.SOFIA_METRES / 1000:g} km of the middle of Sofia"]
+        )
     if len({code for code, _, _ in found.values()}) < len(found):
         found = {stop: (stop, name, point) for stop, (_, name, point) in found.items()}
     return found
@@ -162,7 +156,7 @@ def _working_day(archive: zipfile.ZipFile, trips: Mapping[str, int]) -> tuple[da
     if not known:
         raise WrongPlaces(["neither calendar.txt nor calendar_dates.txt has a day"])
     best: tuple[int, date, set[str]] = (0, min(known), set())
-    for ahead in range(GTFS_MOST_DAYS):
+    for ahead in range(fixed.GTFS_MOST_DAYS):
         day = min(known) + timedelta(ahead)
         if day.weekday() >= _WORKING:
             continue
@@ -224,7 +218,7 @@ Pattern = tuple[str, tuple[str, ...]]
 def _patterns(calls: Mapping[str, list[Call]], lines: Mapping[str, str]) -> dict[Pattern, list[list[float]]]:
     """Line and stops → when each trip of the morning leaves them, the earliest trip first."""
     found: dict[Pattern, list[list[float]]] = defaultdict(list)
-    first, last = MORNING_MINUTES
+    first, last = fixed.MORNING_MINUTES
     for trip, called in calls.items():
         if first <= called[0].leaves <= last:
             stops = tuple(call.stop for call in called)
@@ -234,7 +228,7 @@ def _patterns(calls: Mapping[str, list[Call]], lines: Mapping[str, str]) -> dict
 
 def _times(trips: Sequence[Sequence[float]]) -> tuple[list[int], list[int]]:
     """Minutes between the stops, of the median trip in the rush hour; the first departure and the gaps."""
-    first, last = RUSH_MINUTES
+    first, last = fixed.RUSH_MINUTES
     rush = [trip for trip in trips if first <= trip[0] <= last] or trips
     after = [
         round(statistics.median(trip[place] - trip[0] for trip in rush)) for place in range(len(rush[0]))

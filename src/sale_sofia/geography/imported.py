@@ -43,21 +43,17 @@ def until_changed(cached: _Cached) -> _Cached:
 def use(data_dir: Path) -> None:
     """From now on the places of this folder count, as they are now; cheap where nothing changed."""
     folder = data_dir / IMPORTED_FOLDER
-    stamp = _stamp(folder)
+    found = []
+    for path in sorted(folder.glob("*.json.gz")):
+        with suppress(FileNotFoundError):  # removed meanwhile
+            found.append((path.name, path.stat().st_mtime_ns))
+    stamp = tuple(found)
     if (folder, stamp) != (_used["folder"], _used["stamp"]):
         changed = stamp or _used["stamp"]
         _used.update(folder=folder, stamp=stamp)
         if changed:
             for forget in _forget:
                 forget()
-
-
-def _stamp(folder: Path) -> Stamp:
-    found = []
-    for path in sorted(folder.glob("*.json.gz")):
-        with suppress(FileNotFoundError):  # removed meanwhile
-            found.append((path.name, path.stat().st_mtime_ns))
-    return tuple(found)
 
 
 def used_folder() -> Path | None:

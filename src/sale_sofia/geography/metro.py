@@ -10,13 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from sale_sofia.geography import settings as fixed
 from sale_sofia.geography.gazetteer import areas, areas_of, shipped
 from sale_sofia.geography.imported import WALKS, keep, own, remove, until_changed, use
-from sale_sofia.geography.settings import (
-    SAMPLE_METRES,
-    WALK_DETOUR,
-    WALK_METRES_PER_MINUTE,
-)
 from sale_sofia.geography.shapes import Point, Shape, metres, samples
 
 
@@ -40,7 +36,7 @@ class Walk(NamedTuple):
 
 def walk_minutes(crow_metres: float) -> float:
     """How long one walks so far."""
-    return crow_metres * WALK_DETOUR / WALK_METRES_PER_MINUTE
+    return crow_metres * fixed.WALK_DETOUR / fixed.WALK_METRES_PER_MINUTE
 
 
 @until_changed
@@ -118,12 +114,12 @@ def walk_over(shapes: Sequence[Shape], doors: Sequence[Point]) -> Walk:
 
     It is that of samples; no point of a shape is farther from one of them than `slack`.
     """
-    slack = SAMPLE_METRES * (math.sqrt(0.5) + 0.5)
+    slack = fixed.SAMPLE_METRES * (math.sqrt(0.5) + 0.5)
     far = [
         _nearest(point, near)
         for shape in shapes
         if (near := _doors_near(shape, doors))
-        for point in samples(shape, SAMPLE_METRES)
+        for point in samples(shape, fixed.SAMPLE_METRES)
     ]
     least, most = walk_minutes(max(min(far) - slack, 0.0)), walk_minutes(max(far) + slack)
     return Walk(math.floor(least), math.ceil(most))

@@ -47,7 +47,13 @@ class Spots:
         """From wherever of these points, and of those that are no farther than `slack` from one of them."""
         if not self.names:
             return None
-        away = self._near(points)
+        # Those that may be the nearest of a point, or whose lines count: few of all
+        low, high = points.min(axis=0), points.max(axis=0)
+        from_middle = np.hypot(*((self._ground - (low + high) / 2).T))
+        reach = float(np.hypot(*(high - low)))
+        away = np.flatnonzero(
+            from_middle <= max(float(from_middle.min()), NEAR_STOP_METRES) + reach + 2 * _SLACK
+        )
         ground = self._ground[away]
         apart = np.hypot(*(points[:, None, axis] - ground[None, :, axis] for axis in (0, 1)))
         shortest = apart.min(axis=1)
@@ -62,13 +68,6 @@ class Spots:
             (min(known), max(known)) if known and len(known) == len(ranks) else None,
             *self._lines(away, apart, slack),
         )
-
-    def _near(self, points: Floats) -> Any:  # noqa: ANN401 - an array of places
-        """Those that may be the nearest of a point, or whose lines count: few of all."""
-        low, high = points.min(axis=0), points.max(axis=0)
-        away = np.hypot(*((self._ground - (low + high) / 2).T))
-        reach = float(np.hypot(*(high - low)))
-        return np.flatnonzero(away <= max(float(away.min()), NEAR_STOP_METRES) + reach + 2 * _SLACK)
 
     def _lines(self, away: Any, apart: Floats, slack: float) -> tuple[tuple[str, ...], tuple[str, ...]]:  # noqa: ANN401 - an array
         """Of the stops within a short walk: from wherever, and from somewhere."""

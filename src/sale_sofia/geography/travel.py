@@ -23,21 +23,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sale_sofia.geography import settings as fixed
 from sale_sofia.geography.gazetteer import areas_of
 from sale_sofia.geography.imported import own, until_changed
 from sale_sofia.geography.metro import walk_minutes
-from sale_sofia.geography.settings import (
-    BOARDING_MINUTES,
-    DEPARTURES,
-    FAR_STOP_METRES,
-    FILES,
-    LONGEST_WALK_MINUTES,
-    METRES_PER_DEGREE,
-    MOST_RIDES,
-    TIMETABLE,
-    TRANSFER_METRES,
-    TRAVEL_SAMPLE_METRES,
-)
 from sale_sofia.geography.shapes import Place, Point, metres, samples
 
 Floats = NDArray[np.float64]
@@ -66,7 +55,7 @@ class Timetable:
     @cached_property
     def ground(self) -> Floats:
         """Metres of each stop to the north and to the east."""
-        return np.array(self.points) * METRES_PER_DEGREE
+        return np.array(self.points) * fixed.METRES_PER_DEGREE
 
     def called(self, name: str) -> list[int]:
         """The stops of this name or code, in any case."""
@@ -88,7 +77,7 @@ def used_timetable() -> Timetable:
     """
     found = own("timetable")
     if found is None:
-        shipped = resources.files(FILES).joinpath("data", *TIMETABLE.split("/"))
+        shipped = resources.files(fixed.FILES).joinpath("data", *fixed.TIMETABLE.split("/"))
         found = json.loads(gzip.decompress(shipped.read_bytes()))
     return parse_timetable(found)
 
@@ -164,20 +153,17 @@ class Network:
             for right in (-1, 0, 1)
             for stop in self._cells.get((north + up, east + right), ())
         ]
-        return self._within(TRANSFER_METRES, np.array(around, dtype=np.int64), point)
+        return self._within(fixed.TRANSFER_METRES, np.array(around, dtype=np.int64), point)
 
     def far(self, point: Point) -> Walked:
         """Those to which one walks only where no nearer one leads to the place."""
-        return self._within(FAR_STOP_METRES, np.arange(len(self.timetable.points)), point)
+        return self._within(fixed.FAR_STOP_METRES, np.arange(len(self.timetable.points)), point)
 
     def _within(self, most: float, stops: NDArray[np.int64], point: Point) -> Walked:
-        away = self._metres(stops, point)
+        apart = self.timetable.ground[stops] - np.array(point) * fixed.METRES_PER_DEGREE
+        away = np.hypot(apart[:, 0], apart[:, 1])
         close = away <= most
         return stops[close], walk_minutes(1.0) * away[close]
-
-    def _metres(self, stops: NDArray[np.int64], point: Point) -> Floats:
-        apart = self.timetable.ground[stops] - np.array(point) * METRES_PER_DEGREE
-        return np.hypot(apart[:, 0], apart[:, 1])
 
     def _between_stops(self) -> Walks:
         found = [
@@ -190,8 +176,8 @@ class Network:
 
     def search(self, place: Place) -> "Journeys":
         """All journeys to a place."""
-        first = place.arrive_by + DEPARTURES[0]
-        leaving = place.arrive_by + math.ceil(walk_minutes(FAR_STOP_METRES))
+        first = place.arrive_by + fixed.DEPARTURES[0]
+        leaving = place.arrive_by + math.ceil(walk_minutes(fixed.FAR_STOP_METRES))
         last = max(leaving, *(int(one.times.max()) for one in self.timetable.patterns))
         minutes = np.arange(first, last + 1)
         at_place = np.full(len(self.timetable.points), NEVER)
@@ -199,7 +185,7 @@ class Network:
         at_place[stops] = walks
         at_place[[stop for name in place.stops for stop in self.timetable.called(name)]] = 0.0
         boarded = np.full((len(self.timetable.points), len(minutes)), NEVER)
-        for _ in range(MOST_RIDES):
+        for _ in range(fixed.MOST_RIDES):
             alighted = np.minimum(self._changed(boarded), at_place[:, None] + minutes)
             if np.array_equal(better := self._ridden(boarded, alighted, first), boarded):
                 break
@@ -210,7 +196,7 @@ class Network:
         """Stop and minute of alighting → when one is there if one changes."""
         walks, count = self._walks, boarded.shape[1]
         changed = np.full_like(boarded, NEVER)
-        delay = np.ceil(walks.minutes + BOARDING_MINUTES).astype(np.int64)
+        delay = np.ceil(walks.minutes + fixed.BOARDING_MINUTES).astype(np.int64)
         for wait in np.unique(delay):
             some = delay == wait
             later = boarded[walks.end[some], wait:]
@@ -257,7 +243,7 @@ class Journeys:
         if taken.max() >= NEVER / 2:
             taken = self._rides(*self._network.far(point))
         on_foot = walk_minutes(metres(point, self.place.point))
-        if on_foot <= LONGEST_WALK_MINUTES:
+        if on_foot <= fixed.LONGEST_WALK_MINUTES:
             taken = np.minimum(taken, on_foot)
         return float(taken.mean()) if taken.max() < NEVER / 2 else None
 
@@ -265,13 +251,15 @@ class Journeys:
         """Minutes from each departure on, by one of these stops."""
         columns = np.ceil(walks).astype(np.int64)[:, None] + _SINCE_FIRST
         there = self._boarded[stops[:, None], columns].min(axis=0, initial=NEVER)
-        taken: Floats = there - (self.place.arrive_by + np.array(DEPARTURES))
+        taken: Floats = there - (self.place.arrive_by + np.array(fixed.DEPARTURES))
         return taken
 
     def within(self, neighbourhood: int) -> Range | None:
         """From wherever in a neighbourhood; None without known borders, or where no way leads from a part."""
         points = [
-            point for area in areas_of(neighbourhood) for point in samples(area.shape, TRAVEL_SAMPLE_METRES)
+            point
+            for area in areas_of(neighbourhood)
+            for point in samples(area.shape, fixed.TRAVEL_SAMPLE_METRES)
         ]
         found = [self.from_point(point) for point in points]
         known = [minutes for minutes in found if minutes is not None]
@@ -280,13 +268,13 @@ class Journeys:
         return Range(math.floor(min(known)), math.ceil(max(known)))
 
 
-_SINCE_FIRST: Final = np.array(DEPARTURES) - DEPARTURES[0]
+_SINCE_FIRST: Final = np.array(fixed.DEPARTURES) - fixed.DEPARTURES[0]
 
 
 def _cell(point: Point) -> tuple[int, int]:
     """A square of the ground as wide as one walks; who walks so far stays in it or its eight neighbours."""
-    north, east = METRES_PER_DEGREE
-    return int(point.lat * north // TRANSFER_METRES), int(point.lon * east // TRANSFER_METRES)
+    north, east = fixed.METRES_PER_DEGREE
+    return int(point.lat * north // fixed.TRANSFER_METRES), int(point.lon * east // fixed.TRANSFER_METRES)
 
 
 @until_changed

@@ -8,14 +8,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Final, Protocol
 
+from sale_sofia.geography import settings as fixed
 from sale_sofia.geography.gazetteer import areas_of
-from sale_sofia.geography.settings import (
-    BORDER_METRES,
-    POLYGON_LEAST_SQUARE_METRES,
-    POLYGON_MOST_POINTS,
-    SAMPLE_METRES,
-    SOFIA_METRES,
-)
 from sale_sofia.geography.shapes import (
     SOFIA_CENTRE,
     Point,
@@ -73,8 +67,8 @@ class Outline:
         self._border = [
             point
             for part in parts
-            for point in border_samples(part, SAMPLE_METRES)
-            if not any(one is not part and one.metres_outside(point) <= BORDER_METRES for one in parts)
+            for point in border_samples(part, fixed.SAMPLE_METRES)
+            if not any(one is not part and one.metres_outside(point) <= fixed.BORDER_METRES for one in parts)
         ]
         """Points of it; where two of the areas meet there is none."""
 
@@ -86,19 +80,22 @@ class Outline:
         """By points of both borders; those count that are farther from the other one than it is exact."""
         if not any(_boxes_meet(self._shape, shape) for shape in shapes):
             return False
-        if any(_depth(point, shapes) > BORDER_METRES for point in self._border):
+        if any(_depth(point, shapes) > fixed.BORDER_METRES for point in self._border):
             return None
         reached = left = False
-        for point in (point for shape in shapes for point in border_samples(shape, SAMPLE_METRES)):
+        for point in (point for shape in shapes for point in border_samples(shape, fixed.SAMPLE_METRES)):
             inside = self._shape.contains(point)
-            if not (reached if inside else left) and self._shape.metres_to_border(point) > BORDER_METRES:
+            if (
+                not (reached if inside else left)
+                and self._shape.metres_to_border(point) > fixed.BORDER_METRES
+            ):
                 reached, left = reached or inside, left or not inside
             if reached and left:
                 return None
         # What is left are borders that run along each other, and there the middles tell.
         if reached or not left:
             return reached or all(map(self.contains, map(_middle, shapes)))
-        return None if any(_depth(point, shapes) > BORDER_METRES for point in self._middles) else False
+        return None if any(_depth(point, shapes) > fixed.BORDER_METRES for point in self._middles) else False
 
     @cached_property
     def _middles(self) -> list[Point]:
@@ -116,7 +113,7 @@ def _depth(point: Point, shapes: Sequence[Shape]) -> float:
 
 def _middle(shape: Shape) -> Point:
     """The point that is deepest inside, of some hundred."""
-    step = max(SAMPLE_METRES, metres(shape.low, shape.high) / _MIDDLE_STEPS)
+    step = max(fixed.SAMPLE_METRES, metres(shape.low, shape.high) / _MIDDLE_STEPS)
     found = (*inner_samples(shape, step), shape.pieces[0][0][0])
     return max(found, key=shape.metres_to_border)
 
@@ -154,8 +151,8 @@ def read_point(text: str) -> Point:
     except ValueError:
         raise ValueError(Said("wrong_area.point", text=text[:_LONGEST_SHOWN])) from None
     point = Point(lat, lon)
-    if not metres(point, SOFIA_CENTRE) <= SOFIA_METRES:  # nor is what is no number
-        km = round(SOFIA_METRES / 1000)
+    if not metres(point, SOFIA_CENTRE) <= fixed.SOFIA_METRES:  # nor is what is no number
+        km = round(fixed.SOFIA_METRES / 1000)
         raise ValueError(Said("wrong_area.far", text=text[:_LONGEST_SHOWN], km=km))
     return point
 
@@ -167,8 +164,8 @@ def read_outline(text: str) -> Shape:
         ValueError: that is no area in Sofia's surroundings; one sentence says why.
     """
     parts = text.replace(";", " ").split()
-    if len(parts) > POLYGON_MOST_POINTS + 1:  # with one that closes it
-        raise ValueError(Said("wrong_area.many", count=len(parts), most=POLYGON_MOST_POINTS))
+    if len(parts) > fixed.POLYGON_MOST_POINTS + 1:  # with one that closes it
+        raise ValueError(Said("wrong_area.many", count=len(parts), most=fixed.POLYGON_MOST_POINTS))
     corners = [read_point(part) for part in parts]
     following = zip(corners, [*corners[1:], *corners[:1]], strict=True)
     ring = [corner for corner, after in following if corner != after]
@@ -178,8 +175,8 @@ def read_outline(text: str) -> Shape:
     if crosses_itself(closed):
         raise ValueError(Said("wrong_area.crosses"))
     shape = shape_of(((closed,),))
-    if shape.square_metres < POLYGON_LEAST_SQUARE_METRES:
-        raise ValueError(Said("wrong_area.small", least=POLYGON_LEAST_SQUARE_METRES))
+    if shape.square_metres < fixed.POLYGON_LEAST_SQUARE_METRES:
+        raise ValueError(Said("wrong_area.small", least=fixed.POLYGON_LEAST_SQUARE_METRES))
     return shape
 
 

@@ -81,7 +81,16 @@ class BrowserPage:
     async def read(self, context: "BrowserContext", ends: float) -> "tuple[Response, Sent]":
         """The first page that is no challenge, else the last one in time; or a `CrawlError`."""
         self._known.set()
-        page = await self._watched(context)
+        page = self._page = await context.new_page()
+        await context.route("**/*", self._decide)
+        await context.route_web_socket("**/*", lambda socket: socket.close())
+        page.on("response", self._answered)
+        page.on("download", self._download)
+        network = await context.new_cdp_session(page)
+        network.on("Network.dataReceived", self._count)
+        network.on("Fetch.requestPaused", partial(self._answer_held, network))
+        await network.send("Network.enable")
+        await network.send("Fetch.enable", {"patterns": [{"requestStage": "Response"}]})
         going = asyncio.create_task(page.goto(self.request.url, wait_until="commit", timeout=0))
         going.add_done_callback(self._arrived)
         try:
@@ -133,19 +142,6 @@ class BrowserPage:
     @staticmethod
     async def _whole(told: "Told") -> Response:
         return Response(told.url, told.status, await told.all_headers(), await told.body(), 0.0)
-
-    async def _watched(self, context: "BrowserContext") -> "Page":
-        page = self._page = await context.new_page()
-        await context.route("**/*", self._decide)
-        await context.route_web_socket("**/*", lambda socket: socket.close())
-        page.on("response", self._answered)
-        page.on("download", self._download)
-        network = await context.new_cdp_session(page)
-        network.on("Network.dataReceived", self._count)
-        network.on("Fetch.requestPaused", partial(self._answer_held, network))
-        await network.send("Network.enable")
-        await network.send("Fetch.enable", {"patterns": [{"requestStage": "Response"}]})
-        return page
 
     async def _answer_held(self, network: "CDPSession", held: dict[str, Any]) -> None:
         """Playwright asks before a request and not before the redirects that follow from it."""

@@ -417,9 +417,6 @@ class Checker:
             if error.fault == "refused" and plainly and faithful:
                 return Finding(proxy, "http_only", str(error))
             raise
-        return self._verdict(proxy, seen, faithful=faithful, plainly=plainly)
-
-    def _verdict(self, proxy: Proxy, seen: Seen, *, faithful: bool, plainly: bool) -> Finding:
         ourselves = self.ourselves or Ourselves(frozenset(), frozenset())
         found = replace(proxy, exit_address=seen.exit_address, checked_at=self.clock())
         if plainly and seen.plain_headers is None:

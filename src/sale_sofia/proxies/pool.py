@@ -296,7 +296,14 @@ class MemoryProxyPool:
             half = self.rules.latency_half_seconds
             return drawn * half / (half + max(0.0, everywhere.latency))
 
-        chosen = max(self._candidates(order, wish, now), key=draw, default=None)
+        # The proven and a few others; for a further try the proven alone, if any is ready
+        found: list[str] = []
+        for proven, most in ((True, self.rules.candidates), (False, self.rules.explored)):
+            for tier in wish.tiers:
+                found += self._front(order.orders[proven, tier], wish, now, most)
+            if found and wish.exclude:
+                break
+        chosen = max(found, key=draw, default=None)
         if chosen is None:
             ready_at = order.earliest(wish, (True, False))
             return NoProxy(None if ready_at is None else max(0.0, ready_at - now))
@@ -307,16 +314,6 @@ class MemoryProxyPool:
             if ready_at is not None and 0 < ready_at - now <= self.rules.doubt_patience_seconds:
                 return NoProxy(ready_at - now)
         return chosen
-
-    def _candidates(self, order: DomainOrder, wish: Wish, now: float) -> list[str]:
-        """The proven and a few others; for a further try the proven alone, if any is ready."""
-        found: list[str] = []
-        for proven, most in ((True, self.rules.candidates), (False, self.rules.explored)):
-            for tier in wish.tiers:
-                found += self._front(order.orders[proven, tier], wish, now, most)
-            if found and wish.exclude:
-                break
-        return found
 
     def _front(self, order: Order, wish: Wish, now: float, most: int) -> list[str]:
         """The first few that are ready; those that rest everywhere come up when they have rested."""

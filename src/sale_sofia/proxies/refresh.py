@@ -230,7 +230,19 @@ class Refresher:
         """Check these, and let the pool know of each as soon as it was found out."""
 
         async def found(finding: Finding) -> None:
-            await self._settle(finding, sweep)
+            # Usable ones can be had from now on; hostile ones no more; a dead one is not forgotten at once
+            proxy_id = finding.proxy.id
+            sweep.checked += 1
+            sweep.labels[finding.label] = sweep.labels.get(finding.label, 0) + 1
+            if finding.usable:
+                sweep.usable.append(finding.proxy)
+                await self.pool.put(finding.proxy)
+                for domain, use in finding.canaries:
+                    await self.pool.note(proxy_id, domain, use)
+            elif finding.label in HOSTILE:
+                await self.pool.quarantine(proxy_id, finding.why)
+            elif finding.label != "unsure":
+                await self.pool.missed(proxy_id, f"{finding.label}: {finding.why}")
             if told is not None:
                 await told(finding)
 
@@ -240,21 +252,6 @@ class Refresher:
                 async with asyncio.timeout(self.seconds):
                     await checker.check_all(proxies, self.at_once, found)
                     sweep.timed_out = False
-
-    async def _settle(self, finding: Finding, sweep: Sweep) -> None:
-        """Usable ones can be had from now on; hostile ones no more; a dead one is not forgotten at once."""
-        proxy_id = finding.proxy.id
-        sweep.checked += 1
-        sweep.labels[finding.label] = sweep.labels.get(finding.label, 0) + 1
-        if finding.usable:
-            sweep.usable.append(finding.proxy)
-            await self.pool.put(finding.proxy)
-            for domain, use in finding.canaries:
-                await self.pool.note(proxy_id, domain, use)
-        elif finding.label in HOSTILE:
-            await self.pool.quarantine(proxy_id, finding.why)
-        elif finding.label != "unsure":
-            await self.pool.missed(proxy_id, f"{finding.label}: {finding.why}")
 
 
 def _each_once(sources: Sequence[Iterator[Proxy]], sweep: Sweep) -> Iterator[Proxy]:

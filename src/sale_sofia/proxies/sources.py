@@ -75,7 +75,12 @@ def texts_of(head: str, rest: Iterable[str]) -> Iterator[str]:
     start = head.lstrip()[:1]
     is_ipv6_line = re.match(r"\s*\[[0-9a-fA-F:.]+\]:[0-9]", head)
     if start == "<":
-        yield from _html("".join([head, *rest]))
+        # Addresses with their ports, written together or in neighbouring cells
+        plain = _TAGS.sub(" ", "".join([head, *rest]))
+        for found in _IN_HTML.findall(plain):
+            yield re.sub(r"\s+", "", found)
+        for host, port in _TABLE_ROW.findall(plain):
+            yield f"{host}:{port}"
     elif start in {"{", "["} and not is_ipv6_line:
         yield from _json("".join([head, *rest]))
     else:
@@ -100,15 +105,6 @@ def masked_line(line: str) -> str:
 def _says_something(line: str) -> bool:
     text = line.strip()
     return bool(text) and not text.startswith("#")
-
-
-def _html(text: str) -> Iterator[str]:
-    """Addresses with their ports, written together or in neighbouring cells."""
-    plain = _TAGS.sub(" ", text)
-    for found in _IN_HTML.findall(plain):
-        yield re.sub(r"\s+", "", found)
-    for host, port in _TABLE_ROW.findall(plain):
-        yield f"{host}:{port}"
 
 
 def _json(text: str) -> Iterator[str]:

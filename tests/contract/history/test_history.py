@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select, update
 
 from contract.storage.helpers import advert, database, rows
 from history_rows import whole_history
-from sale_sofia.advice.market.flats import read_histories
+from sale_sofia.advice.market.market import read_histories
 from sale_sofia.advice.search.conditions import read_around
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.alerts.store import as_of

@@ -12,9 +12,9 @@ from sale_sofia.advice.scoring.store import ScoreRow, forget_scores, save_scores
 from sale_sofia.buyer.corrections import correct
 from sale_sofia.buyer.evaluations import By, evaluate
 from sale_sofia.crawl.tables import jobs
-from sale_sofia.descriptions.store import Read, save_reads
+from sale_sofia.descriptions.enrichment import Read, save_reads
 from sale_sofia.flats.agencies import save_phones
-from sale_sofia.flats.beliefs import Outlier
+from sale_sofia.flats.contradictions import Outlier
 from sale_sofia.flats.flat import Code
 from sale_sofia.flats.outliers import save_outliers
 from sale_sofia.flats.photos.store import Asked, save_photo

@@ -10,8 +10,16 @@ import pytest
 
 from contract.storage.helpers import ready_database
 from property_worlds import advert, empty, ids_of, save
-from sale_sofia.advice.market.flats import room_type
-from sale_sofia.advice.market.market import Cell, Deal, Figures, Market, Span, read_market, spans_until
+from sale_sofia.advice.market.market import (
+    Cell,
+    Deal,
+    Figures,
+    Market,
+    Span,
+    read_market,
+    room_type,
+    spans_until,
+)
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.history.market_events import MISSED, set_back, set_gone
 from sale_sofia.listings.dates import SOFIA

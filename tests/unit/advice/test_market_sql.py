@@ -11,8 +11,7 @@ from sqlalchemy import Connection, select
 
 import market_sql as sql
 from contract.storage.helpers import ready_database
-from sale_sofia.advice.market.flats import Stay, kaplan_meier
-from sale_sofia.advice.market.market import Cell, Market, Week, read_market
+from sale_sofia.advice.market.market import Cell, Market, Stay, Week, kaplan_meier, read_market
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.market_events import MISSED, set_back, set_gone

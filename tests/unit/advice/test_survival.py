@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sale_sofia.advice.market.flats import Stay, kaplan_meier
+from sale_sofia.advice.market.market import Stay, kaplan_meier
 
 # Few different days, so that many stays end together.
 STAYS = st.lists(

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_worlds import advert, adverts_of
-from sale_sofia.flats.matching.clustering import Decisions, connected, group_numbers
+from sale_sofia.flats.matching.clustering import Decisions, Kind, Links, as_links, connected, group_numbers
 from sale_sofia.flats.matching.comparison import Comparison
 from sale_sofia.flats.matching.fingerprint import Adverts
-from sale_sofia.flats.matching.links import Kind, Links, as_links
 
 MOST = 9
 Row = tuple[int, int, float, int]

@@ -6,8 +6,16 @@ from typing import Any
 import pytest
 
 from sale_sofia.advice.valuation.trial import NOWHERE
-from sale_sofia.flats.beliefs import Beside, Outlier, merge_flat
-from sale_sofia.flats.contradictions import NOT_TOLD, RULES, TEXT_RULES, Told, find_contradictions
+from sale_sofia.flats.contradictions import (
+    NOT_TOLD,
+    RULES,
+    TEXT_RULES,
+    Beside,
+    Outlier,
+    Told,
+    find_contradictions,
+    merge_flat,
+)
 from sale_sofia.flats.flat import Code, Contradiction, Correction, Exactness, Flat
 from sale_sofia.flats.outliers import Priced, price_outliers
 from sale_sofia.flats.settings import MARKET_LEAST

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sale_sofia.advice.valuation.trial import NOWHERE
 from sale_sofia.crawl.reparse import read_file
-from sale_sofia.flats.beliefs import merge_flat
+from sale_sofia.flats.contradictions import merge_flat
 from sale_sofia.flats.flat import Flat
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import available_sites

@@ -93,7 +93,14 @@ class Yardsticks:
     def of(self, cell: Cell) -> Yardstick:
         """What flats of this cell are measured by."""
         if cell not in self.made:
-            self.made[cell] = self._make(cell)
+            kept = self._kept.get(cell, Yardstick())
+            prices, rents = self._find_prices(cell), self._find_rents(cell)
+            old = kept.prices
+            if prices and old and prices.scope == old.scope and _are_near(prices.marks, old.marks):
+                prices = replace(prices, marks=old.marks)
+            if rents and kept.rents and _are_near((rents.eur_sqm,), (kept.rents.eur_sqm,)):
+                rents = replace(rents, eur_sqm=kept.rents.eur_sqm)
+            self.made[cell] = Yardstick(prices, rents)
         return self.made[cell]
 
     def digest(self, cell: Cell) -> str:
@@ -101,16 +108,6 @@ class Yardsticks:
         if cell not in self._digests:
             self._digests[cell] = self.of(cell).digest()
         return self._digests[cell]
-
-    def _make(self, cell: Cell) -> Yardstick:
-        kept = self._kept.get(cell, Yardstick())
-        prices, rents = self._find_prices(cell), self._find_rents(cell)
-        old = kept.prices
-        if prices and old and prices.scope == old.scope and _are_near(prices.marks, old.marks):
-            prices = replace(prices, marks=old.marks)
-        if rents and kept.rents and _are_near((rents.eur_sqm,), (kept.rents.eur_sqm,)):
-            rents = replace(rents, eur_sqm=kept.rents.eur_sqm)
-        return Yardstick(prices, rents)
 
     def _find_prices(self, cell: Cell) -> Prices | None:
         """Of flats with as many rooms; where these are too few, of all in the neighbourhood."""

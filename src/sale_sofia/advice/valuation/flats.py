@@ -9,14 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sale_sofia.advice import settings as fixed
 from sale_sofia.advice.scoring.settings import ACTS, COMPARED_TYPES
-from sale_sofia.advice.settings import (
-    DISTORTED,
-    LEAST_AREA_SQM,
-    LEAST_EUR_SQM,
-    MOST_AREA_SQM,
-    MOST_EUR_SQM,
-)
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band, vat_due
 from sale_sofia.geography.settings import SOFIA_METRES
@@ -76,7 +70,7 @@ def not_valued_for(flat: Flat) -> str | None:
         "conflict": "place_conflict" in flat.flags,
         "place": flat.neighbourhood is None and flat.lat is None,
         "area": area is None,
-        "odd_area": not LEAST_AREA_SQM <= (area or 0.0) <= MOST_AREA_SQM,
+        "odd_area": not fixed.LEAST_AREA_SQM <= (area or 0.0) <= fixed.MOST_AREA_SQM,
     }
     return next((reason for reason, applies in reasons.items() if applies), None)
 
@@ -93,9 +87,9 @@ def is_comparable(flat: Flat) -> bool:
     asked = asked_eur_sqm(flat)
     return (
         why_not_valued(flat) is None
-        and DISTORTED.isdisjoint(flat.traps)
+        and fixed.DISTORTED.isdisjoint(flat.traps)
         and asked is not None
-        and LEAST_EUR_SQM <= asked <= MOST_EUR_SQM
+        and fixed.LEAST_EUR_SQM <= asked <= fixed.MOST_EUR_SQM
     )
 
 

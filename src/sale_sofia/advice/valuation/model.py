@@ -12,19 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, insert, select
 
-from sale_sofia.advice.settings import (
-    COVERAGE,
-    FEATURE_SHARE,
-    FOLDS,
-    JUDGED_FLATS,
-    LEAF_FLATS,
-    MODEL_FILE,
-    MODEL_FORMAT,
-    NEAR_ERROR,
-    SEED,
-    TREES,
-    WORST_LISTED,
-)
+from sale_sofia.advice import settings as fixed
 from sale_sofia.advice.tables import valuation_models
 from sale_sofia.advice.valuation.flats import Matrix, log_asked, matrix
 from sale_sofia.flats.flat import Flat
@@ -60,7 +48,10 @@ class Forest:
         from sklearn.ensemble import RandomForestRegressor  # noqa: PLC0415
 
         grown = RandomForestRegressor(
-            TREES, min_samples_leaf=LEAF_FLATS, max_features=FEATURE_SHARE, random_state=SEED
+            fixed.TREES,
+            min_samples_leaf=fixed.LEAF_FLATS,
+            max_features=fixed.FEATURE_SHARE,
+            random_state=fixed.SEED,
         ).fit(rows, target)
         return cls._of_trees([estimator.tree_ for estimator in grown.estimators_], rows)
 
@@ -111,7 +102,7 @@ class Forest:
         return weights
 
 
-_TAIL = (1 - COVERAGE) / 2
+_TAIL = (1 - fixed.COVERAGE) / 2
 _QUANTILES = (_TAIL, 0.5, 1 - _TAIL)
 
 
@@ -161,7 +152,7 @@ def fit(ids: Sequence[int], folds: Numbers, rows: Matrix, target: Values) -> Mod
     """The model of these flats, its intervals calibrated on flats that their forests have not seen."""
     forests: list[tuple[Forest, Numbers]] = []
     quantiles = np.empty((len(target), len(_QUANTILES)))
-    for fold in range(FOLDS):
+    for fold in range(fixed.FOLDS):
         known = np.flatnonzero(folds != fold).astype(np.int32)
         # Rising prices, so that quantiles need no sorting for each flat that is asked about.
         known = known[np.argsort(target[known], kind="stable")]
@@ -187,7 +178,7 @@ def _upper(misses: Values) -> float:
 def folds_of(ids: Sequence[int]) -> Numbers:
     """The part of each flat, by its id alone: all adverts of a flat are in one, today and tomorrow."""
     digests = [hashlib.blake2b(str(number).encode(), digest_size=8).digest() for number in ids]
-    return np.array([int.from_bytes(digest) % FOLDS for digest in digests], np.int32)
+    return np.array([int.from_bytes(digest) % fixed.FOLDS for digest in digests], np.int32)
 
 
 def weighted_quantiles(rising: Values, weights: Values) -> Values:
@@ -221,7 +212,7 @@ def write_file(data_dir: Path, model: Model) -> str:
         arrays |= {f"{number}_{name}": values for name, values in own.items()}
     packed = io.BytesIO()
     np.savez_compressed(packed, allow_pickle=False, **arrays)
-    write_whole(data_dir / MODEL_FILE, packed.getvalue())
+    write_whole(data_dir / fixed.MODEL_FILE, packed.getvalue())
     return hashlib.sha256(packed.getvalue()).hexdigest()
 
 
@@ -230,7 +221,7 @@ def note_model(connection: Connection, digest: str, *, made_at: float, flats: in
     connection.execute(delete(valuation_models).where(valuation_models.c.digest == digest))
     connection.execute(
         insert(valuation_models).values(
-            digest=digest, format=MODEL_FORMAT, made_at=made_at, flats=flats, report=report
+            digest=digest, format=fixed.MODEL_FORMAT, made_at=made_at, flats=flats, report=report
         )
     )
 
@@ -240,20 +231,20 @@ def stored_model(
 ) -> Current | None:
     """The model of the file, if the database knows it, is of today's form, new and of enough flats."""
     try:
-        packed = (data_dir / MODEL_FILE).read_bytes()
+        packed = (data_dir / fixed.MODEL_FILE).read_bytes()
     except FileNotFoundError:
         return None
     digest = hashlib.sha256(packed).hexdigest()
     found = select(valuation_models).where(valuation_models.c.digest == digest)
     row = connection.execute(found).mappings().first()
-    if row is None or row["format"] != MODEL_FORMAT:
+    if row is None or row["format"] != fixed.MODEL_FORMAT:
         return None
     if row["made_at"] < made_since or row["flats"] < least_flats:
         return None
     with np.load(io.BytesIO(packed), allow_pickle=False) as file:
         arrays = dict(file)
     parts = []
-    for number in range(FOLDS):
+    for number in range(fixed.FOLDS):
         forest = Forest(**{one.name: arrays[f"{number}_{one.name}"] for one in fields(Forest)})
         below, above = arrays[f"{number}_margins"].tolist()
         parts.append(Part(forest, arrays[f"{number}_known"], (below, above)))
@@ -308,10 +299,10 @@ def fit_and_judge(flats: Sequence[Flat]) -> Judged:
 def judge_apart(flats: Sequence[Flat], key: Callable[[Flat], str]) -> Judged | None:
     """The same with all flats of one key (a neighbourhood) left out together; None with too few keys."""
     places = _places(flats, key)
-    if len(places) < FOLDS:
+    if len(places) < fixed.FOLDS:
         return None
     # Keys are dealt out so that the folds are about as large.
-    folds, sizes = np.zeros(len(flats), np.int32), [0] * FOLDS
+    folds, sizes = np.zeros(len(flats), np.int32), [0] * fixed.FOLDS
     for _, found in sorted(places.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         smallest = sizes.index(min(sizes))
         folds[found] = smallest
@@ -333,9 +324,9 @@ def _judged(flats: Sequence[Flat], folds: Numbers) -> Judged:
     by_name = {
         name: _error(asked[found], bands[found])
         for name, found in _places(flats, neighbourhood_of).items()
-        if len(found) >= JUDGED_FLATS
+        if len(found) >= fixed.JUDGED_FLATS
     }
-    worst = sorted(by_name.items(), key=lambda pair: -pair[1].median)[:WORST_LISTED]
+    worst = sorted(by_name.items(), key=lambda pair: -pair[1].median)[: fixed.WORST_LISTED]
     return Judged(model, _error(asked, bands), _median_error(flats, asked, folds), dict(worst))
 
 
@@ -347,14 +338,14 @@ def _error(asked: Values, bands: Values) -> Error:
 
 
 def _of(off: Values, coverage: float | None, width: float | None) -> Error:
-    return Error(len(off), float(np.median(off)), float((off <= NEAR_ERROR).mean()), coverage, width)
+    return Error(len(off), float(np.median(off)), float((off <= fixed.NEAR_ERROR).mean()), coverage, width)
 
 
 def _median_error(flats: Sequence[Flat], asked: Values, folds: Numbers) -> Error:
     """The neighbourhood's median for each m² in the other folds, of all flats where it has none."""
     names = [flat.neighbourhood for flat in flats]
     medians = np.empty(len(asked))
-    for fold in range(FOLDS):
+    for fold in range(fixed.FOLDS):
         others: dict[str | None, list[float]] = defaultdict(list)
         for place in np.flatnonzero(folds != fold).tolist():
             others[names[place]].append(asked[place])

@@ -10,12 +10,11 @@ from sale_sofia.advice.valuation.flats import known_flats
 from sale_sofia.advice.valuation.model import Judged, fit_and_judge, judge_apart, neighbourhood_of
 from sale_sofia.advice.valuation.valuation import enough
 from sale_sofia.descriptions.dictionary import read_description
-from sale_sofia.flats.beliefs import merge_flat
+from sale_sofia.flats.contradictions import merge_flat
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.matching.clustering import Matcher
+from sale_sofia.flats.matching.clustering import Bands, Matcher
 from sale_sofia.flats.matching.files import read_adverts
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
-from sale_sofia.flats.matching.links import Bands
 from sale_sofia.flats.merging import MERGED, NO_LIST, AdvertRow
 from sale_sofia.settings.model import Settings
 

@@ -273,7 +273,15 @@ def _plausible(
     for pairs in _near_ones(windows):
         yield _filtered(adverts, join, touched, *pairs)
     if windows.over.any():
-        same = _same_numbers(adverts, join, windows)
+        # Of the crowded: those that print exactly the same, and of these the first few
+        over = windows.over
+        asked, asking = _with_numbers(adverts, windows.asked[over], windows.asking[over])
+        keys, rows = _with_numbers(adverts, join.keys, join.rows)
+        order = np.lexsort((adverts["identity"][rows], keys))  # not by id, which says who was seen first
+        keys, rows = keys[order], rows[order]
+        first, last = (np.searchsorted(keys, asked, side) for side in ("left", "right"))
+        owners, steps = expanded(np.minimum(last - first, CENTRES))
+        same = (asking[owners], rows[first[owners] + steps])
         cut[join.name] = int(windows.counts[windows.over].sum()) - len(same[0])
         yield _filtered(adverts, join, touched, *same)
 
@@ -289,18 +297,6 @@ def _near_ones(windows: _Windows) -> Iterator[tuple[Rows, Rows]]:
         yield windows.asking[begin:end][owners], windows.rows[windows.first[begin:end][owners] + steps]
 
 
-def _same_numbers(adverts: Adverts, join: Join, windows: _Windows) -> tuple[Rows, Rows]:
-    """Of the crowded: those that print exactly the same, and of these the first few."""
-    over = windows.over
-    asked, asking = _with_numbers(adverts, windows.asked[over], windows.asking[over])
-    keys, rows = _with_numbers(adverts, join.keys, join.rows)
-    order = np.lexsort((adverts["identity"][rows], keys))  # not by id, which says who was seen first
-    keys, rows = keys[order], rows[order]
-    first, last = (np.searchsorted(keys, asked, side) for side in ("left", "right"))
-    owners, steps = expanded(np.minimum(last - first, CENTRES))
-    return asking[owners], rows[first[owners] + steps]
-
-
 def _with_numbers(adverts: Adverts, keys: Keys, rows: Rows) -> tuple[Keys, Rows]:
     area = np.nan_to_num(adverts["area"][rows] * 10).round()
     price = np.nan_to_num(adverts["price"][rows]).round()
@@ -313,19 +309,14 @@ def _filtered(adverts: Adverts, join: Join, touched: Rows | None, one: Rows, two
         keep &= is_among_rows(one, touched) | is_among_rows(two, touched)
     one, two = one[keep], two[keep]
     if join.by_area:
-        alike = _alike(adverts, one, two, NEAR_PRICE if join.same_numbers else PRICE_TOLERANCE)
+        # No plain contradiction of the numbers; the cheapest of tests, as it is made most often
+        price, area, floor = adverts["price"], adverts["area"], adverts["floor"]
+        alike = _within(price[one], price[two], (NEAR_PRICE if join.same_numbers else PRICE_TOLERANCE))
+        alike &= _within(area[one], area[two], AREA_TOLERANCE)
+        floors_one, floors_two = floor[one], floor[two]
+        alike &= (floors_one == floors_two) | (floors_one == UNKNOWN_FLOOR) | (floors_two == UNKNOWN_FLOOR)
         one, two = one[alike], two[alike]
     return one, two
-
-
-def _alike(adverts: Adverts, one: Rows, two: Rows, price_tolerance: float) -> NDArray[np.bool_]:
-    """No plain contradiction of the numbers; the cheapest of tests, as it is made most often."""
-    price, area, floor = adverts["price"], adverts["area"], adverts["floor"]
-    alike = _within(price[one], price[two], price_tolerance)
-    alike &= _within(area[one], area[two], AREA_TOLERANCE)
-    floors_one, floors_two = floor[one], floor[two]
-    alike &= (floors_one == floors_two) | (floors_one == UNKNOWN_FLOOR) | (floors_two == UNKNOWN_FLOOR)
-    return alike
 
 
 def _within(one: Array, two: Array, share: float) -> NDArray[np.bool_]:

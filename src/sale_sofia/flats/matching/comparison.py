@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sale_sofia.flats import settings as fixed
 from sale_sofia.flats.matching.candidates import are_near
 from sale_sofia.flats.matching.fingerprint import (
     DOOR_MASK,
@@ -22,18 +23,6 @@ from sale_sofia.flats.matching.fingerprint import (
     area_roundness,
     is_chosen_price,
     price_roundness,
-)
-from sale_sofia.flats.settings import (
-    AREA_TOLERANCE,
-    FLOORS_VETO,
-    HALF_AREA_SQM,
-    NEAR_PRICE,
-    NET_OF_GROSS,
-    PRICE_VETO,
-    SAME_AREA_SQM,
-    SAME_PRICE,
-    TEXT_LEAST,
-    YEAR_VETO,
 )
 from sale_sofia.settings.files import read_yaml
 
@@ -125,7 +114,7 @@ class Comparison:
             | self.at("floors", "other")
             | self.at("year", "other")
             | self.at("unit", "other")
-            | (self.price_gap > PRICE_VETO)
+            | (self.price_gap > fixed.PRICE_VETO)
             | self._areas_contradict()
             | (same_agency & self.at("reference", "other"))
             | differ(*self.both("deal"))
@@ -138,10 +127,12 @@ class Comparison:
         """Too far apart, unless one advert's area is what the other calls its net area."""
         one, two = self.both("area")
         net_one, net_two = self.both("net_area")
-        may_be_net = (np.abs(net_one - two) <= HALF_AREA_SQM) | (np.abs(net_two - one) <= HALF_AREA_SQM)
+        may_be_net = (np.abs(net_one - two) <= fixed.HALF_AREA_SQM) | (
+            np.abs(net_two - one) <= fixed.HALF_AREA_SQM
+        )
         share = np.minimum(one, two) / np.maximum(one, two)
-        net = (share >= NET_OF_GROSS[0]) & (share <= NET_OF_GROSS[1]) & may_be_net
-        return (self.area_gap > AREA_TOLERANCE) & ~net
+        net = (share >= fixed.NET_OF_GROSS[0]) & (share <= fixed.NET_OF_GROSS[1]) & may_be_net
+        return (self.area_gap > fixed.AREA_TOLERANCE) & ~net
 
 
 def differ(one: Array, two: Array) -> Flags:
@@ -172,14 +163,17 @@ def _area(pairs: Comparison) -> Levels:
     one, two = pairs.both("area")
     gap = np.abs(one - two)
     return _stepped(
-        ~np.isnan(gap), gap <= SAME_AREA_SQM, gap <= HALF_AREA_SQM, pairs.area_gap <= AREA_TOLERANCE
+        ~np.isnan(gap),
+        gap <= fixed.SAME_AREA_SQM,
+        gap <= fixed.HALF_AREA_SQM,
+        pairs.area_gap <= fixed.AREA_TOLERANCE,
     )
 
 
 def _price(pairs: Comparison) -> Levels:
     gap = pairs.price_gap
-    near = gap <= NEAR_PRICE
-    return _stepped(~np.isnan(gap), gap <= SAME_PRICE, near & _rivals(pairs), near, gap <= _CLOSE_PRICE)
+    near = gap <= fixed.NEAR_PRICE
+    return _stepped(~np.isnan(gap), gap <= fixed.SAME_PRICE, near & _rivals(pairs), near, gap <= _CLOSE_PRICE)
 
 
 def _rivals(pairs: Comparison) -> Flags:
@@ -205,13 +199,13 @@ def _floor(pairs: Comparison) -> Levels:
 
 def _floors(pairs: Comparison) -> Levels:
     one, two = pairs.both("floors")
-    return _stepped((one != 0) & (two != 0), one == two, np.abs(one - two) < FLOORS_VETO)
+    return _stepped((one != 0) & (two != 0), one == two, np.abs(one - two) < fixed.FLOORS_VETO)
 
 
 def _year(pairs: Comparison) -> Levels:
     one, two = pairs.both("year")
     gap = np.abs(one - two)
-    return _stepped((one != 0) & (two != 0), gap <= _CLOSE_YEARS, gap < YEAR_VETO)
+    return _stepped((one != 0) & (two != 0), gap <= _CLOSE_YEARS, gap < fixed.YEAR_VETO)
 
 
 def _contact(pairs: Comparison) -> Levels:
@@ -226,8 +220,10 @@ def _contact(pairs: Comparison) -> Levels:
 def _text(pairs: Comparison) -> Levels:
     one, two = pairs.both("text")
     sizes = np.minimum((one != 0).sum(axis=1), (two != 0).sum(axis=1))
-    share = _shared_in_sketches(one, two) / np.maximum(sizes, 1)
-    return _stepped(sizes >= TEXT_LEAST, *(share >= step for step in _TEXT_STEPS))
+    # The same for long sorted rows without repeats: what is equal stands side by side once sorted
+    both = np.sort(np.concatenate((one, two), axis=1), axis=1)
+    share = (((both[:, 1:] == both[:, :-1]) & (both[:, 1:] != 0)).sum(axis=1)) / np.maximum(sizes, 1)
+    return _stepped(sizes >= fixed.TEXT_LEAST, *(share >= step for step in _TEXT_STEPS))
 
 
 def _address(pairs: Comparison) -> Levels:
@@ -273,12 +269,6 @@ def _shared(one: Array, two: Array) -> NDArray[np.intp]:
     """How many values each two rows have in common; zeros are none."""
     equal = (one[:, :, None] == two[:, None, :]) & (one[:, :, None] != 0)
     return equal.sum(axis=(1, 2))
-
-
-def _shared_in_sketches(one: Array, two: Array) -> NDArray[np.intp]:
-    """The same for long sorted rows without repeats: what is equal stands side by side once sorted."""
-    both = np.sort(np.concatenate((one, two), axis=1), axis=1)
-    return ((both[:, 1:] == both[:, :-1]) & (both[:, 1:] != 0)).sum(axis=1)
 
 
 _COMPARED: Final[Mapping[str, Callable[[Comparison], Levels]]] = {

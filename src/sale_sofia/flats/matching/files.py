@@ -12,9 +12,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sale_sofia.flats.matching.clustering import Matcher
+from sale_sofia.flats.matching.clustering import Bands, Matcher
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter, hashed_phone
-from sale_sofia.flats.matching.links import Bands
 from sale_sofia.flats.settings import ROWS_AT_ONCE
 from sale_sofia.listings.places import SOFIA, find_neighbourhood
 from sale_sofia.listings.text import squeeze
@@ -65,6 +64,8 @@ def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
     snippet = row["snippet"] or ""
     storeys, area, street = _STOREYS.search(snippet), _AREA.search(snippet), _STREET.match(snippet)
     floor, floors = _whole(row["floor"]), _whole(row["total_floors"])
+    plain = squeeze(_PROVINCE.sub("", row["neighbourhood"] or "").strip('" '))
+    found = find_neighbourhood(plain) if plain else None
     return {
         "site": row["site"],
         "external_id": row["listing_key"],
@@ -77,7 +78,7 @@ def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
         "floor": floor if floor is not None else storeys and int(storeys[1]),
         "floors_total": floors or (storeys and storeys[2] and int(storeys[2])),
         "city": SOFIA,
-        "neighbourhood": _neighbourhood(row["neighbourhood"]),
+        "neighbourhood": (found.name if found else plain or None),
         "street": street and street[1],
         "seller_name": row["agency_hash"],
         "phones": (hashed_phone(b"", row["phone_hash"]),) if row["phone_hash"] else (),
@@ -87,12 +88,6 @@ def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _whole(number: float | None) -> int | None:
     return None if number is None or not math.isfinite(number) else int(number)
-
-
-def _neighbourhood(name: str | None) -> str | None:
-    plain = squeeze(_PROVINCE.sub("", name or "").strip('" '))
-    found = find_neighbourhood(plain) if plain else None
-    return found.name if found else plain or None
 
 
 # Matching a table of adverts from one file into pairs in another, without a database.

@@ -17,19 +17,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from sale_sofia.flats.settings import (
-    ADDRESSES_KEPT,
-    LARGEST_AREA_SQM,
-    PHONES_KEPT,
-    PHOTOS_KEPT,
-    PICTURES_KEPT,
-    REFERENCES_KEPT,
-    ROWS_AT_ONCE,
-    SECRET_BYTES,
-    SECRET_FILE,
-    TEXT_CHARACTERS,
-    TEXT_SKETCH,
-)
+from sale_sofia.flats import settings as fixed
 from sale_sofia.listings.text import match_key
 from sale_sofia.settings.files import read_yaml, write_new
 
@@ -54,14 +42,14 @@ RECORD: Final = np.dtype(
         ("price", "f8"),
         ("family", "u8"),
         ("agency", "u8"),
-        ("phones", "u8", (PHONES_KEPT,)),
-        ("references", "u8", (REFERENCES_KEPT,)),
-        ("addresses", "u8", (ADDRESSES_KEPT,)),
+        ("phones", "u8", (fixed.PHONES_KEPT,)),
+        ("references", "u8", (fixed.REFERENCES_KEPT,)),
+        ("addresses", "u8", (fixed.ADDRESSES_KEPT,)),
         ("entrance", "u4"),
         ("flat", "u4"),
-        ("photos", "u8", (PHOTOS_KEPT,)),
-        ("pictures", "u8", (PICTURES_KEPT,)),
-        ("text", "u4", (TEXT_SKETCH,)),
+        ("photos", "u8", (fixed.PHOTOS_KEPT,)),
+        ("pictures", "u8", (fixed.PICTURES_KEPT,)),
+        ("text", "u4", (fixed.TEXT_SKETCH,)),
     ]
 )
 """Zero is "not known" in every field but the floor (`UNKNOWN_FLOOR`), area and price (NaN)."""
@@ -272,13 +260,14 @@ class PropertyFingerprinter:
         """A record for each advert, in this order; the adverts themselves are let go of one by one."""
         parts = [np.zeros(0, RECORD)]
         waiting = iter(rows)
-        while some := [self._record(row) for row in islice(waiting, ROWS_AT_ONCE)]:
+        while some := [self._record(row) for row in islice(waiting, fixed.ROWS_AT_ONCE)]:
             parts.append(np.array(some, RECORD))
         return np.concatenate(parts)
 
     def _record(self, row: Row) -> tuple[object, ...]:
         agency = agency_of(row)
         text = words_of(row)
+        # The numbers of pictures of the flat itself; in a building that is not finished all show drawings
         return (
             _hash(f"{row['site']}|{row['external_id']}"),
             _hash(row["site"]),
@@ -294,12 +283,12 @@ class PropertyFingerprinter:
             row.get("price_eur") or np.nan,
             _hash(row.get("family_id")),
             _hash(agency),
-            _several(map(self._phone, row.get("phones") or ()), PHONES_KEPT),
-            _several(map(_hash, references(row, agency, text)), REFERENCES_KEPT),
-            _several(addresses(row, text), ADDRESSES_KEPT),
+            _several(map(self._phone, row.get("phones") or ()), fixed.PHONES_KEPT),
+            _several(map(_hash, references(row, agency, text)), fixed.REFERENCES_KEPT),
+            _several(addresses(row, text), fixed.ADDRESSES_KEPT),
             *unit(text),
-            _several(map(_hash, photo_names(row.get("photo_urls") or ())), PHOTOS_KEPT),
-            _several(own_pictures(row), PICTURES_KEPT),
+            _several(map(_hash, photo_names(row.get("photo_urls") or ())), fixed.PHOTOS_KEPT),
+            _several(() if row.get("under_construction") else row.get("pictures") or (), fixed.PICTURES_KEPT),
             sketch(row.get("description")),
         )
 
@@ -326,11 +315,6 @@ def photo_names(urls: Iterable[str]) -> list[str]:
     return [name for name in map(_file_name, urls) if len(name) >= matching_words().shortest_photo_name]
 
 
-def own_pictures(row: Row) -> Sequence[int]:
-    """The numbers of pictures of the flat itself; in a building that is not finished all show drawings."""
-    return () if row.get("under_construction") else row.get("pictures") or ()
-
-
 def _file_name(url: str) -> str:
     """Without its ending; nothing where a page wrote what is no address: one such must not end matching."""
     try:
@@ -341,14 +325,16 @@ def _file_name(url: str) -> str:
 
 def sketch(text: str | None) -> Array:
     """The smallest hashes of the text's word triples, rising, zeros at the end. Digits say nothing here."""
-    kept = np.zeros(TEXT_SKETCH, "u4")
+    kept = np.zeros(fixed.TEXT_SKETCH, "u4")
     stop = matching_words().stop_words
-    spoken = _WORD.findall((text or "")[:TEXT_CHARACTERS].casefold())
+    spoken = _WORD.findall((text or "")[: fixed.TEXT_CHARACTERS].casefold())
     words = np.array([_word_number(word) for word in spoken if word not in stop], "u4")
-    rising = np.sort(_triples(words))
+    # A number for each three words in a row, none of them zero
+    mixed = words[:-2] * _FIRST ^ words[1:-1] * _SECOND ^ words[2:]
+    rising = np.sort((mixed ^ (mixed >> _HALF)) * _LAST | _ONE)
     is_new = np.ones(len(rising), bool)
     is_new[1:] = rising[1:] != rising[:-1]  # as np.unique does it, but in half the time for so few
-    smallest = rising[is_new][:TEXT_SKETCH]
+    smallest = rising[is_new][: fixed.TEXT_SKETCH]
     kept[: len(smallest)] = smallest
     return kept
 
@@ -362,14 +348,11 @@ _FIRST, _SECOND, _LAST = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77), np.uint32
 _HALF, _ONE = np.uint32(15), np.uint32(1)
 
 
-def _triples(words: Array) -> Array:
-    """A number for each three words in a row, none of them zero."""
-    mixed = words[:-2] * _FIRST ^ words[1:-1] * _SECOND ^ words[2:]
-    return (mixed ^ (mixed >> _HALF)) * _LAST | _ONE
-
-
 _NOTHING: Final = np.zeros(
-    max(PHONES_KEPT, REFERENCES_KEPT, ADDRESSES_KEPT, PHOTOS_KEPT, PICTURES_KEPT), "u8"
+    max(
+        fixed.PHONES_KEPT, fixed.REFERENCES_KEPT, fixed.ADDRESSES_KEPT, fixed.PHOTOS_KEPT, fixed.PICTURES_KEPT
+    ),
+    "u8",
 )
 
 
@@ -388,7 +371,7 @@ def _within(value: int | None, least: int, most: int, unknown: int) -> int:
 
 
 def _area(value: float | None) -> float:
-    return min(value, LARGEST_AREA_SQM) if value else np.nan
+    return min(value, fixed.LARGEST_AREA_SQM) if value else np.nan
 
 
 @lru_cache(_REMEMBERED)
@@ -401,12 +384,12 @@ def _hash(text: str | None) -> int:
 
 def load_secret(data_dir: Path) -> bytes:
     """The key of this installation; of many processes that ask first, one makes it."""
-    path = data_dir / SECRET_FILE
+    path = data_dir / fixed.SECRET_FILE
     if not path.exists():
-        write_new(path, secrets.token_bytes(SECRET_BYTES))
+        write_new(path, secrets.token_bytes(fixed.SECRET_BYTES))
     key = path.read_bytes()
-    if len(key) != SECRET_BYTES:
-        raise ValueError(f"{path}: not a key of {SECRET_BYTES} bytes; restore the file, or delete it")
+    if len(key) != fixed.SECRET_BYTES:
+        raise ValueError(f"{path}: not a key of {fixed.SECRET_BYTES} bytes; restore the file, or delete it")
     return key
 
 
@@ -483,7 +466,7 @@ def _may_hold(text: str, words: tuple[str, ...]) -> bool:
 
 def words_of(row: Mapping[str, Any]) -> str:
     """The title and as much of the text as is read."""
-    return f"{row.get('title') or ''}\n{(row.get('description') or '')[:TEXT_CHARACTERS]}"
+    return f"{row.get('title') or ''}\n{(row.get('description') or '')[: fixed.TEXT_CHARACTERS]}"
 
 
 @lru_cache(_REMEMBERED)

@@ -8,9 +8,9 @@ import numpy as np
 from sqlalchemy import Connection, func, select, update
 
 from sale_sofia.flats.matching.candidates import find_candidates
+from sale_sofia.flats.matching.clustering import evidence_families
 from sale_sofia.flats.matching.comparison import Comparison, load_weights
 from sale_sofia.flats.matching.fingerprint import Adverts
-from sale_sofia.flats.matching.links import evidence_families
 from sale_sofia.flats.photos.pictures import Hashes, alike, unpacked
 from sale_sofia.flats.settings import (
     AREA_TOLERANCE,
@@ -122,7 +122,11 @@ def save_photo(connection: Connection, asked: Asked, number: int | None, *, now:
         stock, told = _judge_stock(connection, picture)
         news |= {asked.listing_id, *told}
         kept = Kept(picture, stock)
-    _match_anew(connection, news)
+    # These adverts are matched again though they print what they printed
+    for some in portions(sorted(news)):
+        stale = update(match_fingerprints).where(match_fingerprints.c.listing_id.in_(some))
+        connection.execute(stale.values(content_hash=""))
+    touch(connection, news)
     return kept
 
 
@@ -152,14 +156,6 @@ def _contradict(one: tuple[float | None, int | None], two: tuple[float | None, i
     if floor is not None and other_floor is not None and floor != other_floor:
         return True
     return bool(area and other_area and abs(area - other_area) > AREA_TOLERANCE * max(area, other_area))
-
-
-def _match_anew(connection: Connection, listing_ids: Collection[int]) -> None:
-    """These adverts are matched again though they print what they printed."""
-    for some in portions(sorted(listing_ids)):
-        stale = update(match_fingerprints).where(match_fingerprints.c.listing_id.in_(some))
-        connection.execute(stale.values(content_hash=""))
-    touch(connection, listing_ids)
 
 
 def known_photos(connection: Connection, listing_ids: Collection[int]) -> dict[int, dict[int, Known]]:

@@ -62,12 +62,6 @@ def open_file(file: Path) -> Database:
     return Database(f"sqlite:///{file}", busy_timeout_seconds=0, busy_retries=0)
 
 
-def check_source(source: Database) -> None:
-    """Whether there is anything to copy; raises DatabaseMissing."""
-    if current_revision(source) is None:
-        raise DatabaseMissing(f"There is nothing to back up: {source.name} has no tables yet.")
-
-
 # SQLite's own online copy, within one read transaction: writers neither wait for it nor begin it anew. From a
 # server the rows come by `copying.py`, read in one snapshot: a backup of either can be restored into either.
 
@@ -268,7 +262,8 @@ def make_backup(source: Database, order: Order, progress: Progress) -> Kept:
     Pages that are damaged or lost do not stop it: it is made without them, and says which they are.
     Raises BackupRefused or DatabaseError.
     """
-    check_source(source)
+    if current_revision(source) is None:
+        raise DatabaseMissing(f"There is nothing to back up: {source.name} has no tables yet.")
     order.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with backup_lock(order.folder):
         remove_parts(order.folder)

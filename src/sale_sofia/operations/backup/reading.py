@@ -315,7 +315,12 @@ def unpack(path: Path, folder: Path, wanted: Wanted, progress: Progress) -> Cont
         most = path.stat().st_size * MOST_GROWTH + GROWTH_ALLOWED_BYTES
         content = reader.read(most, lambda done: progress("checking", min(done, said.room), said.room))
         sums = read_sums(content, str(path))
-    _compare({ABOUT: hashlib.sha256(head).hexdigest(), **reader.sums}, sums, path)
+    found = {ABOUT: hashlib.sha256(head).hexdigest(), **reader.sums}
+    if DATABASE_FILE not in found:
+        raise BackupDamaged(f"{path} is no backup of ours: there is no database in it.")
+    wrong = [name for name in (*sums, *found) if found.get(name) != sums.get(name)]
+    if wrong:
+        raise BackupDamaged(f"{path} is damaged: {wrong[0]} is not what was written.")
     return Contents(said, tuple(reader.lacking))
 
 
@@ -338,23 +343,20 @@ class _Reader:
                 raise NotOurs("it would unpack to far more than a backup of its size holds")
             told(done)
             if member.name == SUMS:
-                return self._read_last(member)
+                # Nothing but zeros may follow it; reading them checks the frame's own checksum too
+                content = self._small(member)
+                stream = cast("Any", self._tar).fileobj
+                stream.seek(self._tar.offset)
+                while piece := stream.read(READ_BYTES):
+                    if piece.strip(b"\0"):
+                        raise NotOurs("it goes on after its checksums")
+                return content
             if member.name == LACKING:
                 self._read_lacking(member)
             else:
                 self._take(member)
             forget_members(self._tar)
         raise EOFError("its end is missing")
-
-    def _read_last(self, member: tarfile.TarInfo) -> bytes:
-        """Nothing but zeros may follow it; reading them checks the frame's own checksum too."""
-        content = self._small(member)
-        stream = cast("Any", self._tar).fileobj
-        stream.seek(self._tar.offset)
-        while piece := stream.read(READ_BYTES):
-            if piece.strip(b"\0"):
-                raise NotOurs("it goes on after its checksums")
-        return content
 
     def _read_lacking(self, member: tarfile.TarInfo) -> None:
         content = self._small(member)
@@ -406,14 +408,6 @@ class Hashed(io.RawIOBase):
         self.digest.update(piece)
         self._take(piece)
         return piece
-
-
-def _compare(found: Mapping[str, str], wanted: Mapping[str, str], path: Path) -> None:
-    if DATABASE_FILE not in found:
-        raise BackupDamaged(f"{path} is no backup of ours: there is no database in it.")
-    wrong = [name for name in (*wanted, *found) if found.get(name) != wanted.get(name)]
-    if wrong:
-        raise BackupDamaged(f"{path} is damaged: {wrong[0]} is not what was written.")
 
 
 # A folder of backups: one is made at a time, old ones go, and nothing that is not ours is touched.

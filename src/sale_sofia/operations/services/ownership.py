@@ -12,15 +12,8 @@ from typing import IO, Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.services.processes import TERMINATE, Process, born
-from sale_sofia.operations.settings import (
-    DISK_FULL_TELL_SECONDS,
-    DISK_LEAST_BYTES,
-    REDIS_POLL_SECONDS,
-    RUN_FOLDER,
-    SERVICE_DOWN_SECONDS,
-    SUPERVISE_SECONDS,
-)
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings
 
@@ -48,7 +41,7 @@ def take(file: IO[str], kind: int, seconds: float = 0.0) -> None:
             return
         if time.monotonic() >= end:
             raise StillLocked(file.name)
-        time.sleep(REDIS_POLL_SECONDS)
+        time.sleep(fixed.REDIS_POLL_SECONDS)
 
 
 _LOCK: Final = "orchestrator.lock"
@@ -118,7 +111,7 @@ def take_down(settings: Settings) -> bool:
 
     Raises ServicesBusy where they belong to a crawl, which stops them itself when it ends.
     """
-    holder = Ownership(settings.data_dir / RUN_FOLDER).holder()
+    holder = Ownership(settings.data_dir / fixed.RUN_FOLDER).holder()
     if holder is None:
         return False
     if not holder.shared:
@@ -128,7 +121,7 @@ def take_down(settings: Settings) -> bool:
         )
     for _ in range(2):  # the second signal forces
         holder.process.send(TERMINATE)
-        if holder.process.gone_within(SERVICE_DOWN_SECONDS):
+        if holder.process.gone_within(fixed.SERVICE_DOWN_SECONDS):
             return True
     raise ServiceError(f"`sale-sofia up`, process {holder.pid}, does not stop.")
 
@@ -160,12 +153,12 @@ class DiskRoom:
         if not self.folder.is_dir():
             return
         found = os.statvfs(self.folder)  # what a user may still write; what the system keeps is not counted
-        if self._told is None and found.f_bavail * found.f_frsize >= DISK_LEAST_BYTES:
+        if self._told is None and found.f_bavail * found.f_frsize >= fixed.DISK_LEAST_BYTES:
             return
         path = self.folder / "room.tried"
         try:
             with path.open("wb") as file:
-                file.write(bytes(DISK_LEAST_BYTES))
+                file.write(bytes(fixed.DISK_LEAST_BYTES))
                 file.flush()
                 os.fsync(file.fileno())
         finally:
@@ -180,14 +173,14 @@ class DiskRoom:
                 if not is_full(error):
                     raise
                 self.tell_missing(error)
-                pause(SUPERVISE_SECONDS)
+                pause(fixed.SUPERVISE_SECONDS)
             else:
                 self.tell_found()
                 return
 
     def tell_missing(self, reason: BaseException) -> None:
         """Once a minute, that there is no room here, or where the error says, and what follows."""
-        if self._told is None or self.clock() - self._told >= DISK_FULL_TELL_SECONDS:
+        if self._told is None or self.clock() - self._told >= fixed.DISK_FULL_TELL_SECONDS:
             self._told = self.clock()
             where = f"There is no room in {self.folder}." if is_full(reason) else reason
             self.say(f"{where} Waiting for room; then all goes on.")
