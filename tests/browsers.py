@@ -1,10 +1,14 @@
-"""A real Chromium for tests: the system's, installed where that is possible; else the test is skipped."""
+"""A real Chromium for tests: the system's, installed where that is possible; else the test is skipped.
+
+Run as a program it installs what is missing, so that a run of tests need not begin with waiting for it.
+"""
 
 import fcntl
 import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +18,7 @@ from sale_sofia.crawl.fetch.chromium import BrowserMissing, find_browser
 
 OFF = "TESTS_INSTALL_NOTHING"
 """A variable by which a machine's owner keeps it as it is."""
+_WHOLE = "chromium"
 _SHELL = "chromium-headless-shell"
 """The same engine without windows, menus and bars, which nobody sees here: half of the work for each page."""
 _PATIENCE_SECONDS = 600
@@ -27,29 +32,33 @@ def quickest_chromium_or_skip() -> Path:
 
 @cache
 def chromium_or_skip() -> Path:
-    try:
-        return find_browser(None)
-    except BrowserMissing:
-        _install()
+    install_missing()
     try:
         return find_browser(None)
     except BrowserMissing as reason:
         pytest.skip(str(reason))
 
 
-def _install() -> None:
-    """By one test process at a time, and tried once on this machine."""
+def install_missing() -> None:
+    """By one process at a time, tried once on this machine: not every system has the one without windows."""
     if os.geteuid() != 0 or shutil.which("apt-get") is None or os.environ.get(OFF):
         return
-    tried = Path(tempfile.gettempdir()) / "sale-sofia-tests-chromium"
-    with tried.open("a+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if lock.tell() == 0 and shutil.which("chromium") is None:
-            lock.write("tried\n")
-            lock.flush()
+    with (Path(tempfile.gettempdir()) / "sale-sofia-tests-browsers").open("a+") as tried:
+        fcntl.flock(tried, fcntl.LOCK_EX)
+        missing = [name for name in (_WHOLE, _SHELL) if shutil.which(name) is None and not _has_browser(name)]
+        if missing and tried.tell() == 0:
+            tried.write("tried\n")
+            tried.flush()
             _apt("update")
-            _apt("install", "-y", "--no-install-recommends", "chromium")
-            _apt("install", "-y", "--no-install-recommends", _SHELL)  # which not every system has
+            for name in missing:
+                _apt("install", "-y", "--no-install-recommends", name)
+
+
+def _has_browser(name: str) -> bool:
+    """Any whole browser will do."""
+    with suppress(BrowserMissing):
+        return name == _WHOLE and find_browser(None).exists()
+    return False
 
 
 def _apt(*words: str) -> None:
@@ -62,3 +71,7 @@ def _apt(*words: str) -> None:
         timeout=_PATIENCE_SECONDS,
         stdin=subprocess.DEVNULL,
     )
+
+
+if __name__ == "__main__":
+    install_missing()
