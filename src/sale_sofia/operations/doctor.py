@@ -188,7 +188,7 @@ def free_disk(settings: Settings) -> Iterator[Check]:
 
 def database(settings: Settings, told: Told | None = None) -> Iterator[Check]:
     """Whether the database can be used, or could be made, and is sound; `told` how long the look takes."""
-    from sale_sofia.operations.checks import look_at_database  # noqa: PLC0415 - it takes its time
+    from sale_sofia.operations.database_check import look_at_database  # noqa: PLC0415 - it takes its time
 
     for found, advice in look_at_database(settings, told or (lambda _seconds, _most: None)):
         yield verdict("database", found, advice)
@@ -220,14 +220,17 @@ def redis_server(settings: Settings) -> Iterator[Check]:
 
 def clock(settings: Settings) -> Iterator[Check]:
     """Whether our clock goes with those of Redis and of the database's server, and is not behind its rows."""
-    from sale_sofia.operations import checks  # noqa: PLC0415 - it takes its time
+    # They take their time to import.
+    from sale_sofia.operations.database_check import database_clock_offset, future_of_database  # noqa: PLC0415
 
     offsets: dict[str, float | None] = {}
     if url := _running_redis(settings):
-        offsets["Redis"] = checks.redis_clock_offset(url)
-    offsets["PostgreSQL"] = checks.database_clock_offset(settings)
+        from sale_sofia.operations.checks import redis_clock_offset  # noqa: PLC0415
+
+        offsets["Redis"] = redis_clock_offset(url)
+    offsets["PostgreSQL"] = database_clock_offset(settings)
     known = {name: offset for name, offset in offsets.items() if offset is not None}
-    yield clock_check(known, checks.future_of_database(settings))
+    yield clock_check(known, future_of_database(settings))
 
 
 def browser(settings: Settings) -> Iterator[Check]:

@@ -226,6 +226,53 @@ def test_a_row_that_is_due_again_at_once_may_be_anothers_before_its_visitor_goes
         assert connection.scalars(select(tables.frontier.c.state)).all() == ["done"]
 
 
+@pytest.mark.parametrize("why", ["told to stop", "a visitor broke"])
+def test_a_crawl_that_ends_early_waits_for_each_visitor_before_it_hands_all_back(
+    database: Database, profiles: Path, why: str
+) -> None:
+    """One that cannot hear at once that it is called off still writes its page, and claims none after it."""
+    assert profiles.exists()
+    ledger, stop, deaf, visits = Ledger("job", SITE), asyncio.Event(), asyncio.Event(), []
+
+    async def visit(claim: Claim) -> Outcome:
+        visits.append(claim.url)
+        if len(visits) == 1:
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+            await deaf.wait()
+        elif len(visits) == 2 and why == "told to stop":
+            stop.set()
+            await asyncio.Event().wait()
+        elif len(visits) == 2:
+            raise ZeroDivisionError
+        return Later(claim, 0.0, "Timeout") if len(visits) == 2 else Gone(claim, "removed")
+
+    async def write(outcome: Outcome) -> None:
+        await database.run_write_async(partial(write_batch, ledger=ledger, outcomes=[outcome], now=NOW))
+
+    async def run() -> None:
+        before = asyncio.all_tasks()
+        running = asyncio.create_task(crawl.run())
+        await asyncio.wait({running}, timeout=0.2)  # as long as it would take to hand back without waiting
+        deaf.set()
+        with suppress(ZeroDivisionError):
+            await running
+        await asyncio.gather(*asyncio.all_tasks() - before, return_exceptions=True)
+
+    visitor = cast("Any", SimpleNamespace(visit=visit, conditions={}))
+    writer = cast("Any", SimpleNamespace(ledger=ledger, write=write, has_open_chunk=False))
+    with database.write() as connection:
+        frontier.add_targets(connection, "job", [target(number) for number in range(4)])
+    crawl = SiteCrawl(
+        job_id="job", owner="me", database=database, visitor=visitor, writer=writer, concurrency=2,
+        lease_seconds=1.0, clock=lambda: NOW, stop=stop, progress=lambda _claim: None,
+    )  # fmt: skip
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_SECONDS))
+    assert len(visits) == 2
+    with database.read() as connection:
+        assert connection.scalars(select(tables.frontier.c.state)).all() == ["pending"] * 4
+
+
 def test_a_batch_leases_what_its_visitors_ask_for_next(database: Database, profiles: Path) -> None:
     """In its own transaction, in a file; nothing where it is not kept, nor while there is enough in hand."""
     assert profiles.exists()

@@ -79,7 +79,8 @@ class SiteCrawl:
         self.writer.alongside = self.lease_alongside
         renewing = asyncio.create_task(self._renew())
         stopped: asyncio.Future[Any] = asyncio.create_task(self.stop.wait())
-        working: asyncio.Future[Any] = asyncio.gather(*(self._work() for _ in range(self.concurrency)))
+        visitors = [asyncio.create_task(self._work()) for _ in range(self.concurrency)]
+        working: asyncio.Future[Any] = asyncio.gather(*visitors)
         try:
             await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if working.done():
@@ -88,9 +89,12 @@ class SiteCrawl:
             self.database.give_up_waiting()
             return False
         finally:
-            for task in (working, renewing, stopped):
+            self.end_shift()  # whoever is called off at a moment when it cannot hear it claims nothing more
+            tasks = (*visitors, renewing, stopped)
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(working, renewing, stopped, return_exceptions=True)
+            # Until each has ended: what one of them claimed after all was handed back would be nobody's.
+            await asyncio.gather(working, *tasks, return_exceptions=True)
             self._claims.clear()
             self._held.clear()
             await self.database.run_write_async(self._hand_back)
