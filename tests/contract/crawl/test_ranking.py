@@ -1,6 +1,7 @@
 """Which page is asked for next: what may fit first, the rest spread, and nobody waits for ever."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -224,6 +225,37 @@ def test_a_row_that_is_due_again_at_once_may_be_anothers_before_its_visitor_goes
     assert len(set(visits)) == 2
     with database.read() as connection:
         assert connection.scalars(select(tables.frontier.c.state)).all() == ["done"]
+
+
+def test_a_page_that_takes_longer_than_its_lease_stays_in_its_visitors_hands(
+    database: Database, profiles: Path
+) -> None:
+    assert profiles.exists()
+    ledger, visits = Ledger("job", SITE), []
+
+    def lease_until(connection: Connection) -> float:
+        return cast("float", connection.scalar(select(tables.frontier.c.lease_until)))
+
+    async def visit(claim: Claim) -> Outcome:
+        visits.append(claim.fence)
+        first = await database.run_read_async(lease_until)
+        while await database.run_read_async(lease_until) < first + 2 * crawl.lease_seconds:  # noqa: ASYNC110 - the database says so
+            await asyncio.sleep(crawl.lease_seconds / 10)
+        return Gone(claim, "removed")
+
+    async def write(outcome: Outcome) -> None:
+        await database.run_write_async(partial(write_batch, ledger=ledger, outcomes=[outcome], now=NOW))
+
+    visitor = cast("Any", SimpleNamespace(visit=visit, conditions={}))
+    writer = cast("Any", SimpleNamespace(ledger=ledger, write=write, has_open_chunk=False))
+    with database.write() as connection:
+        frontier.add_targets(connection, "job", [target(1)])
+    crawl = SiteCrawl(
+        job_id="job", owner="me", database=database, visitor=visitor, writer=writer, concurrency=1,
+        lease_seconds=0.2, clock=time.time, stop=asyncio.Event(), progress=lambda _claim: None,
+    )  # fmt: skip
+    assert asyncio.run(asyncio.wait_for(crawl.run(), PATIENCE_SECONDS))
+    assert len(visits) == 1
 
 
 @pytest.mark.parametrize("why", ["told to stop", "a visitor broke"])
