@@ -11,9 +11,9 @@ export UV_PYTHON_DOWNLOADS := never
 # Where the environment forbids bytecode, each of the hundreds of processes of a test run would compile all libraries anew.
 export PYTHONDONTWRITEBYTECODE :=
 CORES := $(shell nproc 2>/dev/null || echo 2)
-# Whole-system tests wait for most of their time: three processes for each core keep the cores busy.
+# Whole-system tests wait for half of their time: two processes for each core keep the cores busy.
 # Quick tests wait little, and each more process costs what it takes to read and import all tests: one more than cores.
-PYTEST := $(BIN)/pytest --dist worksteal -n $(if $(FAST),$(shell expr $(CORES) + 1),$(shell expr $(CORES) \* 3))
+PYTEST := $(BIN)/pytest --dist worksteal -n $(if $(FAST),$(shell expr $(CORES) + 1),$(shell expr $(CORES) \* 2))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test coverage lint audit format lock clean screenshots places bench

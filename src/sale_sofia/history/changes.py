@@ -61,7 +61,7 @@ def _new(connection: Connection, since: float, site: str | None) -> Iterator[Hap
     found = (
         select(listings.c.first_seen_at, NEW_AT.label("noted_at"), *_COLUMNS)
         .where(new_since(since), listings.c.closed_reason.is_distinct_from(WITHDRAWN), *_of(site))
-        .order_by(NEW_AT)
+        .order_by(NEW_AT, listings.c.id)
     )
     for row in _stream(connection, found):
         reason = "another flat under a known id" if row["generation"] > 1 else None
