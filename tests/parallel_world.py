@@ -37,6 +37,8 @@ from sale_sofia_simulator.simulation import SimulatorConfig
 
 CELERY = [sys.executable, "-m", "celery", "-A", "sale_sofia.celery_app"]
 OUR_KEYS = ("circuit:", "ratelimit:", "bulkhead:", "scraping:")
+FOR_EVER = -1
+"""What Redis says of a key without an end; 0 of one that has less than half a second left."""
 WORKER = [*CELERY, "worker", "-Q", "sale_sofia", "--without-gossip", "--without-mingle", "-l", "info"]
 
 HURRIED: Mapping[str, float] = {
@@ -155,7 +157,7 @@ class Team:
             return int(client.info("memory")["used_memory"])
 
     def keys_of_ours(self) -> dict[str, int]:
-        """The seconds that each key of ours has still to live, -1 for ever; Celery's own are not counted."""
+        """The seconds that each key of ours has still to live, rounded; Celery's own are not counted."""
         found: dict[str, int] = {}
         for url in (self.redis.url, result_url(self.redis.url)):
             with connect(url) as client:
