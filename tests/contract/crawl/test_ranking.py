@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -194,12 +194,36 @@ def test_ranked_anew_what_has_its_turn_keeps_it(database: Database, profiles: Pa
         assert turns() == [1, 5, 2, 6, 3, 7, 4, 8]
 
 
+def crawl_with(
+    database: Database,
+    visit: Callable[[Claim], Awaitable[Outcome]],
+    *,
+    adverts: int,
+    **more: Any,  # noqa: ANN401 - whatever a crawl is made of
+) -> SiteCrawl:
+    """One of so many adverts, whose pages come to what `visit` says and are written one by one."""
+    ledger = Ledger("job", SITE)
+
+    async def write(outcome: Outcome) -> None:
+        await database.run_write_async(partial(write_batch, ledger=ledger, outcomes=[outcome], now=NOW))
+
+    with database.write() as connection:
+        frontier.add_targets(connection, "job", [target(number) for number in range(adverts)])
+    usual: dict[str, Any] = {"lease_seconds": 60.0, "clock": lambda: NOW, "stop": asyncio.Event()}
+    return SiteCrawl(
+        job_id="job", owner="me", database=database, progress=lambda _claim: None,
+        visitor=cast("Any", SimpleNamespace(visit=visit, conditions={})),
+        writer=cast("Any", SimpleNamespace(ledger=ledger, write=write, has_open_chunk=False)),
+        **usual | more,
+    )  # fmt: skip
+
+
 def test_a_row_that_is_due_again_at_once_may_be_anothers_before_its_visitor_goes_on(
     database: Database, profiles: Path
 ) -> None:
     """Its first visitor has written that it is to be tried again, and is held up; a second one takes it."""
     assert profiles.exists()
-    ledger, visits, taken_again = Ledger("job", SITE), [], asyncio.Event()
+    visits, taken_again = [], asyncio.Event()
 
     async def visit(claim: Claim) -> Outcome:
         visits.append(claim.fence)
@@ -209,18 +233,9 @@ def test_a_row_that_is_due_again_at_once_may_be_anothers_before_its_visitor_goes
         await asyncio.sleep(0)  # the first one goes on before this one ends
         return Gone(claim, "removed")
 
-    async def write(outcome: Outcome) -> None:
-        await database.run_write_async(partial(write_batch, ledger=ledger, outcomes=[outcome], now=NOW))
-
-    visitor = cast("Any", SimpleNamespace(visit=visit, conditions={}))
-    writer = cast("Any", SimpleNamespace(ledger=ledger, write=write, has_open_chunk=False))
-    with database.write() as connection:
-        frontier.add_targets(connection, "job", [target(1)])
-    crawl = SiteCrawl(
-        job_id="job", owner="me", database=database, visitor=visitor, writer=writer, concurrency=2,
-        lease_seconds=60.0, clock=lambda: NOW, stop=asyncio.Event(), progress=lambda _claim: None,
-        metrics=cast("Any", SimpleNamespace(tick=taken_again.wait)),
-    )  # fmt: skip
+    crawl = crawl_with(
+        database, visit, adverts=1, concurrency=2, metrics=cast("Any", SimpleNamespace(tick=taken_again.wait))
+    )
     assert asyncio.run(asyncio.wait_for(crawl.run(), PATIENCE_SECONDS))
     assert len(set(visits)) == 2
     with database.read() as connection:
@@ -231,7 +246,7 @@ def test_a_page_that_takes_longer_than_its_lease_stays_in_its_visitors_hands(
     database: Database, profiles: Path
 ) -> None:
     assert profiles.exists()
-    ledger, visits = Ledger("job", SITE), []
+    visits: list[int] = []
 
     def lease_until(connection: Connection) -> float:
         return cast("float", connection.scalar(select(tables.frontier.c.lease_until)))
@@ -243,17 +258,7 @@ def test_a_page_that_takes_longer_than_its_lease_stays_in_its_visitors_hands(
             await asyncio.sleep(crawl.lease_seconds / 10)
         return Gone(claim, "removed")
 
-    async def write(outcome: Outcome) -> None:
-        await database.run_write_async(partial(write_batch, ledger=ledger, outcomes=[outcome], now=NOW))
-
-    visitor = cast("Any", SimpleNamespace(visit=visit, conditions={}))
-    writer = cast("Any", SimpleNamespace(ledger=ledger, write=write, has_open_chunk=False))
-    with database.write() as connection:
-        frontier.add_targets(connection, "job", [target(1)])
-    crawl = SiteCrawl(
-        job_id="job", owner="me", database=database, visitor=visitor, writer=writer, concurrency=1,
-        lease_seconds=0.2, clock=time.time, stop=asyncio.Event(), progress=lambda _claim: None,
-    )  # fmt: skip
+    crawl = crawl_with(database, visit, adverts=1, concurrency=1, lease_seconds=0.2, clock=time.time)
     assert asyncio.run(asyncio.wait_for(crawl.run(), PATIENCE_SECONDS))
     assert len(visits) == 1
 
@@ -264,7 +269,7 @@ def test_a_crawl_that_ends_early_waits_for_each_visitor_before_it_hands_all_back
 ) -> None:
     """One that cannot hear at once that it is called off still writes its page, and claims none after it."""
     assert profiles.exists()
-    ledger, stop, deaf, visits = Ledger("job", SITE), asyncio.Event(), asyncio.Event(), []
+    stop, deaf, visits = asyncio.Event(), asyncio.Event(), []
 
     async def visit(claim: Claim) -> Outcome:
         visits.append(claim.url)
@@ -279,9 +284,6 @@ def test_a_crawl_that_ends_early_waits_for_each_visitor_before_it_hands_all_back
             raise ZeroDivisionError
         return Later(claim, 0.0, "Timeout") if len(visits) == 2 else Gone(claim, "removed")
 
-    async def write(outcome: Outcome) -> None:
-        await database.run_write_async(partial(write_batch, ledger=ledger, outcomes=[outcome], now=NOW))
-
     async def run() -> None:
         before = asyncio.all_tasks()
         running = asyncio.create_task(crawl.run())
@@ -291,14 +293,7 @@ def test_a_crawl_that_ends_early_waits_for_each_visitor_before_it_hands_all_back
             await running
         await asyncio.gather(*asyncio.all_tasks() - before, return_exceptions=True)
 
-    visitor = cast("Any", SimpleNamespace(visit=visit, conditions={}))
-    writer = cast("Any", SimpleNamespace(ledger=ledger, write=write, has_open_chunk=False))
-    with database.write() as connection:
-        frontier.add_targets(connection, "job", [target(number) for number in range(4)])
-    crawl = SiteCrawl(
-        job_id="job", owner="me", database=database, visitor=visitor, writer=writer, concurrency=2,
-        lease_seconds=1.0, clock=lambda: NOW, stop=stop, progress=lambda _claim: None,
-    )  # fmt: skip
+    crawl = crawl_with(database, visit, adverts=4, concurrency=2, lease_seconds=1.0, stop=stop)
     asyncio.run(asyncio.wait_for(run(), PATIENCE_SECONDS))
     assert len(visits) == 2
     with database.read() as connection:
