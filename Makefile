@@ -26,17 +26,19 @@ setup: .venv/ready  ## Make the environment in .venv (demo and test call it)
 demo: setup  ## See it work: three weeks of two simulated portals, then the dashboard on them
 	@$(BIN)/sale-sofia demo
 
-# One that fails is named, and has a second try alone, until ten whole runs in a row have shown that none wavers.
 ifdef FAST
 test: setup  ## Lint, types and all tests; FAST=1: quick unit and contract tests alone
 	$(PYTEST) -m "not slow" tests/unit tests/contract
 else
 test: setup
-	@# mypy leaves all cores but one idle: meanwhile browsers are installed, tests compiled, and the world made that they wait for.
-	@{ $(BIN)/python tests/browsers.py; $(BIN)/pytest --collect-only -qq; $(BIN)/python tests/demo_worlds.py; } >/dev/null 2>&1 & \
-	$(BIN)/python tests/dependency_audit.py --warn & \
-	$(MAKE) --no-print-directory lint; ended=$$?; wait; exit $$ended
-	$(PYTEST) --durations 20 || $(BIN)/pytest --last-failed --last-failed-no-failures none
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	@$(BIN)/python tests/dependency_audit.py --warn & \
+	$(BIN)/mypy & types=$$!; \
+	: "mypy leaves all cores but one idle: browsers, compiled tests and the world many tests wait for are made meanwhile"; \
+	{ $(BIN)/python tests/browsers.py; $(BIN)/pytest --collect-only -qq; $(BIN)/python tests/demo_worlds.py; } >/dev/null 2>&1; \
+	$(PYTEST) --durations 20; tests=$$?; \
+	wait $$types && exit $$tests
 endif
 
 test-%: setup  ## The tests of a folder or file: make test-crash, make test-alerts, make test-bench
