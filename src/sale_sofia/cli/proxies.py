@@ -34,7 +34,7 @@ _MOST_COLONS = 2  # in scheme://host:port; a third one stands before a user
 
 async def _known(settings: Settings) -> list[Proxy]:
     async with open_pool(settings, _shared_redis_url(settings)) as pool:
-        return await pool.known()
+        return await pool.list_proxies()
 
 
 def _shared_redis_url(settings: Settings) -> str | None:
@@ -124,7 +124,7 @@ def _say_source(name: str, count: Count) -> None:
     """What was made of a source, and the first of its lines that are no proxies."""
     head = f"{name}: {count.taken} proxies, {count.duplicates} duplicates, {count.malformed} malformed"
     left = [f"  {count.left} more were left out"] if count.left else []
-    for line in (head, *(f"  {line}" for line in count.shown), *left):
+    for line in (head, *(f"  {line}" for line in count.examples), *left):
         log.print(line)
 
 
@@ -329,7 +329,7 @@ def remove(ids: Annotated[list[str], typer.Argument(help="Ids, as `proxies list`
     """Forget proxies; their sources stay, so that the next refresh may find them again."""
     settings = load_settings()
     removed = asyncio.run(_removed(settings, ids))
-    kept = [one for one in SourceList(settings.data_dir).known() if one.id not in ids]
+    kept = [one for one in SourceList(settings.data_dir).load_usable() if one.id not in ids]
     SourceList(settings.data_dir).remember(kept)
     forget_stats(settings, ids)
     log.print(f"{removed} forgotten")

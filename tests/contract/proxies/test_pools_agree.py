@@ -103,7 +103,7 @@ class PoolPair(RuleBasedStateMachine):
 
     @invariant()
     def they_are_in_the_same_state(self) -> None:
-        self.both(lambda pool: pool.known())
+        self.both(lambda pool: pool.list_proxies())
         for domain in (IMOT, BAZAR, "*"):
             memory, other = (world.run(world.pool.get_stats(domain)) for world in self.worlds)
             assert [nearly(one) for one in other] == [nearly(one) for one in memory]

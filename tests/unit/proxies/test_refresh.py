@@ -80,14 +80,14 @@ def test_a_refresh_brings_what_is_usable_and_nothing_else(certificates: Certific
         async with fleet_world(certificates, kinds) as world, pool_of_redis() as pool:
             sweep = await refresher(world, pool, tmp_path).run()
             wanted = {one.address.id for kind in ("good", "socks5") for one in world.fleet.of(kind)}
-            return sweep, {one.id for one in await pool.known()}, wanted
+            return sweep, {one.id for one in await pool.list_proxies()}, wanted
 
     sweep, known, wanted = asyncio.run(scenario())
     assert known == wanted
     assert (sweep.candidates, sweep.checked, len(sweep.usable)) == (18, 18, 4)
     assert sweep.labels == {"usable": 4, "dead": 9, "breaks_tls": 2, "injects": 1, "silent": 2}
     (count,) = sweep.counts.values()
-    assert (count.duplicates, count.malformed, count.shown) == (
+    assert (count.duplicates, count.malformed, count.examples) == (
         1, 1, ["'nonsense': expected [scheme://][user:password@]host:port"],
     )  # fmt: skip
 
@@ -120,7 +120,7 @@ def test_a_proxy_that_turned_hostile_is_out_and_one_that_died_is_forgotten_at_th
             counts = []
             for _ in range(3):
                 await refresh.run()
-                counts.append(len(await pool.known()))
+                counts.append(len(await pool.list_proxies()))
             return counts, await pool.pick(PORTAL, Wish())
 
     assert asyncio.run(scenario()) == ([2, 2, 1], NoProxy(None))

@@ -55,8 +55,8 @@ def test_malformed_lines_are_counted_shown_and_skipped(tmp_path: Path) -> None:
     count = Count()
     assert read(str(tmp_path / "list"), count) == ["http://9.9.9.9:80"]
     assert count.malformed == 7
-    assert len(count.shown) == 5
-    assert count.shown[1] == "'1.2.3.4:0': no port 0; allowed are 1 to 65535"
+    assert len(count.examples) == 5
+    assert count.examples[1] == "'1.2.3.4:0': no port 0; allowed are 1 to 65535"
     assert "topsecret" not in repr(count)
 
 
@@ -69,7 +69,7 @@ def test_no_shown_line_holds_a_password() -> None:
         "::me:topsecret",
     ]:
         count.note_malformed(line, "why")
-    assert "topsecret" not in repr(count.shown)
+    assert "topsecret" not in repr(count.examples)
 
 
 def test_a_page_with_a_table(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_a_list_from_outside_names_nothing_inside(monkeypatch: pytest.MonkeyPatc
 
     assert asyncio.run(run()) == ["8.8.4.4:80"]
     assert count.malformed == 5
-    assert "private address" in count.shown[0]
+    assert "private address" in count.examples[0]
 
 
 @pytest.mark.slow
@@ -246,8 +246,8 @@ def test_a_refresh_that_found_nothing_takes_nothing_away(tmp_path: Path) -> None
     known, one, two = SourceList(tmp_path), proxy(1), proxy(2)
     known.remember_sweep([one], whole=True)
     known.remember_sweep([], whole=True)
-    assert known.known() == [one]
+    assert known.load_usable() == [one]
     known.remember_sweep([two], whole=False)
-    assert known.known() == [two, one]
+    assert known.load_usable() == [two, one]
     known.remember_sweep([two], whole=True)
-    assert known.known() == [two]
+    assert known.load_usable() == [two]

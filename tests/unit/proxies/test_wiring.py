@@ -121,7 +121,7 @@ def test_a_refresh_in_the_background_is_one_at_a_time(
         await asyncio.sleep(0.2)
         await local.begin_if_needed()
         await local.stop()
-        return SourceList(tmp_path).known()
+        return SourceList(tmp_path).load_usable()
 
     assert asyncio.run(scenario()) == [proxy(1)]
     assert runs == [1]
