@@ -393,7 +393,7 @@ _AGENT: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class BrowserVisit:
     """The page of a visit, and what makes further requests look like the same visitor's."""
 
     response: Response
@@ -412,7 +412,7 @@ class BrowserProgram:
     """The longest time of one visit."""
     proof: tuple[bytes, ...] = ()
 
-    async def visit(self, request: Request, cookies: Iterable[bytes]) -> Visit:
+    async def visit(self, request: Request, cookies: Iterable[bytes]) -> BrowserVisit:
         """Open a page; `ServiceBrowser` where nothing was sent, another `CrawlError` without a page."""
         from playwright.async_api import Error  # noqa: PLC0415 - an extra
 
@@ -432,7 +432,7 @@ class BrowserProgram:
                 lines = tuple(curl_line(dict(cookie)) for cookie in await context.cookies())
                 headers = await sent.all_headers()
                 profile = {name: headers[name] for name in _PROFILE_HEADERS if name in headers}
-                return Visit(response, lines, profile)
+                return BrowserVisit(response, lines, profile)
         except TimeoutError:
             raise errors.NetworkTimeout(f"{request.url}: the browser did not end in time") from None
         except Error as error:

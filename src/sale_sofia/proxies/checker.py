@@ -148,7 +148,7 @@ class BreaksTls(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class JudgeReport:
     """What the judge saw, as it reports over TLS."""
 
     exit_address: str
@@ -203,7 +203,7 @@ class JudgeClient:
             raise TunnelFailed("refused", f"HTTP {status} to a plain request")
         return body == plain_page(nonce)
 
-    async def ask_securely(self, proxy: ProxyAddress, nonce: str) -> Seen:
+    async def ask_securely(self, proxy: ProxyAddress, nonce: str) -> JudgeReport:
         """Return what the judge saw; `TunnelFailed` without a connection, `BreaksTls` to an impostor."""
         async with _secured(proxy, self.url, self._tls) as streams:
             answer = await get(streams, f"{SEEN_PATH}?nonce={nonce}", urlsplit(self.url).netloc)
@@ -282,14 +282,14 @@ async def _directly(url: str, secure: ssl.SSLContext | None) -> AsyncIterator[St
         writer.transport.abort()
 
 
-def _read(answer: tuple[int, bytes], nonce: str) -> Seen:
+def _read(answer: tuple[int, bytes], nonce: str) -> JudgeReport:
     try:
         status, report = answer[0], json.loads(answer[1])
         if status != HTTPStatus.OK or report["nonce"] != nonce:
             raise TunnelFailed("protocol", "not the judge's answer")
         plain = report["plain"]
         headers = None if plain is None else [(str(name), str(value)) for name, value in plain["headers"]]
-        return Seen(str(report["peer"]), headers)
+        return JudgeReport(str(report["peer"]), headers)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise TunnelFailed("protocol", "not the judge's answer") from None
 
@@ -311,7 +311,7 @@ _BY_FAULT: Final[dict[Fault, Label]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ProxyFinding:
     """What a check found."""
 
     proxy: Proxy
@@ -329,7 +329,7 @@ class Finding:
 
 Canary = Callable[[Proxy, float], Awaitable[Use | None]]
 """One small request to a portal: what came of it; None where no slot was free in so many seconds."""
-OnFinding = Callable[[Finding], Awaitable[None]]
+OnFinding = Callable[[ProxyFinding], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,7 +344,7 @@ class Checker:
     """One small request to each portal."""
     clock: Callable[[], float] = time.time
 
-    async def check(self, proxy: Proxy) -> Finding:
+    async def check(self, proxy: Proxy) -> ProxyFinding:
         """Classify a proxy; nothing it does raises."""
         started = time.monotonic()
         finding = await self._judge(proxy)
@@ -376,33 +376,33 @@ class Checker:
             for _ in range(at_once):
                 group.create_task(work())
 
-    async def _judge(self, proxy: Proxy) -> Finding:
+    async def _judge(self, proxy: Proxy) -> ProxyFinding:
         try:
             if self.judge is not None:
                 return await self._ask(self.judge, proxy)
             checked = replace(proxy, checked_at=self.clock())
             if self.page is not None:
                 await self.page.ask(proxy.address)
-                return Finding(checked, "usable", "not judged")
+                return ProxyFinding(checked, "usable", "not judged")
             async with connected(proxy.address, PATIENCE):
                 pass  # most are dead: no portal is bothered with them
             return await self._judge_by_portals(checked)
         except TunnelFailed as error:
-            return Finding(proxy, _BY_FAULT[error.fault], str(error))
+            return ProxyFinding(proxy, _BY_FAULT[error.fault], str(error))
         except BreaksTls as error:
-            return Finding(proxy, "breaks_tls", str(error))
+            return ProxyFinding(proxy, "breaks_tls", str(error))
 
-    async def _judge_by_portals(self, proxy: Proxy) -> Finding:
+    async def _judge_by_portals(self, proxy: Proxy) -> ProxyFinding:
         """Classify a proxy by the portals: whichever answers, the proxy reached it."""
         uses = await self._ask_portals(proxy, fixed.CHECK_TURN_SECONDS)
         if any(use.kind != "transport" for _, use in uses):
-            return Finding(proxy, "usable", "not judged", canaries=uses)
+            return ProxyFinding(proxy, "usable", "not judged", canaries=uses)
         if not uses:
             why = "no portal had a turn free" if self.canaries else "there is no portal to ask"
-            return Finding(proxy, "unsure", why)
-        return Finding(proxy, _label_of(uses[0][1].why), uses[0][1].why)
+            return ProxyFinding(proxy, "unsure", why)
+        return ProxyFinding(proxy, _label_of(uses[0][1].why), uses[0][1].why)
 
-    async def _ask(self, judge: JudgeClient, proxy: Proxy) -> Finding:
+    async def _ask(self, judge: JudgeClient, proxy: Proxy) -> ProxyFinding:
         nonce = new_nonce()
         plainly = judge.plain_url is not None  # whether a page came at all
         try:
@@ -415,21 +415,21 @@ class Checker:
             seen = await judge.ask_securely(proxy.address, nonce)
         except TunnelFailed as error:
             if error.fault == "refused" and plainly and faithful:
-                return Finding(proxy, "http_only", str(error))
+                return ProxyFinding(proxy, "http_only", str(error))
             raise
         ourselves = self.ourselves or Ourselves(frozenset(), frozenset())
         checked = replace(proxy, exit_address=seen.exit_address, checked_at=self.clock())
         if plainly and seen.plain_headers is None:
-            return Finding(checked, "fakes", "it answered a plain request that the judge never saw")
+            return ProxyFinding(checked, "fakes", "it answered a plain request that the judge never saw")
         if not faithful:
-            return Finding(checked, "injects", "it changed a plain page")
+            return ProxyFinding(checked, "injects", "it changed a plain page")
         if is_own_exit(seen.exit_address, ourselves.addresses):
-            return Finding(checked, "own_address", f"portals would see {seen.exit_address}")
+            return ProxyFinding(checked, "own_address", f"portals would see {seen.exit_address}")
         if seen.plain_headers is not None:
             checked = replace(
                 checked, anonymity=anonymity(seen.plain_headers, ourselves.addresses, ourselves.headers)
             )
-        return Finding(checked, "usable")
+        return ProxyFinding(checked, "usable")
 
 
 _TO_CONNECT: Final = re.compile(r"HTTP ([0-9]{3}) to CONNECT")

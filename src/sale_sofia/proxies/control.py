@@ -37,7 +37,7 @@ from sale_sofia.proxies.pool import ScoredProxyPool, get_pool, note_stats, open_
 from sale_sofia.proxies.refresh import (
     RefreshBoard,
     RefreshProgress,
-    Sweep,
+    RefreshResult,
     get_refresher,
     last_refresh,
     new_job_id,
@@ -439,7 +439,7 @@ def start_saving_stats(settings: Settings, pool: ScoredProxyPool) -> Callable[[]
     return stop
 
 
-async def refresh_here(settings: Settings, pool: ScoredProxyPool, redis_url: str | None) -> Sweep:
+async def refresh_here(settings: Settings, pool: ScoredProxyPool, redis_url: str | None) -> RefreshResult:
     """Refresh the pool of this process, and save what was found for the next one."""
     sweep = await get_refresher(settings, pool, redis_url).run()
     SourceList(settings.data_dir).remember_sweep(sweep.usable, whole=not sweep.timed_out)

@@ -31,10 +31,10 @@ from sale_sofia.proxies.model import (
     NoProxyReady,
     NoWayOut,
     ProxyAddress,
+    ProxyQuery,
     Tier,
     Use,
     UseKind,
-    Wish,
 )
 from sale_sofia.proxies.pool import ScoredProxyPool, new_token
 from sale_sofia.settings.model import Settings
@@ -255,8 +255,8 @@ class _Errand:
         patience = min(fixed.WAIT_FOR_PROXY_SECONDS, self._left() * fixed.WAIT_FOR_PROXY_SHARE)
         level = owner.ladder.level_at(owner.clock())
         while level < len(owner.tiers):
-            wish = Wish(owner.tiers[: 1 + level], self.session, self.tried)
-            picked = await owner.pool.pick(owner.domain, wish)
+            query = ProxyQuery(owner.tiers[: 1 + level], self.session, self.tried)
+            picked = await owner.pool.pick(owner.domain, query)
             if isinstance(picked, Lease):
                 return picked
             wait, refusal = picked.retry_after_seconds, picked

@@ -185,7 +185,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ProxyQuery:
     """Which proxy to pick."""
 
     tiers: tuple[Tier, ...] = TIERS

@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 
 from sale_sofia.crawl.resilience.scripts import ScriptRunner, ToldTime, connect
 from sale_sofia.crawl.resilience.settings import STATE_TTL_SECONDS
-from sale_sofia.proxies.model import EVERYWHERE, DomainStats, Lease, NoProxy, Proxy, Use, Wish
+from sale_sofia.proxies.model import EVERYWHERE, DomainStats, Lease, NoProxy, Proxy, ProxyQuery, Use
 from sale_sofia.proxies.settings import KEEP_SHARE, SESSIONS_MOST, STATS_FILE, PoolRules
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.model import Settings
@@ -205,11 +205,11 @@ class DomainOrder:
             key = proven, tier
         self.orders[key][proxy_id] = ready_at
 
-    def earliest(self, wish: Wish, sides: Sequence[bool]) -> float | None:
+    def earliest(self, query: ProxyQuery, sides: Sequence[bool]) -> float | None:
         """Return when the first matching proxy is ready, of the proven, the others or both."""
-        orders = [self.orders[proven, tier] for tier in wish.tiers for proven in sides]
+        orders = [self.orders[proven, tier] for tier in query.tiers for proven in sides]
         return min(
-            (at for order in orders for name, at in order.items() if name not in wish.exclude), default=None
+            (at for order in orders for name, at in order.items() if name not in query.exclude), default=None
         )
 
 
@@ -242,45 +242,45 @@ class MemoryProxyPool:
     _climbs: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _sticky: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
 
-    async def pick(self, domain: str, wish: Wish) -> Lease | NoProxy:
+    async def pick(self, domain: str, query: ProxyQuery) -> Lease | NoProxy:
         """Lease a proxy that is ready for the portal; or say when to try again."""
         order, now, seed, token = self._order(domain), self.clock(), self.seed(), self.token()
-        chosen = self._bound(domain, wish, now)
+        chosen = self._bound(domain, query, now)
         if chosen is None:
-            chosen = self._best(order, wish, now, Chance(seed))
+            chosen = self._best(order, query, now, Chance(seed))
         if isinstance(chosen, NoProxy):
             return chosen
         order.place(chosen, "", now + self.rules.lease_seconds, proven=None)
         order.beliefs[chosen].token = token
-        if wish.session:
+        if query.session:
             if len(self._sticky) >= SESSIONS_MOST:
                 self._sticky = {name: bound for name, bound in self._sticky.items() if bound[1] > now}
-            self._sticky[domain, wish.session] = chosen, now + self.rules.sticky_seconds
-        return Lease(self._proxies[chosen], domain, token, wish.session)
+            self._sticky[domain, query.session] = chosen, now + self.rules.sticky_seconds
+        return Lease(self._proxies[chosen], domain, token, query.session)
 
-    def _bound(self, domain: str, wish: Wish, now: float) -> str | NoProxy | None:
+    def _bound(self, domain: str, query: ProxyQuery, now: float) -> str | NoProxy | None:
         """Return the session's own proxy, or when it is ready if that is soon; None for any other."""
-        proxy_id, until = self._sticky.get((domain, wish.session or ""), ("", 0.0))
-        if wish.only:
-            proxy_id, until = wish.only, math.inf
+        proxy_id, until = self._sticky.get((domain, query.session or ""), ("", 0.0))
+        if query.only:
+            proxy_id, until = query.only, math.inf
         proxy, order = self._proxies.get(proxy_id), self._order(domain)
         if (
             proxy is None
             or order.find(proxy_id) is None
             or until <= now
-            or proxy.tier not in wish.tiers
-            or proxy_id in wish.exclude
+            or proxy.tier not in query.tiers
+            or proxy_id in query.exclude
         ):
-            return NoProxy(None) if wish.only else None
+            return NoProxy(None) if query.only else None
         wait = max(order.ready_at(proxy_id), self._everywhere[proxy_id].rests_until) - now
         if wait <= 0:
             return proxy_id
         failed = order.beliefs[proxy_id].failures or self._everywhere[proxy_id].failures
-        if not wish.only and (failed or wait > self.rules.session_patience_seconds):
+        if not query.only and (failed or wait > self.rules.session_patience_seconds):
             return None
         return NoProxy(wait)
 
-    def _best(self, order: DomainOrder, wish: Wish, now: float, chance: Chance) -> str | NoProxy:
+    def _best(self, order: DomainOrder, query: ProxyQuery, now: float, chance: Chance) -> str | NoProxy:
         """Return the best draw; or a wait, where a proven proxy is soon ready and the draw is doubtful.
 
         A proxy that failed last is doubtful; on a retry, every one that is not proven.
@@ -299,30 +299,30 @@ class MemoryProxyPool:
         # The proven and a few others; on a retry the proven alone, if any is ready
         found: list[str] = []
         for proven, most in ((True, self.rules.candidates), (False, self.rules.explored)):
-            for tier in wish.tiers:
-                found += self._front(order.orders[proven, tier], wish, now, most)
-            if found and wish.exclude:
+            for tier in query.tiers:
+                found += self._front(order.orders[proven, tier], query, now, most)
+            if found and query.exclude:
                 break
         chosen = max(found, key=draw, default=None)
         if chosen is None:
-            ready_at = order.earliest(wish, (True, False))
+            ready_at = order.earliest(query, (True, False))
             return NoProxy(None if ready_at is None else max(0.0, ready_at - now))
         key = order.find(chosen)
         doubtful = order.beliefs[chosen].failures or self._everywhere[chosen].failures
-        if doubtful or (wish.exclude and not (key and key[0])):
-            ready_at = order.earliest(wish, (True,))
+        if doubtful or (query.exclude and not (key and key[0])):
+            ready_at = order.earliest(query, (True,))
             if ready_at is not None and 0 < ready_at - now <= self.rules.doubt_patience_seconds:
                 return NoProxy(ready_at - now)
         return chosen
 
-    def _front(self, order: Order, wish: Wish, now: float, most: int) -> list[str]:
+    def _front(self, order: Order, query: ProxyQuery, now: float, most: int) -> list[str]:
         """Return the first few that are ready; those resting everywhere move to the end of their rest."""
         while True:
             ready = ((ready_at, name) for name, ready_at in order.items() if ready_at <= now)
-            found = [name for _, name in nsmallest(most + len(wish.exclude), ready)]
+            found = [name for _, name in nsmallest(most + len(query.exclude), ready)]
             resting = [name for name in found if self._everywhere[name].rests_until > now]
             if not resting:
-                return [name for name in found if name not in wish.exclude][:most]
+                return [name for name in found if name not in query.exclude][:most]
             order.update((name, self._everywhere[name].rests_until) for name in resting)
 
     async def report(self, lease: Lease, use: Use) -> bool:
@@ -482,19 +482,19 @@ class RedisProxyPool:
         rules = {**asdict(self.rules), **fixed}
         self._scripts = ScriptRunner(self.redis, rules, told_time=self.told_time)
 
-    async def pick(self, domain: str, wish: Wish) -> Lease | NoProxy:
+    async def pick(self, domain: str, query: ProxyQuery) -> Lease | NoProxy:
         """See `MemoryProxyPool`."""
         token = self.token()
-        wishes = {
-            "tiers": wish.tiers,
-            "session": wish.session,
-            "exclude": wish.exclude,
-            "only": wish.only or None,
+        fields = {
+            "tiers": query.tiers,
+            "session": query.session,
+            "exclude": query.exclude,
+            "only": query.only or None,
         }
-        proxy_id, answer = await self._run("pick", domain=domain, seed=self.seed(), token=token, **wishes)
+        proxy_id, answer = await self._run("pick", domain=domain, seed=self.seed(), token=token, **fields)
         if not proxy_id:
             return NoProxy(float(answer) if answer else None)
-        return Lease(Proxy.from_record(json.loads(answer)), domain, token, wish.session)
+        return Lease(Proxy.from_record(json.loads(answer)), domain, token, query.session)
 
     async def report(self, lease: Lease, use: Use) -> bool:
         """See `MemoryProxyPool`."""

@@ -28,11 +28,19 @@ from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.operations.services.celery import sender
 from sale_sofia.proxies import settings as fixed
-from sale_sofia.proxies.checker import HOSTILE, Canary, Checker, CheckPage, Finding, JudgeClient, OnFinding
+from sale_sofia.proxies.checker import (
+    HOSTILE,
+    Canary,
+    Checker,
+    CheckPage,
+    JudgeClient,
+    OnFinding,
+    ProxyFinding,
+)
 from sale_sofia.proxies.fetcher import route_of, use_of_error, use_of_verdict
 from sale_sofia.proxies.model import EVERYWHERE, Proxy, Use
 from sale_sofia.proxies.pool import ScoredProxyPool, open_pool
-from sale_sofia.proxies.sources import Count, Source, SourceList, SourceUnreadable, read_source
+from sale_sofia.proxies.sources import Count, ProxySource, SourceList, SourceUnreadable, read_source
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import (
     SiteConfig,
@@ -185,7 +193,7 @@ OpenChecker = Callable[[], AbstractAsyncContextManager[Checker]]
 
 
 @dataclass(slots=True)
-class Sweep:
+class RefreshResult:
     """What one refresh found."""
 
     candidates: int = 0
@@ -203,18 +211,18 @@ class Refresher:
     """Refreshes one pool from its sources."""
 
     pool: ScoredProxyPool
-    sources: Sequence[Source]
+    sources: Sequence[ProxySource]
     open_checker: OpenChecker
     at_once: int
     seconds: float = fixed.REFRESH_SECONDS
 
-    async def run(self, on_finding: OnFinding | None = None) -> Sweep:
+    async def run(self, on_finding: OnFinding | None = None) -> RefreshResult:
         """Check everything, within the time limit of a refresh."""
-        sweep = Sweep()
+        sweep = RefreshResult()
         await self.check(await self.gather(sweep), sweep, on_finding)
         return sweep
 
-    async def gather(self, sweep: Sweep) -> Iterator[Proxy]:
+    async def gather(self, sweep: RefreshResult) -> Iterator[Proxy]:
         """Yield each candidate once, lazily: first those of the pool, then the sources'."""
         proxies = [iter(await self.pool.list_proxies())]
         for source in self.sources:
@@ -226,11 +234,11 @@ class Refresher:
         return _each_once(proxies, sweep)
 
     async def check(
-        self, proxies: Iterator[Proxy], sweep: Sweep, on_finding: OnFinding | None = None
+        self, proxies: Iterator[Proxy], sweep: RefreshResult, on_finding: OnFinding | None = None
     ) -> None:
         """Check proxies, and update the pool with each finding at once."""
 
-        async def record(finding: Finding) -> None:
+        async def record(finding: ProxyFinding) -> None:
             # A dead proxy is not forgotten at once
             proxy_id = finding.proxy.id
             sweep.checked += 1
@@ -255,7 +263,7 @@ class Refresher:
                     sweep.timed_out = False
 
 
-def _each_once(sources: Sequence[Iterator[Proxy]], sweep: Sweep) -> Iterator[Proxy]:
+def _each_once(sources: Sequence[Iterator[Proxy]], sweep: RefreshResult) -> Iterator[Proxy]:
     seen: set[int] = set()
     for source in sources:
         for proxy in source:
@@ -431,7 +439,7 @@ return parts
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class RefreshParts:
     """The parts of one refresh, in Redis."""
 
     redis: Redis
@@ -450,7 +458,7 @@ class Parts:
         text = await self.redis.get(self._key(f"chunk:{number}"))
         return None if text is None else [Proxy.from_record(record) for record in json.loads(text)]
 
-    async def end(self, number: int, sweep: Sweep) -> int:
+    async def end(self, number: int, sweep: RefreshResult) -> int:
         """Count a part as checked, once, and write the sums; return how many parts are checked."""
         sums = [self._key(name) for name in ("checked", "usable", "completed_chunks")]
         keys = [self._key("results"), self._key(f"chunk:{number}"), *sums]
@@ -461,12 +469,12 @@ class Parts:
 @asynccontextmanager
 async def _refreshing(
     settings: Settings, redis_url: str, job_id: str
-) -> AsyncIterator[tuple[ScoredProxyPool, RefreshBoard, Parts]]:
+) -> AsyncIterator[tuple[ScoredProxyPool, RefreshBoard, RefreshParts]]:
     """Open pool, board and parts of a job; an error inside ends the job, and is recorded."""
     async with open_pool(settings, redis_url) as pool, connect(redis_url) as redis:
         board = RefreshBoard(redis)
         try:
-            yield pool, board, Parts(redis, job_id)
+            yield pool, board, RefreshParts(redis, job_id)
         except Exception as error:
             failed = await board.fail(job_id, error)
             await record_end(settings, failed, pool)
@@ -481,7 +489,7 @@ async def deal(settings: Settings, redis_url: str, job_id: str, size: int | None
             return await board.replaced(job_id)
         begun = RefreshProgress(job_id, "CHECKING", started_at=time.time())
         await board.write(begun)
-        sweep, number = Sweep(), 0
+        sweep, number = RefreshResult(), 0
         async with Renewal(fixed.REFRESH_SHOW_SECONDS, partial(board.renew, job_id)):
             async with open_checker(settings, redis_url):
                 pass  # a missing judge is reported here, once
@@ -495,9 +503,11 @@ async def deal(settings: Settings, redis_url: str, job_id: str, size: int | None
         return dealt
 
 
-async def check_part(settings: Settings, redis_url: str, job_id: str, number: int) -> tuple[Sweep, bool]:
+async def check_part(
+    settings: Settings, redis_url: str, job_id: str, number: int
+) -> tuple[RefreshResult, bool]:
     """Check a part, unless it or its refresh is done; return the findings, and whether it was the last."""
-    sweep = Sweep()
+    sweep = RefreshResult()
     async with _refreshing(settings, redis_url, job_id) as (pool, board, parts):
         progress, proxies = await board.read(job_id), await parts.get(number)
         if progress is None or progress.finished or proxies is None or not await board.go_on(job_id):

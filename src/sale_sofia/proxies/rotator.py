@@ -26,7 +26,7 @@ from sale_sofia.crawl.resilience.settings import RENEWALS_PER_LEASE
 from sale_sofia.operations.services.processes import tell_ready
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies import settings as fixed
-from sale_sofia.proxies.model import EVERYWHERE, Lease, NoProxy, NotAProxy, Use, Wish, parse_host
+from sale_sofia.proxies.model import EVERYWHERE, Lease, NoProxy, NotAProxy, ProxyQuery, Use, parse_host
 from sale_sofia.proxies.pool import ScoredProxyPool, get_pool
 from sale_sofia.proxies.settings import CHECK_CONNECT_SECONDS, ROTATOR_HOST, PoolRules
 from sale_sofia.proxies.tunnel import LoopbackServer, Streams, TunnelFailed, carry_both, read_head, tunnel
@@ -171,7 +171,7 @@ class Rotator:
                 return NoProxy(None)
             only = rows[request.offset % len(rows)]
         domain = request.domain or self.domain_of(request.host)
-        return await self.pool.pick(domain, Wish(session=request.session, exclude=tried, only=only))
+        return await self.pool.pick(domain, ProxyQuery(session=request.session, exclude=tried, only=only))
 
     async def _through(self, near: Streams, request: TunnelRequest, lease: Lease) -> bool:
         """Carry the tunnel and report it to the pool; False if it could not be opened."""

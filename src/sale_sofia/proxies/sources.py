@@ -150,7 +150,7 @@ class SourceUnreadable(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ProxySource:
     """A proxy's address, a file, or the URL of a list on the web."""
 
     place: str
@@ -185,13 +185,13 @@ class Source:
 
 
 @cache
-def public_lists() -> Mapping[str, Source]:
+def public_lists() -> Mapping[str, ProxySource]:
     """The lists that come with sale-sofia, by name; each is off until somebody adds it to their sources."""
     lists = load_yaml(Path(str(files("sale_sofia.proxies"))) / fixed.PUBLIC_LISTS_FILE)
-    return {name: Source(row["address"], "free", row["scheme"]) for name, row in lists.items()}
+    return {name: ProxySource(row["address"], "free", row["scheme"]) for name, row in lists.items()}
 
 
-async def read_source(source: Source, count: Count) -> Iterator[Proxy]:
+async def read_source(source: ProxySource, count: Count) -> Iterator[Proxy]:
     """Yield its candidates lazily, counting them in `count`; or raise `SourceUnreadable`."""
     # A list from the internet must not name addresses inside our network.
     from_outside = source.is_url and not is_inside(urlsplit(source.place).hostname or "")
@@ -214,7 +214,7 @@ async def read_source(source: Source, count: Count) -> Iterator[Proxy]:
     return (Proxy(address, source.tier, name) for address in candidates(texts, parse, count))
 
 
-def _pieces(source: Source) -> Iterator[str]:
+def _pieces(source: ProxySource) -> Iterator[str]:
     """Read the file in pieces."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     try:
@@ -228,7 +228,7 @@ def _pieces(source: Source) -> Iterator[str]:
         raise SourceUnreadable(f"{source.name}: cannot be read: {error.strerror}") from None
 
 
-async def _download(source: Source) -> str:
+async def _download(source: ProxySource) -> str:
     """Return what came in time; no redirect is followed, which may lead inside, and nothing is unpacked."""
     import aiohttp  # noqa: PLC0415 - every crawl imports this module, few read a list on the web
 
@@ -271,18 +271,18 @@ class SourceList:
     def __init__(self, data_dir: Path) -> None:
         self.folder = data_dir / fixed.FOLDER
 
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[ProxySource]:
         """Load all sources, in the order in which they were added."""
-        return self._read(fixed.SOURCES_FILE, lambda record: Source(**record))
+        return self._read(fixed.SOURCES_FILE, lambda record: ProxySource(**record))
 
-    def add(self, source: Source) -> bool:
+    def add(self, source: ProxySource) -> bool:
         """Save a source; False where it was there already: it has this tier from now on."""
         before = self.sources()
         others = [other for other in before if other.place != source.place]
         self.write(fixed.SOURCES_FILE, [asdict(saved) for saved in [*others, source]])
         return len(others) == len(before)
 
-    def drop(self, source: Source) -> bool:
+    def drop(self, source: ProxySource) -> bool:
         """Delete a source; False where there is none. Its proxies stay in the pool."""
         before = self.sources()
         others = [other for other in before if other.place != source.place]

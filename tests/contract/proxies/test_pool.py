@@ -7,7 +7,7 @@ from redis.asyncio import Redis
 
 from contract.proxies.pools import BAZAR, BLOCKED, IMOT, OK, RULES, TRANSPORT, WORLDS, World, proxy
 from sale_sofia.crawl.resilience.scripts import ForeignKey
-from sale_sofia.proxies.model import DomainStats, NoProxy, Proxy, Use, Wish, parse_proxy
+from sale_sofia.proxies.model import DomainStats, NoProxy, Proxy, ProxyQuery, Use, parse_proxy
 from sale_sofia.proxies.pool import RedisProxyPool
 from sale_sofia.proxies.settings import Choice, PoolRules
 
@@ -376,7 +376,7 @@ def test_a_foreign_key_of_our_name_is_said_and_left_alone() -> None:
     async def look(redis: Redis) -> None:
         await redis.set("proxies:{pool}:known", "theirs")
         with pytest.raises(ForeignKey, match="known holds a string where a hash belongs"):
-            await made.pool.pick(IMOT, Wish())
+            await made.pool.pick(IMOT, ProxyQuery())
         assert await redis.get("proxies:{pool}:known") == "theirs"
 
     assert isinstance(made.pool, RedisProxyPool)

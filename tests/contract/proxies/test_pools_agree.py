@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 )
 
 from contract.proxies.pools import BAZAR, IMOT, WORLDS, proxy
-from sale_sofia.proxies.model import TIERS, DomainStats, Lease, Use, Wish
+from sale_sofia.proxies.model import TIERS, DomainStats, Lease, ProxyQuery, Use
 from sale_sofia.proxies.pool import ScoredProxyPool
 from sale_sofia.proxies.settings import PoolRules
 
@@ -38,7 +38,7 @@ USES = st.sampled_from(
     ]
 )
 WISHES = st.builds(
-    Wish,
+    ProxyQuery,
     tiers=st.lists(st.sampled_from(TIERS), min_size=1, unique=True).map(tuple),
     session=st.sampled_from([None, None, "one", "two"]),
     only=st.sampled_from(["", "", "", proxy(1).id, proxy(2).id]),
@@ -69,7 +69,7 @@ class PoolPair(RuleBasedStateMachine):
         self.both(lambda pool: pool.put(one))
 
     @rule(domain=DOMAINS, wish=WISHES, seed=st.integers(0, 2**31))
-    def somebody_picks(self, domain: str, wish: Wish, seed: int) -> None:
+    def somebody_picks(self, domain: str, wish: ProxyQuery, seed: int) -> None:
         for world in self.worlds:
             world.seeds = lambda: seed
         found = self.both(lambda pool: pool.pick(domain, wish))

@@ -29,7 +29,7 @@ from sale_sofia.crawl.resilience.errors import (
 from sale_sofia.proxies.browser import (
     BrowserDoor,
     BrowserProgram,
-    Visit,
+    BrowserVisit,
     browser_cookies,
     curl_line,
     new_context,
@@ -86,12 +86,12 @@ def kept(loop: asyncio.Runner) -> Iterator[KeptBrowser]:
     loop.run(starting.__aexit__(None, None, None))
 
 
-Visiting = Callable[..., Visit]
+Visiting = Callable[..., BrowserVisit]
 
 
 @pytest.fixture
 def visit(loop: asyncio.Runner, kept: KeptBrowser) -> Visiting:
-    def visit(challenger: Challenger, escort: Escorted, **more: object) -> Visit:
+    def visit(challenger: Challenger, escort: Escorted, **more: object) -> BrowserVisit:
         return loop.run(visiting(kept, challenger, escort, **more))
 
     return visit
@@ -99,7 +99,7 @@ def visit(loop: asyncio.Runner, kept: KeptBrowser) -> Visiting:
 
 async def visiting(
     program: BrowserProgram, challenger: Challenger, escort: Escorted, **more: object
-) -> Visit:
+) -> BrowserVisit:
     async with portal(challenger.answer) as log:
         return await program.visit(asking(log, escort, **more), [HAS])  # type: ignore[arg-type]
 

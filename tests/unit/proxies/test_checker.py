@@ -12,7 +12,7 @@ from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import KINDS, OWN, SHARED_EXIT
 from sale_sofia.crawl.fetch.base import Patience
 from sale_sofia.proxies import checker as judge_client
-from sale_sofia.proxies.checker import Checker, CheckPage, Finding, JudgeClient, JudgeGone, Ourselves
+from sale_sofia.proxies.checker import Checker, CheckPage, JudgeClient, JudgeGone, Ourselves, ProxyFinding
 from sale_sofia.proxies.model import Proxy, parse_proxy
 from sale_sofia.proxies.tunnel import LoopbackServer, Streams, read_head
 
@@ -50,11 +50,11 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge_client, "PATIENCE", Patience(2.0, 4.0))
 
 
-async def check_fleet(world: FleetWorld, checker: Checker) -> dict[str, list[Finding]]:
-    found: dict[str, list[Finding]] = {}
+async def check_fleet(world: FleetWorld, checker: Checker) -> dict[str, list[ProxyFinding]]:
+    found: dict[str, list[ProxyFinding]] = {}
     kinds = {one.address.id: one.kind for one in world.fleet.members}
 
-    async def told(finding: Finding) -> None:
+    async def told(finding: ProxyFinding) -> None:
         found.setdefault(kinds[finding.proxy.id], []).append(finding)
 
     await checker.check_all((Proxy(one.address) for one in world.fleet.members), 256, told)
@@ -63,7 +63,7 @@ async def check_fleet(world: FleetWorld, checker: Checker) -> dict[str, list[Fin
 
 @pytest.mark.slow
 def test_every_kind_is_called_by_its_right_name(certificates: Certificates) -> None:
-    async def scenario() -> dict[str, list[Finding]]:
+    async def scenario() -> dict[str, list[ProxyFinding]]:
         kinds = dict.fromkeys([kind for kind in KINDS if kind != "flaky"], 3)
         async with fleet_world(certificates, kinds, seed=5) as world:
             return await check_fleet(world, Checker(judge=world.judge(), ourselves=OURSELVES))
@@ -91,7 +91,7 @@ BY_PAGE = {
 
 @pytest.mark.slow
 def test_without_a_judge_who_does_not_lead_to_the_page_is_not_usable(certificates: Certificates) -> None:
-    async def scenario() -> dict[str, list[Finding]]:
+    async def scenario() -> dict[str, list[ProxyFinding]]:
         async with fleet_world(certificates, dict.fromkeys(BY_PAGE, 1)) as world:
             page = CheckPage(world.url(), world.ca)
             return await check_fleet(world, Checker(judge=None, ourselves=None, page=page))
@@ -116,7 +116,7 @@ def test_a_page_that_does_not_answer_us_is_said_before_anybody_is_called_dead(
 
 
 def test_with_nobody_to_ask_nobody_is_usable(certificates: Certificates) -> None:
-    async def scenario() -> Finding:
+    async def scenario() -> ProxyFinding:
         async with fleet_world(certificates, {"good": 1}) as world:
             return (await check_fleet(world, Checker(judge=None, ourselves=None)))["good"][0]
 
@@ -125,7 +125,7 @@ def test_with_nobody_to_ask_nobody_is_usable(certificates: Certificates) -> None
 
 
 def test_exit_addresses_are_the_ones_portals_see(certificates: Certificates) -> None:
-    async def scenario() -> tuple[list[Finding], dict[str, str]]:
+    async def scenario() -> tuple[list[ProxyFinding], dict[str, str]]:
         async with fleet_world(certificates, {"good": 4, "shared_exit": 3}) as world:
             found = await check_fleet(world, Checker(judge=world.judge(), ourselves=OURSELVES))
             hosts = {one.address.id: one.host for one in world.fleet.of("good")}
@@ -210,7 +210,7 @@ async def wants_login(near: Streams) -> None:
 
 
 def test_what_a_hostile_proxy_does_ends_no_check_but_its_own(certificates: Certificates) -> None:
-    async def scenario() -> list[Finding]:
+    async def scenario() -> list[ProxyFinding]:
         async with (
             fleet_world(certificates, {}) as world,
             hostile(garbling(world.ports["judge"])) as first,

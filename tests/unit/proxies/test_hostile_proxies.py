@@ -23,7 +23,7 @@ from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.proxies import browser, checker
 from sale_sofia.proxies.browser import BrowserDoor
-from sale_sofia.proxies.checker import Checker, Finding, Ourselves, plain_page
+from sale_sofia.proxies.checker import Checker, Ourselves, ProxyFinding, plain_page
 from sale_sofia.proxies.fetcher import use_of_error
 from sale_sofia.proxies.model import Proxy, parse_proxy
 from sale_sofia.proxies.tunnel import LoopbackServer, Streams, carry_both, read_head
@@ -220,7 +220,7 @@ def forging(judge_port: int) -> Callable[[Streams], Awaitable[None]]:
 
 
 def test_what_a_proxy_says_before_tls_is_not_taken_for_the_judges(certificates: Certificates) -> None:
-    async def scenario() -> Finding:
+    async def scenario() -> ProxyFinding:
         async with fleet_world(certificates, {}) as world:
             server = LoopbackServer(forging(world.ports["judge"]))
             proxy = Proxy(parse_proxy(f"127.0.0.1:{await server.start()}"))

@@ -28,13 +28,13 @@ from sale_sofia.proxies.control import (
     wait_for_ready,
     wait_for_refresh,
 )
-from sale_sofia.proxies.model import NoProxy, Proxy, Use, Wish
+from sale_sofia.proxies.model import NoProxy, Proxy, ProxyQuery, Use
 from sale_sofia.proxies.pool import RedisProxyPool
 from sale_sofia.proxies.refresh import (
     RefreshBoard,
     Refresher,
     RefreshProgress,
-    Sweep,
+    RefreshResult,
     check_part,
     deal,
     finish,
@@ -43,7 +43,7 @@ from sale_sofia.proxies.refresh import (
     record_end,
     run_job,
 )
-from sale_sofia.proxies.sources import Source
+from sale_sofia.proxies.sources import ProxySource
 from sale_sofia.settings.model import Settings
 
 PORTAL = "imot.bg"
@@ -69,14 +69,16 @@ def refresher(world: FleetWorld, pool: RedisProxyPool, folder: Path, **more: Any
     async def open_checker() -> AsyncIterator[Checker]:
         yield Checker(judge=world.judge(), ourselves=Ourselves(frozenset({OWN}), frozenset()), **more)
 
-    return Refresher(pool=pool, sources=[Source(str(folder / "list"))], open_checker=open_checker, at_once=64)
+    return Refresher(
+        pool=pool, sources=[ProxySource(str(folder / "list"))], open_checker=open_checker, at_once=64
+    )
 
 
 @pytest.mark.slow
 def test_a_refresh_brings_what_is_usable_and_nothing_else(certificates: Certificates, tmp_path: Path) -> None:
     kinds = {"good": 3, "socks5": 1, "dead": 9, "self_signed": 2, "injecting": 1, "hang": 2}
 
-    async def scenario() -> tuple[Sweep, set[str], set[str]]:
+    async def scenario() -> tuple[RefreshResult, set[str], set[str]]:
         async with fleet_world(certificates, kinds) as world, pool_of_redis() as pool:
             sweep = await refresher(world, pool, tmp_path).run()
             wanted = {one.address.id for kind in ("good", "socks5") for one in world.fleet.of(kind)}
@@ -121,7 +123,7 @@ def test_a_proxy_that_turned_hostile_is_out_and_one_that_died_is_forgotten_at_th
             for _ in range(3):
                 await refresh.run()
                 counts.append(len(await pool.list_proxies()))
-            return counts, await pool.pick(PORTAL, Wish())
+            return counts, await pool.pick(PORTAL, ProxyQuery())
 
     assert asyncio.run(scenario()) == ([2, 2, 1], NoProxy(None))
 
@@ -144,7 +146,7 @@ def test_a_proxy_that_no_portal_can_be_reached_through_is_dead(
     async def unreachable(_: Proxy, _patience: float = 0.0) -> Use:
         return Use("transport", why="NetworkTimeout")
 
-    async def scenario() -> Sweep:
+    async def scenario() -> RefreshResult:
         async with fleet_world(certificates, {"good": 1}) as world, pool_of_redis() as pool:
             return await refresher(world, pool, tmp_path, canaries={PORTAL: unreachable}).run()
 
@@ -153,7 +155,7 @@ def test_a_proxy_that_no_portal_can_be_reached_through_is_dead(
 
 @pytest.mark.slow
 def test_a_refresh_ends_in_time(certificates: Certificates, tmp_path: Path) -> None:
-    async def scenario() -> Sweep:
+    async def scenario() -> RefreshResult:
         async with fleet_world(certificates, {"hang": 3, "good": 1}) as world, pool_of_redis() as pool:
             return await replace(refresher(world, pool, tmp_path), seconds=1.0).run()
 
@@ -294,11 +296,11 @@ class PartRefresher:
     may_end: asyncio.Event
     seconds: float = 0.0
 
-    async def gather(self, sweep: Sweep) -> Iterator[Proxy]:
+    async def gather(self, sweep: RefreshResult) -> Iterator[Proxy]:
         sweep.candidates = self.count
         return iter([proxy(number) for number in range(1, self.count + 1)])
 
-    async def check(self, proxies: Iterator[Proxy], sweep: Sweep) -> None:
+    async def check(self, proxies: Iterator[Proxy], sweep: RefreshResult) -> None:
         found = list(proxies)
         await self.may_end.wait()
         if self.count == 2:

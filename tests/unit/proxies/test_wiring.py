@@ -26,7 +26,7 @@ from sale_sofia.proxies.control import (
 from sale_sofia.proxies.fetcher import ProxiedFetcher, Rung
 from sale_sofia.proxies.model import Proxy, ProxyAddress, Use
 from sale_sofia.proxies.pool import DomainTable, MemoryProxyPool, domain_tables, get_pool
-from sale_sofia.proxies.refresh import Sweep, canary_request, make_canary
+from sale_sofia.proxies.refresh import RefreshResult, canary_request, make_canary
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings, SettingsError, load_settings
@@ -106,10 +106,10 @@ def test_a_refresh_in_the_background_is_one_at_a_time(
     runs = []
 
     class Refresher:
-        async def run(self) -> Sweep:
+        async def run(self) -> RefreshResult:
             runs.append(1)
             await asyncio.sleep(0.05)
-            return Sweep(usable=[proxy(1)])
+            return RefreshResult(usable=[proxy(1)])
 
     monkeypatch.setattr(control, "get_refresher", lambda *_: Refresher())
 
