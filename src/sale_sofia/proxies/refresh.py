@@ -189,7 +189,6 @@ _FIELDS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "completed_chunks": int, "started_at": float, "completed_at": float, "error": str,
 }  # fmt: skip
 """The numbers of a refresh, a Redis key for each, and how its text is parsed."""
-OpenChecker = Callable[[], AbstractAsyncContextManager[Checker]]
 
 
 @dataclass(slots=True)
@@ -212,7 +211,7 @@ class Refresher:
 
     pool: ScoredProxyPool
     sources: Sequence[ProxySource]
-    open_checker: OpenChecker
+    open_checker: Callable[[], AbstractAsyncContextManager[Checker]]
     at_once: int
     seconds: float = fixed.REFRESH_SECONDS
 

@@ -38,8 +38,8 @@ class World:
         return self.runner.run(work)
 
     def put(self, *proxies: Proxy) -> None:
-        for one in proxies:
-            self.run(self.pool.put(one))
+        for proxy in proxies:
+            self.run(self.pool.put(proxy))
 
     def pick(self, domain: str = IMOT, **wish: object) -> Lease:
         found = self.look(domain, **wish)

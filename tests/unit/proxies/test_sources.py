@@ -27,7 +27,7 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 def read(place: str, count: Count | None = None, **more: object) -> list[str]:
     async def scenario() -> list[str]:
         source = ProxySource(place, **more)  # type: ignore[arg-type]
-        return [one.address.secret_url for one in await read_source(source, count or Count())]
+        return [proxy.address.secret_url for proxy in await read_source(source, count or Count())]
 
     return asyncio.run(scenario())
 
@@ -152,7 +152,7 @@ async def website(handler: Handler) -> AsyncIterator[str]:
 async def fetched(handler: Handler) -> list[str]:
     async with website(handler) as url:
         found = await read_source(ProxySource(url), Count())
-        return [one.address.masked for one in found]
+        return [proxy.address.masked for proxy in found]
 
 
 async def for_ever(request: web.BaseRequest) -> web.StreamResponse:
@@ -202,10 +202,10 @@ def test_a_list_from_outside_names_nothing_inside(monkeypatch: pytest.MonkeyPatc
 
     async def run() -> list[str]:
         async with website(some) as url:
-            inside = [one.address.place for one in await read_source(ProxySource(url), Count())]
+            inside = [proxy.address.place for proxy in await read_source(ProxySource(url), Count())]
             assert inside == places
             found = await read_source(ProxySource(url.replace("127.0.0.1", "lists.example")), count)
-            return [one.address.place for one in found]
+            return [proxy.address.place for proxy in found]
 
     assert asyncio.run(run()) == ["8.8.4.4:80"]
     assert count.malformed == 5
@@ -229,12 +229,12 @@ def test_nobody_there_is_said() -> None:
 
 
 def test_sources_are_remembered_for_their_owner_alone(tmp_path: Path) -> None:
-    known = SourceList(tmp_path)
-    assert known.sources() == []
-    assert known.add(ProxySource("http://me:s3cret@gate.example:3128", "paid"))
-    assert known.add(ProxySource("/a/list"))
-    assert not known.add(ProxySource("/a/list", "own"))
-    assert known.sources() == [
+    sources = SourceList(tmp_path)
+    assert sources.sources() == []
+    assert sources.add(ProxySource("http://me:s3cret@gate.example:3128", "paid"))
+    assert sources.add(ProxySource("/a/list"))
+    assert not sources.add(ProxySource("/a/list", "own"))
+    assert sources.sources() == [
         ProxySource("http://me:s3cret@gate.example:3128", "paid"),
         ProxySource("/a/list", "own"),
     ]
@@ -242,15 +242,15 @@ def test_sources_are_remembered_for_their_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "proxies").stat().st_mode) == 0o700
     (tmp_path / "proxies" / "sources.json").write_text("oops")
     with pytest.raises(SourceListBroken, match="not the JSON"):
-        known.sources()
+        sources.sources()
 
 
 def test_a_refresh_that_found_nothing_takes_nothing_away(tmp_path: Path) -> None:
-    known, one, two = SourceList(tmp_path), proxy(1), proxy(2)
-    known.remember_sweep([one], whole=True)
-    known.remember_sweep([], whole=True)
-    assert known.load_usable() == [one]
-    known.remember_sweep([two], whole=False)
-    assert known.load_usable() == [two, one]
-    known.remember_sweep([two], whole=True)
-    assert known.load_usable() == [two]
+    sources, first, second = SourceList(tmp_path), proxy(1), proxy(2)
+    sources.remember_sweep([first], whole=True)
+    sources.remember_sweep([], whole=True)
+    assert sources.load_usable() == [first]
+    sources.remember_sweep([second], whole=False)
+    assert sources.load_usable() == [second, first]
+    sources.remember_sweep([second], whole=True)
+    assert sources.load_usable() == [second]

@@ -16,7 +16,7 @@ def test_three_processes_at_once_lose_nothing_when_the_file_is_put_aside(tmp_pat
     path = tmp_path / "worker.log"
     at_once(write_lines, [(path, writer) for writer in range(3)])
     kept = [path, *(rotated_path(path, number) for number in range(1, ROTATED_LOGS + 1))]
-    found = [one for file in kept if file.exists() for one in file.read_bytes().splitlines(keepends=True)]
+    found = [text for file in kept if file.exists() for text in file.read_bytes().splitlines(keepends=True)]
     assert rotated_path(path, 1).exists()
     assert not rotated_path(path, ROTATED_LOGS).exists()  # else some would be gone by right
     assert sorted(found) == sorted(line(writer, number) for writer in range(3) for number in range(LINES))
