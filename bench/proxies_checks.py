@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from proxies_fleet import FleetProcess
-from sale_sofia.proxies.checker import Checker, Finding, JudgeClient, Ourselves
+from sale_sofia.proxies.checker import Checker, JudgeClient, Ourselves, ProxyFinding
 from sale_sofia.proxies.pool import MemoryProxyPool
 from sale_sofia.proxies.refresh import Refresher
 from sale_sofia.proxies.settings import PoolRules
-from sale_sofia.proxies.sources import Count, Source, read_source
+from sale_sofia.proxies.sources import Count, ProxySource, read_source
 
 AT_ONCE = 256
 
@@ -65,12 +65,12 @@ async def _check(listed: str, ca: str) -> dict[str, Any]:
         async def __aexit__(self, *_: object) -> None:
             pass
 
-    async def told(finding: Finding) -> None:
+    async def told(finding: ProxyFinding) -> None:
         if finding.usable:
             times.append(time.monotonic() - began)
 
     pool = MemoryProxyPool(rules=PoolRules(spacing_seconds=5.0, lease_seconds=30.0))
-    refresher = Refresher(pool=pool, sources=[Source(listed)], open_checker=Open, at_once=AT_ONCE)
+    refresher = Refresher(pool=pool, sources=[ProxySource(listed)], open_checker=Open, at_once=AT_ONCE)
     sweep = await refresher.run(told)
     return {
         "candidates": sweep.candidates,
@@ -81,6 +81,6 @@ async def _check(listed: str, ca: str) -> dict[str, Any]:
 
 async def _read(listed: str, _: str) -> dict[str, Any]:
     count = Count()
-    for _proxy in await read_source(Source(listed), count):
+    for _proxy in await read_source(ProxySource(listed), count):
         pass
     return {"taken": count.taken, "malformed": count.malformed}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any, Final
 
-from sale_sofia.proxies.model import Lease, Proxy, ProxyAddress, Use, Wish
+from sale_sofia.proxies.model import Lease, Proxy, ProxyAddress, ProxyQuery, Use
 from sale_sofia.proxies.pool import MemoryProxyPool
 from sale_sofia.proxies.settings import Choice, PoolRules
 
@@ -96,7 +96,7 @@ async def _one_page(world: World, pool: MemoryProxyPool, portal: str, numbers: d
     tried: tuple[str, ...] = ()
     kinds: list[str] = []
     while len(kinds) < TRIES and kinds[-1:] != ["ok"]:
-        found = await pool.pick(portal, Wish(exclude=tried))
+        found = await pool.pick(portal, ProxyQuery(exclude=tried))
         if not isinstance(found, Lease):
             wait = found.retry_after_seconds
             if wait is None or wait > PATIENCE_SECONDS:

@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from sale_sofia.crawl.resilience.scripts import connect
-from sale_sofia.proxies.model import Lease, Proxy, ProxyAddress, Use, Wish
+from sale_sofia.proxies.model import Lease, Proxy, ProxyAddress, ProxyQuery, Use
 from sale_sofia.proxies.pool import RedisProxyPool
 from sale_sofia.proxies.settings import PoolRules
 
@@ -74,7 +74,7 @@ async def _cycles(url: str, cycles: int) -> list[float]:
     times = []
     for _ in range(cycles):
         began = time.perf_counter()
-        lease = await pool.pick(DOMAIN, Wish())
+        lease = await pool.pick(DOMAIN, ProxyQuery())
         picked = time.perf_counter() - began
         if not isinstance(lease, Lease):
             continue

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from sale_sofia.proxies.model import Lease, NoProxy, Proxy, Use, Wish
+from sale_sofia.proxies.model import Lease, NoProxy, Proxy, ProxyQuery, Use
 from sale_sofia.proxies.pool import MemoryProxyPool
 from sale_sofia.proxies.settings import Choice, PoolRules
 
@@ -48,7 +48,7 @@ class Ours:
             self._filled = True
             for proxy in self._proxies:
                 await self.pool.put(proxy)
-        found = await self.pool.pick(DOMAIN, Wish(exclude=tried))
+        found = await self.pool.pick(DOMAIN, ProxyQuery(exclude=tried))
         if isinstance(found, NoProxy):
             await asyncio.sleep(_IDLE if found.retry_after_seconds is None else found.retry_after_seconds)
             return await self.pick(tried)

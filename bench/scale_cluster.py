@@ -23,7 +23,7 @@ from sale_sofia.crawl.runners.progress import Progress, publish
 from sale_sofia.crawl.settings import APP_NAME, EVENTS_CHANNEL, ROOM_KEY
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.proxies.browser import RedisNotes
-from sale_sofia.proxies.model import Lease, Proxy, Use, Wish, parse_proxy
+from sale_sofia.proxies.model import Lease, Proxy, ProxyQuery, Use, parse_proxy
 from sale_sofia.proxies.pool import RedisProxyPool
 from sale_sofia.proxies.refresh import RefreshBoard, RefreshProgress
 from sale_sofia.proxies.settings import PoolRules
@@ -86,7 +86,7 @@ async def _gate(redis: Redis) -> None:
 async def _proxies(redis: Redis) -> None:
     pool = RedisProxyPool(redis=redis, rules=PoolRules.from_settings(Settings()))
     await pool.put(Proxy(parse_proxy("http://192.0.2.1:8080")))
-    lease = await pool.pick("imot.bg", Wish(tiers=("free",)))
+    lease = await pool.pick("imot.bg", ProxyQuery(tiers=("free",)))
     if not isinstance(lease, Lease):
         raise SystemExit("the pool gave out no proxy")
     await pool.report(lease, Use("ok", 0.5))

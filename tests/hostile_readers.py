@@ -31,7 +31,7 @@ from sale_sofia.operations.hostile import (
 from sale_sofia.proxies.model import parse_proxy
 from sale_sofia.proxies.sources import Count, candidates, texts_of
 from sale_sofia.settings.files import read_yaml
-from sale_sofia.telemetry.error_log import _shown
+from sale_sofia.telemetry.error_log import _masked
 from sale_sofia.telemetry.logs import _PATTERNS
 from sale_sofia.websites.patterns import pieces_for, text_of
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
@@ -185,6 +185,6 @@ def _message(text: str) -> None:
 
 
 def _log(text: str) -> None:
-    _shown(text)
+    _masked(text)
     for pattern, instead in _PATTERNS:
         pattern.sub(instead, text)

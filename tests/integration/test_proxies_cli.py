@@ -42,8 +42,8 @@ def judge(tmp_path: Path) -> Iterator[tuple[int, int, Path]]:
         env=environment(tmp_path / "data", {}),
     )
     assert process.stderr is not None
-    told = re.findall(r"127\.0\.0\.1:(\d+)", process.stderr.readline())
-    yield int(told[0]), int(told[1]), certificates.ca
+    found = re.findall(r"127\.0\.0\.1:(\d+)", process.stderr.readline())
+    yield int(found[0]), int(found[1]), certificates.ca
     process.terminate()
     process.wait(20)
     process.stderr.close()
@@ -58,11 +58,12 @@ def test_a_check_by_our_own_judge(tmp_path: Path, judge: tuple[int, int, Path]) 
     }
     with fleet_before(1, KINDS, others=(secure, plain)) as fleet:
         (tmp_path / "list").write_text(fleet.lines())
-        kinds = {one.address.masked: one.kind for one in fleet.members}
-        told = run(tmp_path / "data", "proxies", "check", tmp_path / "list", "--json", **named)
+        kinds = {member.address.masked: member.kind for member in fleet.members}
+        result = run(tmp_path / "data", "proxies", "check", tmp_path / "list", "--json", **named)
         shown = run(tmp_path / "data", "proxies", "check", tmp_path / "list", **named)
     found = {
-        kinds[one["address"]]: (one["found"], one["anonymity"]) for one in json.loads(told.stdout)["findings"]
+        kinds[row["address"]]: (row["found"], row["anonymity"])
+        for row in json.loads(result.stdout)["findings"]
     }
     assert found == {
         "good": ("usable", "elite"),
@@ -73,8 +74,8 @@ def test_a_check_by_our_own_judge(tmp_path: Path, judge: tuple[int, int, Path]) 
         "dead": ("dead", "unknown"),
         "http_only": ("http_only", "unknown"),
     }
-    assert told.returncode == shown.returncode == 0
-    assert PASSWORD not in told.stdout + told.stderr + shown.stdout + shown.stderr
+    assert result.returncode == shown.returncode == 0
+    assert PASSWORD not in result.stdout + result.stderr + shown.stdout + shown.stderr
 
 
 @pytest.mark.parametrize(
@@ -99,21 +100,21 @@ def test_wrong_input_is_one_sentence(
     monkeypatch.setattr(sys, "argv", ["sale-sofia", "proxies", *arguments])
     with pytest.raises(SystemExit) as ended:
         main()
-    told = capsys.readouterr().err
+    errors = capsys.readouterr().err
     assert ended.value.code == 2
-    assert sentence in " ".join(told.replace("│", " ").split())
-    assert "topsecret" not in told
+    assert sentence in " ".join(errors.replace("│", " ").split())
+    assert "topsecret" not in errors
     assert not (tmp_path / "data" / "proxies").exists()
 
 
 def test_a_judge_that_is_gone_is_said(tmp_path: Path) -> None:
-    told = run(tmp_path / "data", "proxies", "check", "1.2.3.4:80", PROXY_JUDGE_URL="https://127.0.0.1:9")
-    assert told.returncode == 2
-    assert "The judge at https://127.0.0.1:9 does not answer" in told.stderr
+    result = run(tmp_path / "data", "proxies", "check", "1.2.3.4:80", PROXY_JUDGE_URL="https://127.0.0.1:9")
+    assert result.returncode == 2
+    assert "The judge at https://127.0.0.1:9 does not answer" in result.stderr
 
 
 def test_passwords_come_by_standard_input(tmp_path: Path) -> None:
-    told = subprocess.run(
+    result = subprocess.run(
         [COMMAND, "proxies", "add", "-", "--tier", "paid"],
         input="me:topsecret@127.0.0.1:9\n127.0.0.1:10\n",
         capture_output=True,
@@ -121,20 +122,20 @@ def test_passwords_come_by_standard_input(tmp_path: Path) -> None:
         check=False,
         env=environment(tmp_path / "data", {}),
     )
-    assert told.returncode == 0
-    assert "http://me:***@127.0.0.1:9: 1 proxies" in told.stderr
+    assert result.returncode == 0
+    assert "http://me:***@127.0.0.1:9: 1 proxies" in result.stderr
     listed = run(tmp_path / "data", "proxies", "refresh", "--json")
     assert (listed.returncode, json.loads(listed.stdout)["found"]) == (1, {"dead": 2})
-    assert "topsecret" not in told.stdout + told.stderr + listed.stdout + listed.stderr
+    assert "topsecret" not in result.stdout + result.stderr + listed.stdout + listed.stderr
 
 
 def test_the_rotator_without_a_redis_says_so(tmp_path: Path) -> None:
-    told = run(tmp_path / "data", "rotator")
-    assert told.returncode == 2
-    assert "start one with `sale-sofia up`, or set REDIS_URL" in told.stderr
+    result = run(tmp_path / "data", "rotator")
+    assert result.returncode == 2
+    assert "start one with `sale-sofia up`, or set REDIS_URL" in result.stderr
 
 
 def test_no_proxies_are_said_in_words_and_not_as_an_empty_table(tmp_path: Path) -> None:
-    told = run(tmp_path / "data", "proxies", "stats")
-    assert (told.returncode, told.stdout) == (0, "")
-    assert "no proxies are known; `sale-sofia proxies sources` lists" in " ".join(told.stderr.split())
+    result = run(tmp_path / "data", "proxies", "stats")
+    assert (result.returncode, result.stdout) == (0, "")
+    assert "no proxies are known; `sale-sofia proxies sources` lists" in " ".join(result.stderr.split())

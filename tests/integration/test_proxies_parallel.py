@@ -13,7 +13,7 @@ from forked_simulators import start_forked
 from parallel_crawls import running_in, until
 from parallel_world import HURRIED
 from proxy_fleet import PASSWORD
-from sale_sofia.proxies.sources import Source, SourceList
+from sale_sofia.proxies.sources import ProxySource, SourceList
 from sale_sofia_simulator.faults import SCRIPT_PATH
 from sale_sofia_simulator.simulation import SimulatorConfig
 
@@ -49,7 +49,7 @@ def test_workers_wait_for_proxies_and_crawl_through_them_alone(tmp_path: Path) -
         more = {"proxies": table, "start_urls": list(simulator.start_urls(SITE))}
         sites = site_folder(tmp_path / "sites", SITE, one_visitor=True, browser_allowed=True, **more)
         (tmp_path / "list").write_text(fleet.lines())
-        SourceList(data).add(Source(str(tmp_path / "list")))
+        SourceList(data).add(ProxySource(str(tmp_path / "list")))
         forked = server_variables(HURRIED)
         told = run(
             data, *crawl_arguments(simulator, SITE), "--parallel", SITES_DIR=str(sites), **MORE, **forked

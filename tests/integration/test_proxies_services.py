@@ -23,7 +23,7 @@ from proxy_fleet import PASSWORD
 from sale_sofia.celery_app import configuration
 from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.proxies.control import ProxiesStillMissing
-from sale_sofia.proxies.sources import Source, SourceList
+from sale_sofia.proxies.sources import ProxySource, SourceList
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import load_settings
 
@@ -92,7 +92,7 @@ def lasting(stats: dict[str, Any]) -> dict[str, dict[str, tuple[Any, ...]]]:
 def with_sources(data: Path, fleet: RunningFleet) -> None:
     listed = data.parent / "list"
     listed.write_text(fleet.lines())
-    SourceList(data).add(Source(str(listed)))
+    SourceList(data).add(ProxySource(str(listed)))
 
 
 def test_refresh_wait_and_rotator(

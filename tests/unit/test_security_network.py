@@ -16,7 +16,7 @@ from sale_sofia.crawl.fetch.curl import CookieJar
 from sale_sofia.crawl.fetch.settings import MOST_COOKIES
 from sale_sofia.proxies import settings
 from sale_sofia.proxies.browser import BrowserDoor
-from sale_sofia.proxies.sources import Count, Source, SourceUnreadable, read_source
+from sale_sofia.proxies.sources import Count, ProxySource, SourceUnreadable, read_source
 from sale_sofia.proxies.tunnel import LoopbackServer, Streams
 from tables import each_row
 
@@ -100,7 +100,7 @@ def test_a_list_of_proxies_leads_nowhere_else() -> None:
             moved = f"HTTP/1.1 302 Found\r\nLocation: {secret}\r\nContent-Length: 0\r\n\r\n".encode()
             async with web(moved, []) as place:
                 with pytest.raises(SourceUnreadable, match="HTTP 302"):
-                    await read_source(Source(place), Count())
+                    await read_source(ProxySource(place), Count())
 
     asyncio.run(run())
     assert inside == []
@@ -112,7 +112,7 @@ def test_a_list_of_proxies_is_not_unpacked() -> None:
 
     async def run() -> int:
         async with web(head + bomb, []) as place:
-            return len(list(await read_source(Source(place), Count())))
+            return len(list(await read_source(ProxySource(place), Count())))
 
     assert asyncio.run(run()) == 0
 

@@ -38,11 +38,11 @@ from sale_sofia.flats.rows import current_properties
 from sale_sofia.history.tables import listings, market_events, price_points
 from sale_sofia.operations.services.ownership import ALONE, StillLocked, lock_file, take
 from sale_sofia.settings.files import (
+    atomic_write,
     compose_yaml,
     end_of,
     line_end,
     read_yaml,
-    whole_or_not_at_all,
     write_new,
 )
 from sale_sofia.settings.model import Settings
@@ -292,7 +292,7 @@ class RuleFile:
                 raise AlertsError(Said("wrong_rule.only_you", path=str(self.path)))
             check_rules(self.settings, self.database, check_alerts(self.path, new))
             mode = self.path.stat().st_mode & 0o777
-            with whole_or_not_at_all(self.path) as unfinished:
+            with atomic_write(self.path) as unfinished:
                 unfinished.touch(mode)
                 unfinished.chmod(mode)
                 unfinished.write_text(new, "utf-8")

@@ -18,7 +18,7 @@ from sale_sofia.alerts.settings import (
     MOST_CHANNELS,
 )
 from sale_sofia.operations.services.ownership import ALONE, StillLocked, lock_file, take
-from sale_sofia.settings.files import write_own
+from sale_sofia.settings.files import write_whole
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import SiteConfigError, Table, parse_yaml, read_text, sentences
 
@@ -104,7 +104,9 @@ class ChannelFile:
                 take(lock, ALONE, ALERTS_FILE_SECONDS)
             except StillLocked:
                 raise SiteConfigError(Said("wrong_rule.busy")) from None
-            write_own(path, yaml.safe_dump(_written(work(self.read())), allow_unicode=True, sort_keys=False))
+            write_whole(
+                path, yaml.safe_dump(_written(work(self.read())), allow_unicode=True, sort_keys=False)
+            )
 
 
 def _written(held: _File) -> dict[str, Any]:

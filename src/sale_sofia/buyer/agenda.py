@@ -19,7 +19,7 @@ from sale_sofia.geography.shapes import Place, Point, metres
 from sale_sofia.geography.travel import journeys_to
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.places import find_neighbourhood
-from sale_sofia.settings.files import whole_or_not_at_all
+from sale_sofia.settings.files import atomic_write
 
 
 class Way(NamedTuple):
@@ -144,7 +144,7 @@ class Event:
 
 def write_calendar(path: Path, events: Iterable[Event]) -> None:
     """Write the events; the file is there whole, or it is as it was before."""
-    with whole_or_not_at_all(path) as unfinished:
+    with atomic_write(path) as unfinished:
         unfinished.write_bytes(calendar_bytes(events))
 
 

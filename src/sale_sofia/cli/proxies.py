@@ -15,15 +15,15 @@ from rich.text import Text
 
 from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_answer, print_json, tell
 from sale_sofia.operations.services.redis import known_redis_url
-from sale_sofia.proxies.checker import Finding
+from sale_sofia.proxies.checker import ProxyFinding
 from sale_sofia.proxies.control import RotatorService, refresh_here
 from sale_sofia.proxies.judge import JudgeServer
 from sale_sofia.proxies.model import TIERS, DomainStats, Proxy, Scheme, Tier
 from sale_sofia.proxies.pool import MemoryProxyPool, domain_tables, forget_stats, get_pool, open_pool
-from sale_sofia.proxies.refresh import Refresher, Sweep, new_job_id, open_checker, run_job
+from sale_sofia.proxies.refresh import Refresher, RefreshResult, new_job_id, open_checker, run_job
 from sale_sofia.proxies.rotator import serve
 from sale_sofia.proxies.settings import JUDGE_HOST, JUDGE_HTTP_PORT, JUDGE_PORT, ROTATOR_HOST, PoolRules
-from sale_sofia.proxies.sources import Count, Source, SourceList, public_lists, read_source
+from sale_sofia.proxies.sources import Count, ProxySource, SourceList, public_lists, read_source
 from sale_sofia.settings.errors import RedisUnreachable
 from sale_sofia.settings.model import Settings, load_settings
 
@@ -34,7 +34,7 @@ _MOST_COLONS = 2  # in scheme://host:port; a third one stands before a user
 
 async def _known(settings: Settings) -> list[Proxy]:
     async with open_pool(settings, _shared_redis_url(settings)) as pool:
-        return await pool.known()
+        return await pool.list_proxies()
 
 
 def _shared_redis_url(settings: Settings) -> str | None:
@@ -124,7 +124,7 @@ def _say_source(name: str, count: Count) -> None:
     """What was made of a source, and the first of its lines that are no proxies."""
     head = f"{name}: {count.taken} proxies, {count.duplicates} duplicates, {count.malformed} malformed"
     left = [f"  {count.left} more were left out"] if count.left else []
-    for line in (head, *(f"  {line}" for line in count.shown), *left):
+    for line in (head, *(f"  {line}" for line in count.examples), *left):
         log.print(line)
 
 
@@ -152,7 +152,7 @@ def add(
         raise typer.BadParameter(f"no tier {tier!r}; allowed: {', '.join(TIERS)}")
     if given and scheme not in schemes:
         raise typer.BadParameter(f"no scheme {scheme!r}; allowed: {', '.join(schemes)}")
-    for source in [Source(place, cast("Tier", tier), cast("Scheme", scheme)) for place in given]:
+    for source in [ProxySource(place, cast("Tier", tier), cast("Scheme", scheme)) for place in given]:
         count = Count()
         for _ in asyncio.run(read_source(source, count)):
             pass
@@ -190,7 +190,7 @@ def sources(
     print_answer({"sources": rows}, table, as_json=as_json)
 
 
-def _named(name: str, listed: Mapping[str, Source]) -> Source:
+def _named(name: str, listed: Mapping[str, ProxySource]) -> ProxySource:
     if name not in listed:
         raise typer.BadParameter(f"no list {name!r}; there are {', '.join(listed)}")
     return listed[name]
@@ -236,25 +236,25 @@ def check(
         raise typer.Exit(NOT_ALL_RIGHT)
 
 
-async def _checked(settings: Settings, places: Sequence[str]) -> list[Finding]:
+async def _checked(settings: Settings, places: Sequence[str]) -> list[ProxyFinding]:
     redis_url = _shared_redis_url(settings)
-    listed = [Source(place) for place in places] or SourceList(settings.data_dir).sources()
+    listed = [ProxySource(place) for place in places] or SourceList(settings.data_dir).sources()
     refresher = Refresher(
         pool=MemoryProxyPool(rules=PoolRules.from_settings(settings)),
         sources=listed,
         open_checker=lambda: open_checker(settings, redis_url),
         at_once=settings.proxy_check_concurrency,
     )
-    findings: list[Finding] = []
+    findings: list[ProxyFinding] = []
 
-    async def told(finding: Finding) -> None:
+    async def told(finding: ProxyFinding) -> None:
         findings.append(finding)
 
     _say_sources(await refresher.run(told))
     return findings
 
 
-def _say_sources(sweep: Sweep) -> None:
+def _say_sources(sweep: RefreshResult) -> None:
     for name, count in sweep.counts.items():
         if count.malformed or count.left:
             _say_source(name, count)
@@ -329,7 +329,7 @@ def remove(ids: Annotated[list[str], typer.Argument(help="Ids, as `proxies list`
     """Forget proxies; their sources stay, so that the next refresh may find them again."""
     settings = load_settings()
     removed = asyncio.run(_removed(settings, ids))
-    kept = [one for one in SourceList(settings.data_dir).known() if one.id not in ids]
+    kept = [one for one in SourceList(settings.data_dir).load_usable() if one.id not in ids]
     SourceList(settings.data_dir).remember(kept)
     forget_stats(settings, ids)
     log.print(f"{removed} forgotten")

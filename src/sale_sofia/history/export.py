@@ -13,7 +13,7 @@ from sale_sofia.history.market_events import REUSED
 from sale_sofia.history.tables import WAS_ASKED, listings, price_points
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.text import without_controls
-from sale_sofia.settings.files import load_arrow, whole_or_not_at_all
+from sale_sofia.settings.files import atomic_write, load_arrow
 from sale_sofia.settings.model import TIME_ZONE
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.settings import EXPORTED_AT_ONCE
@@ -103,7 +103,7 @@ def _export(db: Database, path: Path, columns: _Columns, rows: Select[Any], rows
     write = _WRITERS.get(path.suffix.lower())
     if write is None:
         raise ValueError(f"{path.name} ends in none of {', '.join(_WRITERS)}.")
-    with whole_or_not_at_all(path) as unfinished:
+    with atomic_write(path) as unfinished:
         return write(unfinished, columns, _batches(db, rows, rows_at_once))
 
 

@@ -27,13 +27,13 @@ _FAMILY_ID = re.compile(r"[12][a-z](?P<created>1\d{9})\d{5}")  # a second betwee
 
 
 def parse_moment(text: str) -> datetime | None:
-    """A full date and time in Sofia; "today", or a date without its year, is no moment."""
+    """Parse a full date and time in Sofia; None for "today" or a date without its year."""
     key = match_key(text)
-    found = next(filter(None, (form.fullmatch(key) for form in _FORMS)), None)
-    if found is None:
+    match = next(filter(None, (form.fullmatch(key) for form in _FORMS)), None)
+    if match is None:
         return None
-    year, day, hour, minute = map(int, found.group("year", "day", "hour", "minute"))
-    month = found["month"] if found["month"].isdigit() else _months().get(found["month"], 0)
+    year, day, hour, minute = map(int, match.group("year", "day", "hour", "minute"))
+    month = match["month"] if match["month"].isdigit() else _months().get(match["month"], 0)
     try:
         return datetime(year, int(month), day, hour, minute, tzinfo=SOFIA)
     except ValueError:
@@ -41,20 +41,20 @@ def parse_moment(text: str) -> datetime | None:
 
 
 def parse_iso(text: str) -> datetime | None:
-    """A moment as machines write it, in Sofia; one without its offset is of Sofia's clock, a day is none."""
-    written = text.strip()
+    """Parse an ISO date and time; without an offset it is Sofia's; None for a date alone."""
+    stripped = text.strip()
     with suppress(ValueError):
-        date.fromisoformat(written)
+        date.fromisoformat(stripped)
         return None
     try:
-        moment = datetime.fromisoformat(written)
+        moment = datetime.fromisoformat(stripped)
         return moment.astimezone(SOFIA) if moment.tzinfo else moment.replace(tzinfo=SOFIA)
     except (ValueError, OverflowError):
         return None
 
 
 def before_expiry(text: str, days: int) -> datetime | None:
-    """The moment `days` before a printed expiry, on the wall clock: portals count in calendar days."""
+    """Return the moment `days` before a printed expiry, in calendar days of Sofia, as portals count."""
     expiry = parse_iso(text)
     try:
         return expiry - timedelta(days=days) if expiry else None
@@ -63,13 +63,13 @@ def before_expiry(text: str, days: int) -> datetime | None:
 
 
 def family_second(family_id: str) -> float | None:
-    """When an advert of the imot.bg family was first published, in seconds since 1970: its id holds it."""
-    found = _FAMILY_ID.fullmatch(family_id)
-    return float(found["created"]) if found else None
+    """Return when an advert of the imot.bg family was published, in seconds since 1970, from its id."""
+    match = _FAMILY_ID.fullmatch(family_id)
+    return float(match["created"]) if match else None
 
 
 def family_created(family_id: str) -> datetime | None:
-    """The same on Sofia's clock."""
+    """As `family_second`, as a date and time in Sofia."""
     created = family_second(family_id)
     return None if created is None else datetime.fromtimestamp(created, UTC).astimezone(SOFIA)
 

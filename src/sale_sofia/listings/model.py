@@ -1,4 +1,4 @@
-"""The one shape every advert has, whatever portal it came from."""
+"""The model of an advert, the same for every portal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ Positive = Annotated[float, Field(gt=0)]
 
 
 def compared(fact: str, value: object) -> object:
-    """A value as it is compared with another's: a building with act 16 is commissioned, in other words."""
+    """Return a value for comparison: a commissioned building is one with act 16."""
     return "act16" if fact == "act_status" and value == "commissioned" else value
 
 
@@ -85,14 +85,14 @@ class Listing(BaseModel):
     photo_urls: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
-    """What a careful reader would distrust here, by name: `price_conflict`, `place_conflict` …"""
+    """Names of doubts about its values: `price_conflict`, `place_conflict` …"""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By its values alone: with every page one goes from process to process."""
-        return _unpacked, (tuple(vars(self).values()),)
+        """Pickle the values alone, as each page's listing goes between processes."""
+        return _unpickle, (tuple(vars(self).values()),)
 
 
-def _unpacked(values: tuple[Any, ...]) -> Listing:
+def _unpickle(values: tuple[Any, ...]) -> Listing:
     listing = Listing.__new__(Listing)
     fields = dict(zip(Listing.model_fields, values, strict=True))
     listing.__setstate__(
@@ -107,10 +107,10 @@ def _unpacked(values: tuple[Any, ...]) -> Listing:
 
 
 FACTS = tuple(sorted(Listing.model_fields.keys() - {"site", "kind", "url", "external_id", "flags"}))
-"""What a page may state of an advert, by name."""
+"""Names of the facts that a page may state of an advert."""
 
 
-# What a page says, in its own words, before anything is made of it.
+# The texts of a page, before they are parsed.
 
 
 class RawField(NamedTuple):
@@ -121,11 +121,11 @@ class RawField(NamedTuple):
     parser: str
     arguments: Mapping[str, Any]
     confirmations: tuple[tuple[str, ...], ...] = ()
-    """The same fact from other places of the page: where one disagrees, the value is not believed."""
+    """The same fact from other places of the page: if one disagrees, the value is dropped."""
 
 
 class FieldSeen(NamedTuple):
-    """How one field was found: by which link of its chain, and whether its parser made a value of it."""
+    """How a field was found: by which link of its chain, and whether its parser got a value."""
 
     link: int
     read: bool

@@ -1,4 +1,4 @@
-"""From an advert's words to a `Listing`. What a page says in two ways is dropped, not chosen from."""
+"""From an advert's texts to a `Listing`. A value that a page contradicts is dropped."""
 
 import re
 from collections.abc import Mapping
@@ -18,19 +18,19 @@ from sale_sofia.listings.settings import LABEL_MOST_CHARACTERS, REMEMBERED_LABEL
 from sale_sofia.listings.text import match_key, one_line_end, without_controls
 from sale_sofia.listings.vocabulary import vocabulary
 
-# Adverts that were filed under one town and tell of another: their own words give them away.
+# Adverts filed under one town whose text is about another.
 
 _BEGINNING = 300
-"""Characters of a description in which a seller says where the thing is."""
+"""Characters of a description in which a seller names the place."""
 _IN = r"(?:^|, |(?<!\w)(?:в|във|гр\.?|град|к\.?к\.?|курорт|с\.|село|обл\.|област|край|in) ?)"
 _STREET_OF = r"(?<!ул\. )(?<!бул\. )(?<!улица )(?<!булевард )(?<!на )(?<!пл\. )(?<!площад )"
 _WORD = re.compile(r"\w+")
 
 
-def told_elsewhere(city: str, title: str | None, description: str | None) -> bool:
-    """Whether the seller's words place the advert in another town or country than the portal does.
+def names_other_town(city: str, title: str | None, description: str | None) -> bool:
+    """Whether the seller's text places the advert in another town or country than the portal does.
 
-    A title is believed when it names one; a description when it begins so and never names the portal's town.
+    A title counts if it names one; a description if it begins with one and never names the portal's town.
     """
     first_words, elsewhere = _other_places(city)
 
@@ -48,15 +48,15 @@ def told_elsewhere(city: str, title: str | None, description: str | None) -> boo
 
 @lru_cache(REMEMBERED_TOWNS)
 def _other_places(city: str) -> tuple[frozenset[str], re.Pattern[str]]:
-    """The first words of all other towns, resorts and countries, and a pattern that finds their names."""
+    """Return the first words of all other towns, resorts and countries, and a pattern for their names."""
     data = place_data()
-    known = (SOFIA, *data["towns"], *data["resorts"], *data["town_aliases"])
-    towns = [match_key(name) for name in known if town_name(name) != town_name(city)]
+    names = (SOFIA, *data["towns"], *data["resorts"], *data["town_aliases"])
+    towns = [match_key(name) for name in names if town_name(name) != town_name(city)]
     countries = [match_key(name) for name in data["countries"]]
     first_words = frozenset(_WORD.findall(name)[0] for name in (*towns, *countries))
     inside, abroad = any_of(towns), any_of(countries)
-    named = re.compile(rf"{_IN}(?:{inside})(?!\w)|{_STREET_OF}(?<!\w)(?:{abroad})(?!\w)")
-    return first_words, named
+    pattern = re.compile(rf"{_IN}(?:{inside})(?!\w)|{_STREET_OF}(?<!\w)(?:{abroad})(?!\w)")
+    return first_words, pattern
 
 
 _COLLECTED = frozenset({"flags", "heating", "parking", "phones", "photo_urls"})
@@ -64,26 +64,26 @@ _CONTESTED = frozenset({"deal", "rooms"})
 _MANY_ROOMS = 5
 _MOST_STOREYS = 99  # a year stands where the storeys should
 _NOTHING = (None, ())
-_WHO_IT_IS = frozenset({"family_id", "posted_at", "title", "deal", "property_type", "rooms", "flags"})
-"""An advert's id, its title, and what may be made of the two and of its address."""
+_IDENTITY = frozenset({"family_id", "posted_at", "title", "deal", "property_type", "rooms", "flags"})
+"""An advert's id, its title, and what can be derived from them and its address."""
 SeenFields = Mapping[str, FieldSeen]
 _WITH_STOREYS = frozenset({"house", "villa", "hotel", "industrial"})
 
 
 def normalise(raw: RawListing) -> Listing:
-    """The listing this page states. A value that the page contradicts is None and named in `flags`.
+    """Return the listing of a page. A value that the page contradicts is None and named in `flags`.
 
     Raises:
-        LayoutChanged: it states nothing but who it is.
+        LayoutChanged: nothing is found but its id and title.
     """
     return normalise_seen(raw)[0]
 
 
 def normalise_seen(raw: RawListing) -> tuple[Listing, SeenFields]:
-    """The listing this page states, and how each of its fields was found.
+    """Return the listing of a page, and how each of its fields was found.
 
     Raises:
-        LayoutChanged: it states nothing but who it is.
+        LayoutChanged: nothing is found but its id and title.
     """
     facts, seen = read_seen(raw.fields)
     listing = _listing({"site": raw.site, "url": raw.url, "external_id": raw.external_id}, facts)
@@ -93,39 +93,39 @@ def normalise_seen(raw: RawListing) -> tuple[Listing, SeenFields]:
 
 
 def card_listing(site: str, url: str, external_id: str, facts: Mapping[str, Any]) -> Listing | None:
-    """The advert as a card on a page of results states it; None where it says no more than who it is."""
+    """Return the listing of a card on a page of results; None where nothing is found but id and title."""
     return _listing({"site": site, "url": url, "external_id": external_id}, dict(facts))
 
 
-def _listing(who: Mapping[str, Any], facts: Facts) -> Listing | None:
+def _listing(identity: Mapping[str, Any], facts: Facts) -> Listing | None:
     _settle(facts)
-    if not any(value not in _NOTHING for name, value in facts.items() if name not in _WHO_IT_IS):
+    if not any(value not in _NOTHING for name, value in facts.items() if name not in _IDENTITY):
         return None
     try:
-        return Listing(**who, **facts)
+        return Listing(**identity, **facts)
     except ValidationError as error:
-        # Without what cannot be, such as a building of no storeys.
+        # Drop impossible values, such as a building of no storeys.
         wrong = {str(mistake["loc"][0]) for mistake in error.errors()}
-        kept = {name: value for name, value in facts.items() if name not in wrong}
-        kept["flags"] = (*kept.get("flags", ()), *(f"{name}_impossible" for name in sorted(wrong)))
-        return Listing(**who, **kept)
+        possible = {name: value for name, value in facts.items() if name not in wrong}
+        possible["flags"] = (*possible.get("flags", ()), *(f"{name}_impossible" for name in sorted(wrong)))
+        return Listing(**identity, **possible)
 
 
 _seen = cache(FieldSeen)
-"""One object for all that are equal: a pickle holds it once."""
+"""Equal values are one object, which a pickle holds once."""
 
 
 def read_facts(fields: Mapping[str, RawField]) -> Facts:
-    """All facts of the fields; the first field to state a fact wins, contested ones must agree."""
+    """Return all facts of the fields; the first field with a fact wins, contested ones must agree."""
     return read_seen(fields)[0]
 
 
 def read_seen(fields: Mapping[str, RawField]) -> tuple[Facts, SeenFields]:
-    """All facts of the fields, and how each field was found."""
+    """Return all facts of the fields, and how each field was found."""
     facts: Facts = {}
     seen: dict[str, FieldSeen] = {}
     for name, field in fields.items():
-        stated, read = _stated(name, field)
+        stated, read = _parse(name, field)
         seen[name] = _seen(field.link, read)
         for key, value in stated.items():
             _add(facts, key, value)
@@ -134,40 +134,40 @@ def read_seen(fields: Mapping[str, RawField]) -> tuple[Facts, SeenFields]:
 
 
 def _name_places(facts: Facts) -> None:
-    """One form of the names of towns, and of quarters outside Sofia, however a site file reads them."""
+    """Normalise the names of towns, and of quarters outside Sofia."""
     if city := facts.get("city"):
         facts["city"] = town_name(city)
         if facts["city"] != SOFIA and (quarter := facts.get("neighbourhood")):
             facts["neighbourhood"] = quarter_name(quarter)
 
 
-def _stated(name: str, field: RawField) -> tuple[Facts, bool]:
-    """What the field says, and whether that is a value; what portals say again and again is read once."""
+def _parse(name: str, field: RawField) -> tuple[Facts, bool]:
+    """Parse a field, and say whether it has a value; short texts, which portals repeat, are cached."""
     texts, _, parser, arguments, others = field
     if arguments or sum(map(len, chain(texts, *others))) > LABEL_MOST_CHARACTERS:
-        return _read(name, parser, texts, others, **arguments)
-    return _remembered(name, parser, texts, others)
+        return _parse_texts(name, parser, texts, others, **arguments)
+    return _parse_cached(name, parser, texts, others)
 
 
-def _read(
+def _parse_texts(
     name: str, parser: str, texts: Texts, others: tuple[Texts, ...], **arguments: object
 ) -> tuple[Facts, bool]:
     facts = _confirmed(name, partial(PARSERS[parser], name, **arguments), texts, others)
     return facts, any(value not in _NOTHING for key, value in facts.items() if key != "flags")
 
 
-_remembered = lru_cache(REMEMBERED_LABELS)(_read)
+_parse_cached = lru_cache(REMEMBERED_LABELS)(_parse_texts)
 
 
 def _confirmed(name: str, parser: Parser, printed: Texts, others: tuple[Texts, ...]) -> Facts:
-    """What the field says, where the other places of the page agree.
+    """Parse the texts, if the other places of the page agree.
 
-    The one way of all that a portal writes into an advert: nothing in it is a command to anybody. Who puts
-    such signs into a text may mean harm and is named; line ends of another machine mean nothing.
+    All texts of a portal pass here: control characters are removed, and flagged, as they may be an attack;
+    foreign line ends alone are not.
     """
     texts = tuple(map(without_controls, printed))
     facts = parser(texts)
-    for other in (parser(tuple(map(without_controls, one))) for one in others if one != printed):
+    for other in (parser(tuple(map(without_controls, place))) for place in others if place != printed):
         shared = (facts.keys() & other.keys()) - {"flags"}
         if not all(_same(facts[key], other[key]) for key in shared):
             return {"flags": (f"{name}_conflict",)}
@@ -180,10 +180,10 @@ def _is_only_other_lines(text: str, cleaned: str) -> bool:
     return one_line_end(text) == cleaned
 
 
-def _same(one: Any, other: Any) -> bool:  # noqa: ANN401 - facts have many types
-    if one is None or other is None or one == other:
+def _same(first: Any, second: Any) -> bool:  # noqa: ANN401 - facts have many types
+    if first is None or second is None or first == second:
         return True
-    return isinstance(one, float) and isinstance(other, float) and same_sum(one, other)
+    return isinstance(first, float) and isinstance(second, float) and same_sum(first, second)
 
 
 def _add(facts: Facts, key: str, value: Any) -> None:  # noqa: ANN401 - facts have many types
@@ -203,21 +203,21 @@ def _contradict(facts: Facts, key: str) -> None:
 
 
 def _settle(facts: Facts) -> None:
-    """Rules that need more than one fact."""
+    """Apply the rules that need more than one fact."""
     _settle_storeys(facts)
     # A maisonette has no room count unless stated; portals without the type file it under "five or more".
     if facts.get("property_type") == "maisonette" and facts.get("rooms") == _MANY_ROOMS:
         facts["rooms"] = None
-    # In one order; "no heating" beside some kind of it is a contradiction.
+    # Sorted; "no heating" together with a kind of heating is a contradiction.
     heating = facts.get("heating", ())
     if len(heating) > 1 and "none" in heating:
         _contradict(facts, "heating")
         del facts["heating"]
     elif heating:
         facts["heating"] = tuple(sorted(heating, key=vocabulary()["heating_order"].index))
-    # An advert that its seller filed under another town keeps the portal's, and says so.
+    # An advert whose text names another town keeps the portal's, and is flagged.
     city = facts.get("city")
-    if city and told_elsewhere(city, facts.get("title"), facts.get("description")):
+    if city and names_other_town(city, facts.get("title"), facts.get("description")):
         _add(facts, "flags", ("place_conflict",))
     if not {"lat", "lon"} <= facts.keys():
         facts.pop("lat", None), facts.pop("lon", None)
@@ -233,5 +233,5 @@ def _settle_storeys(facts: Facts) -> None:
     if total is not None and total > _MOST_STOREYS:
         _contradict(facts, "floors_total")
     elif floor is not None and total is not None and floor > total:
-        # Both stay as they are printed; of a flat neither is believed (`flats/contradictions.py`).
+        # Both stay as printed; a flat uses neither (`flats/contradictions.py`).
         _add(facts, "flags", ("floor_conflict",))

@@ -1,4 +1,4 @@
-"""Areas and floors in all the spellings the portals use."""
+"""Prices, areas and floors in all the spellings the portals use."""
 
 import re
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Money:
 
 
 def parse_money(text: str) -> Money | None:
-    """The price when the whole text is one price (in one or both currencies), otherwise nothing."""
+    """Parse a text that is one price, in one or both currencies; None for any other."""
     whole = _WHOLE.fullmatch(squeeze(text))
     if not whole:
         return None
@@ -54,24 +54,24 @@ def parse_money(text: str) -> Money | None:
 
 
 def says_no_price(text: str) -> bool:
-    """Whether the text is one of the portals' ways to name no price."""
+    """Whether the text is one of the portals' phrases for no price."""
     lines = [match_key(line) for line in text.splitlines() if line.strip()]
     return bool(lines) and all(line in _no_price_words() for line in lines)
 
 
-def same_sum(one: float, other: float) -> bool:
-    """Equal up to the rounding to whole euros, which a page may do in one place and not in another."""
-    return abs(one - other) <= _ROUNDING_EUR
+def same_sum(first: float, second: float) -> bool:
+    """Whether sums are equal up to whole euros, as a page may round in one place and not in another."""
+    return abs(first - second) <= _ROUNDING_EUR
 
 
 def _read(part: str) -> tuple[str, float]:
-    found = {match.lastgroup: match[0] for match in _PARTS.finditer(part)}
-    currency = "eur" if found["currency"].lower() in {"€", "eur", "euro", "евро"} else "bgn"
-    return currency, parse_number(found["amount"])
+    groups = {match.lastgroup: match[0] for match in _PARTS.finditer(part)}
+    currency = "eur" if groups["currency"].lower() in {"€", "eur", "euro", "евро"} else "bgn"
+    return currency, parse_number(groups["amount"])
 
 
 def parse_number(text: str) -> float:
-    """A printed number: a space or a comma of thousands, a point or a comma of decimals."""
+    """Parse a printed number: thousands by space or comma, decimals by point or comma."""
     digits = text.replace(" ", "")
     if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits):
         return float(digits.replace(",", ""))
@@ -103,26 +103,26 @@ _HALF_FLOOR = re.compile(rf"(?P<floor>{_ORDINAL})? ?от ?(?P<total>\d{{1,2}})?"
 
 
 def parse_area(text: str) -> float | None:
-    """Square metres when the whole text is one area, otherwise nothing."""
-    found = _AREA.fullmatch(squeeze(text))
-    if not found:
+    """Parse a text that is one area, in square metres; None for any other."""
+    match = _AREA.fullmatch(squeeze(text))
+    if not match:
         return None
-    number, in_decares = found["number"], found["unit"].lower().startswith("д")
+    number, in_decares = match["number"], match["unit"].lower().startswith("д")
     if _THOUSANDS_OR_PARTS.fullmatch(number) and not (in_decares and "." in number):
-        return None  # 80,125 square metres: some portals part thousands so, others decimals
+        return None  # 80,125 square metres: some portals separate thousands so, others decimals
     return parse_number(number) * (_SQM_PER_DECARE if in_decares else 1) or None
 
 
 def parse_farmland(text: str) -> float | None:
-    """Square metres of farmland whose printed "кв. м" may be decares; nothing where both may be meant.
+    """Parse an area of farmland whose printed "кв. м" may be decares; None where it may be either.
 
-    A thousand square metres or more are what they say. Below, three decimals are the square metres of a
-    decare, and a fraction of a number too small for any field is a decare's too. All else may be either.
+    From a thousand on it is square metres. Below, three decimals are the square metres of a decare, and a
+    fraction of a number too small for any field is in decares too. All else may be either.
     """
-    found = _AREA.fullmatch(squeeze(text))
-    if not found or found["unit"].lower().startswith("д"):
+    match = _AREA.fullmatch(squeeze(text))
+    if not match or match["unit"].lower().startswith("д"):
         return parse_area(text)
-    number = found["number"].replace(" ", "").replace(",", ".")
+    number = match["number"].replace(" ", "").replace(",", ".")
     whole, _, decimals = number.partition(".")
     if int(whole) >= _SQM_PER_DECARE:
         return float(number)
@@ -131,13 +131,13 @@ def parse_farmland(text: str) -> float | None:
 
 
 def parse_count(text: str) -> int | None:
-    """The whole number a text is, thousands apart or not."""
+    """Parse a whole number, with or without spaces for thousands."""
     digits = squeeze(text).replace(" ", "")
     return int(digits) if digits.isdecimal() and len(digits) <= _LONGEST_COUNT else None
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class FloorNumbers:
     """A floor and the storeys of its building; `bare` is a lone number, which for a house counts storeys."""
 
     floor: int | None
@@ -145,28 +145,28 @@ class Floor:
     bare: bool = False
 
 
-def parse_floor(text: str) -> Floor | None:
-    """The floor (0 is the ground floor, -1 the basement) when the whole text is one, otherwise nothing."""
+def parse_floor(text: str) -> FloorNumbers | None:
+    """Parse a text that is one floor (0 is the ground floor, -1 the basement); None for any other."""
     key = match_key(text)
     if half := _half_floor(key):
         return half
-    found = _FLOOR.fullmatch(key)
-    floor = _storey(found["floor"]) if found else None
-    if found is None or floor is None:
+    match = _FLOOR.fullmatch(key)
+    floor = _storey(match["floor"]) if match else None
+    if match is None or floor is None:
         return None
-    total = int(found["total"]) if found["total"] else None
+    total = int(match["total"]) if match["total"] else None
     if total is not None and (floor > total or not total):
         return None  # the eighth floor of five: one of the two is wrong, and nothing says which
-    return Floor(floor, total, bare=squeeze(text).isdigit())
+    return FloorNumbers(floor, total, bare=squeeze(text).isdigit())
 
 
-def _half_floor(key: str) -> Floor | None:
-    found = _HALF_FLOOR.fullmatch(key)
-    if not found or (found["floor"] is None) == (found["total"] is None):
+def _half_floor(key: str) -> FloorNumbers | None:
+    match = _HALF_FLOOR.fullmatch(key)
+    if not match or (match["floor"] is None) == (match["total"] is None):
         return None
-    if found["floor"] is None:
-        return Floor(None, int(found["total"])) if int(found["total"]) else None
-    return Floor(_storey(found["floor"]), None)
+    if match["floor"] is None:
+        return FloorNumbers(None, int(match["total"])) if int(match["total"]) else None
+    return FloorNumbers(_storey(match["floor"]), None)
 
 
 def _storey(word: str) -> int | None:

@@ -1,4 +1,4 @@
-"""A page as it came from the wire, and the one place where its bytes become text."""
+"""A page as it was received; the only place where its bytes become text."""
 
 import re
 from codecs import getincrementaldecoder
@@ -19,11 +19,11 @@ from sale_sofia.listings.settings import (
     SHALLOW_TAGS,
 )
 
-# What a page can turn out to be instead of what was asked for.
+# What a page may be instead of the one requested.
 
 
 class PageError(Exception):
-    """A page that gives no data, by its right name."""
+    """A page that gives no data; each reason has a class."""
 
     @property
     def code(self) -> str:
@@ -32,7 +32,7 @@ class PageError(Exception):
 
 
 class UnreadablePage(PageError):
-    """The bytes cannot be trusted: try again later, use nothing."""
+    """The bytes cannot be trusted: retry later, use nothing."""
 
 
 class EmptyPage(UnreadablePage):
@@ -44,7 +44,7 @@ class PageTooLarge(UnreadablePage):
 
 
 class HostilePage(UnreadablePage):
-    """Made so that parsing takes seconds or more memory than a page may: no use to try again."""
+    """Parsing would take seconds, or more memory than a page may: a retry does not help."""
 
 
 class TruncatedPage(UnreadablePage):
@@ -56,7 +56,7 @@ class UndecodablePage(UnreadablePage):
 
 
 class NotAListing(PageError):
-    """A sound page that is not the advert asked for."""
+    """A valid page that is not the requested advert."""
 
 
 class ProjectPage(NotAListing):
@@ -68,7 +68,7 @@ class RemovedListing(NotAListing):
 
 
 class WrongListing(NotAListing):
-    """The page's own id is not the one asked for."""
+    """The page's own id is not the requested one."""
 
 
 class ForeignPage(PageError):
@@ -76,15 +76,15 @@ class ForeignPage(PageError):
 
 
 class LayoutChanged(PageError):
-    """The page should hold what was asked for, and our selectors do not find it."""
+    """The page should hold what was requested, but our selectors do not find it."""
 
 
-# What a page would cost the parser, told from its bytes before it is parsed. The parser is worse than
-# linear in what is counted here. Counting is not parsing: who hides the one inside the other is not seen,
-# and is ended by the limits of the process that reads pages.
+# What a page would cost the parser, estimated from its bytes before it is parsed. The parser is worse than
+# linear in what is counted here. Counting is not parsing: a page that evades it is stopped by the limits of
+# the process that parses pages.
 
 _STRETCH: Final = 3 * MOST_ATTRIBUTES
-"""Bytes without a sign of a tag that are looked at closely: so many names that differ are not shorter."""
+"""Bytes without a tag character that are looked at closely: so many different names are not shorter."""
 _ATTRIBUTE: Final = (
     rb"[ \t\n\f\r/]*+[^ \t\n\f\r/>][^ \t\n\f\r/>=]*+"
     rb"(?:[ \t\n\f\r]*+=[ \t\n\f\r]*+(?:\"[^\"]*+\"|'[^']*+'|[^ \t\n\f\r>\"'][^ \t\n\f\r>]*+)?+)?+"
@@ -93,7 +93,7 @@ _TAG: Final = re.compile(rb"</?[a-zA-Z]")
 _MANY_ATTRIBUTES: Final = re.compile(
     rb"</?[a-zA-Z][^ \t\n\f\r/>]*+(?:%b){%d}" % (_ATTRIBUTE, MOST_ATTRIBUTES + 1)
 )
-# Only what has attributes: of those that are alike the parser opens three again, of different ones all.
+# Only tags with attributes: of equal ones the parser reopens three, of different ones all.
 _FORMATTING: Final = re.compile(
     rb"<[bBiIsSuUeEtTcCfFnN](?:|[mM]|[tT]|[iI][gG]|[oO][dD][eE]|[oO][nN][tT]|[oO][bB][rR]"
     rb"|[mM][aA][lL][lL]|[tT][rR][iI][kK][eE]|[tT][rR][oO][nN][gG])[ \t\n\f\r/]"
@@ -101,21 +101,21 @@ _FORMATTING: Final = re.compile(
 _FORMATTING_ENDS: Final = re.compile(
     rb"<(/?)(b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[ \t\n\f\r/>]"
 )
-# Names of one letter are formatting, or a script that compares: i<n.
+# Names of one letter are formatting, or a comparison in a script: i<n.
 _OPENED_OR_CLOSED: Final = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9-]{1,20})[ \t\n\f\r/>]")
 _FEW_OPENED: Final = 2 * isqrt(MOST_REOPENED)
-"""Tags of which, half as formatting and half as blocks, no more come than may be."""
+"""With so few tags, half formatting and half blocks, the limit cannot be exceeded."""
 _NEVER_DEEP: Final = frozenset(
     b"area base br col embed hr img input link meta param source track wbr "
     b"p li dt dd option optgroup tr td th tbody thead tfoot colgroup caption rp rt "
     b"path use circle rect line polygon polyline ellipse stop image animate".split()
 )
-"""Elements that hold none, that the next of their kind ends, or that stand closed in drawings."""
+"""Elements that hold none, that the next of their kind closes, or that are closed in drawings."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageLimits:
-    """What a page may cost us before we refuse to parse it."""
+    """Limits beyond which a page is not parsed."""
 
     max_bytes: int
     max_tags: int
@@ -123,9 +123,9 @@ class PageLimits:
 
 
 def refuse_hostile(body: bytes, limits: PageLimits) -> None:
-    """Raises `HostilePage` for markup on which the parser would spend seconds.
+    """Raise `HostilePage` for markup on which the parser would spend seconds.
 
-    Counted on the bytes: a tag's letters are the same in every charset a portal uses.
+    Counted on the bytes: a tag is the same in every charset a portal uses.
     """
     tags = body.count(b"<")
     if tags > limits.max_tags:
@@ -142,14 +142,13 @@ def refuse_hostile(body: bytes, limits: PageLimits) -> None:
 
 
 def _has_many_attributes(body: bytes) -> bool:
-    """A tag with many attributes is long, and holds a `<` or a `>` at most inside of values.
+    """Whether a tag has too many: such a tag is long, and has `<` or `>` at most inside values.
 
-    Of many places where one may begin the longest are tried: each may have to be read to the page's end.
+    Only the longest stretches are tried, as each may have to be read to the page's end.
     """
 
     def longest(sign: bytes) -> list[tuple[int, int]]:
-        found = sorted(_stretches(body, sign), key=lambda stretch: stretch[0] - stretch[1])
-        return found[:MOST_STRETCHES]
+        return sorted(_stretches(body, sign), key=lambda stretch: stretch[0] - stretch[1])[:MOST_STRETCHES]
 
     if any(_MANY_ATTRIBUTES.match(body, start) for start, _ in longest(b"<")):
         return True
@@ -158,7 +157,7 @@ def _has_many_attributes(body: bytes) -> bool:
 
 
 def _stretches(body: bytes, sign: bytes) -> Iterator[tuple[int, int]]:
-    """Where a long time no such sign stands; found by steps of that length, not by looking at each sign."""
+    """Yield long stretches without this character, found by steps of that length instead of one by one."""
     place = 0
     while (end := place + _STRETCH) < len(body):
         last = body.rfind(sign, place + 1, end + 1)
@@ -170,9 +169,9 @@ def _stretches(body: bytes, sign: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _looks_deep(body: bytes) -> bool:
-    """Whether far more is opened than closed in the page's first half, by a sample: counting all costs more.
+    """Whether a sample of the page's first half opens far more than it closes; counting all costs more.
 
-    Who closes much there and nests elsewhere is not seen until the page has `SHALLOW_TAGS`.
+    A page that nests elsewhere is not noticed until it has `SHALLOW_TAGS`.
     """
     start = len(body) // 3
     end = min(start + DEPTH_SAMPLE_BYTES, len(body) // 2)
@@ -180,7 +179,7 @@ def _looks_deep(body: bytes) -> bool:
 
 
 def _depth(body: bytes) -> int:
-    """How deep elements are in each other at most, by its tags: what is left open holds what follows."""
+    """Return the deepest nesting by tags: an element left open contains what follows."""
     depth = deepest = 0
     for end, name in _OPENED_OR_CLOSED.findall(body):
         if name.lower() not in _NEVER_DEEP:
@@ -190,11 +189,10 @@ def _depth(body: bytes) -> int:
 
 
 def _reopened(body: bytes, opened: int) -> int:
-    """At most so many elements come of formatting that is left open: each may be opened again in each block.
+    """Return an upper bound of the elements made by unclosed formatting, reopened in each block.
 
-    A block is a tag that opens: half of them as formatting and half as blocks make the most.
-
-    Counted again only where that is too much: the first look is cheap and nearly always enough.
+    A block is any opening tag: half formatting and half blocks give the most. Counted exactly only where
+    that bound is too high: it is cheap and nearly always enough.
     """
     if opened <= _FEW_OPENED:
         return (opened // 2) ** 2
@@ -211,12 +209,12 @@ def _reopened(body: bytes, opened: int) -> int:
 
 _DECLARED_CHARSET = re.compile(rb"charset\s*=[\s\"']*([\w-]+)")  # in small letters: found ten times faster
 _CHARSETS = frozenset({"windows-1251", "cp1251", "iso-8859-5", "koi8-r", "koi8-u", "ibm866", "cp866"})
-"""Beside UTF-8 those of Cyrillic pages, where a tag's signs are ASCII: Python knows others that hide them."""
+"""Cyrillic ones beside UTF-8, in which tags are ASCII; in others that Python knows they are not."""
 _HEAD_BYTES = 2048  # HTML: the declaration stands in the first 1024 bytes; portals put the title first
 _BEGINNING = 64  # bytes: a byte order mark and some white space
 _TAIL_CHARACTERS = 4096  # analytics snippets may follow the closing tag
 # Cyrillic of UTF-8 read as Latin is full of "Ð"; read as windows-1251 its vowels become pairs like "Рѕ".
-# Neither stands in a Bulgarian text, and to look for a rare sign first costs next to nothing.
+# Neither occurs in a Bulgarian text, and looking for a rare character first costs next to nothing.
 _READ_AS_LATIN = "Ð"
 _LONE_LATIN_SIGNS = 2
 _READ_AS_CP1251 = "Рѕ"
@@ -231,7 +229,7 @@ Spans = tuple[tuple[bytes, bytes], ...]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The bytes of one answer and where they came from."""
+    """The bytes of one response and its address."""
 
     url: str
     body: bytes
@@ -243,14 +241,14 @@ class Page:
         return self.body[:_BEGINNING].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
 
     def json_text(self, limits: PageLimits) -> str:
-        """The text of a body that is JSON, or an `UnreadablePage`; whether it is whole, its parser sees."""
+        """Return the text of a JSON body, or raise `UnreadablePage`; its parser notices truncation."""
         self._refuse_size(limits)
         return decode_json(self.body, self.content_type).strip()
 
     def text(self, limits: PageLimits, skipped: Spans = ()) -> str:
-        """The text without what stands between the marks of `skipped`, or an `UnreadablePage`.
+        """Return the text without what is between the marks of `skipped`, or raise `UnreadablePage`.
 
-        Never a page that was cut short, never a replaced character. Marks are ASCII, as tags are.
+        Never returns a truncated page or a replaced character. Marks are ASCII, as tags are.
         """
         self._refuse_size(limits)
         body = self._without(skipped) if skipped else self.body
@@ -262,15 +260,15 @@ class Page:
         return text
 
     def _without(self, skipped: Spans) -> bytes:
-        """Each pair is looked for behind the one before it; a mark that is missing cuts nothing."""
-        kept, place = [], 0
+        """Cut each pair of marks, searched for after the one before; a missing mark cuts nothing."""
+        pieces, place = [], 0
         for first, last in skipped:
             start = self.body.find(first, place)
             end = self.body.find(last, start) if start >= 0 else -1
             if end >= 0:
-                kept.append(self.body[place:start])
+                pieces.append(self.body[place:start])
                 place = end
-        return b"".join((*kept, self.body[place:]))
+        return b"".join((*pieces, self.body[place:]))
 
     def _refuse_size(self, limits: PageLimits) -> None:
         if len(self.body) > limits.max_bytes:
@@ -280,7 +278,7 @@ class Page:
 
 
 def decode(body: bytes, content_type: str | None = None) -> str:
-    """Bytes that are valid UTF-8 are UTF-8, otherwise a declared charset (header, then meta) must fit."""
+    """Decode valid UTF-8 as such, else by a declared charset (header, then meta) that fits."""
     text = decode_json(body, content_type)
     if not _CYRILLIC.search(text):
         raise UndecodablePage("the page holds no Cyrillic letter: it is not a page of a Bulgarian portal")
@@ -288,7 +286,7 @@ def decode(body: bytes, content_type: str | None = None) -> str:
 
 
 def decode_json(body: bytes, content_type: str | None = None) -> str:
-    """As `decode`, for text that may spell its Cyrillic letters as escapes."""
+    """As `decode`, for text that may have its Cyrillic letters as escapes."""
     if b"\0" in body:
         raise UndecodablePage("the page holds a NUL byte: it is not text")
     text: str | None = None
@@ -296,9 +294,9 @@ def decode_json(body: bytes, content_type: str | None = None) -> str:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
         with suppress(UnicodeDecodeError):
-            _UTF8().decode(body)  # to it an unfinished end is not wrong: more may come
+            _UTF8().decode(body)  # an incremental decoder accepts an unfinished end
             raise TruncatedPage("the page ends in the middle of a character") from None
-    # What only UTF-8 can hold: the sign for a lost letter, and Cyrillic that was once read as Latin.
+    # Only UTF-8 can hold the replacement character, and Cyrillic that was once decoded as Latin.
     if text is None:
         text = _as_declared(body, content_type)
     elif "\ufffd" in text:
@@ -313,7 +311,7 @@ def decode_json(body: bytes, content_type: str | None = None) -> str:
 def _as_declared(body: bytes, content_type: str | None) -> str:
     """Header first. A page may declare two: suprimmo.bg says utf-8, then windows-1251, which it is."""
     declared = (content_type or "").encode() + b" " + body[:_HEAD_BYTES]
-    charsets = [found.decode("ascii") for found in _DECLARED_CHARSET.findall(declared.lower())]
+    charsets = [name.decode("ascii") for name in _DECLARED_CHARSET.findall(declared.lower())]
     if not charsets:
         raise UndecodablePage("the page is not UTF-8 and declares no charset")
     if any(vowel[1:] in body and vowel in body for vowel in _UTF8_VOWELS):

@@ -1,7 +1,7 @@
-"""From the words of one field to facts. Each parser reads a whole text or says nothing: it never guesses.
+"""From the texts of one field to facts. Each parser reads a whole text or returns nothing: it never guesses.
 
-A site's table names them (`parse: price`); each takes the field's name, its texts as seen and the arguments
-the table gives, and returns facts under the names of `Listing`.
+A site's table names them (`parse: price`); each takes the field's name, its texts and the arguments of the
+table, and returns facts under the names of `Listing`.
 """
 
 import re
@@ -31,30 +31,30 @@ from sale_sofia.listings.vocabulary import meaning, meanings
 _REGION = "BG"
 _BETWEEN_NUMBERS = re.compile(r"[,;\n]|\sи\s")
 _MOBILE = re.compile(r"0(8[7-9][0-9]{7})")
-"""Nearly every number of an advert, and valid as it is: the library takes a twentieth of a page for it."""
+"""Nearly every number, and always valid: the library would take a twentieth of a page's time for it."""
 _REMEMBERED = 4096  # brokers repeat from advert to advert
 
 
 def parse_phones(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Every valid number in the texts once, in the order printed; masked and broken ones are left out.
+    """Return every valid number in the texts once, in order; masked and broken ones are left out.
 
-    What comes after the first `PHONES_MOST_PARTS` parts is not looked at.
+    Only the first `PHONES_MOST_PARTS` parts are read.
     """
     parts = (part for text in texts for part in _BETWEEN_NUMBERS.split(text, PHONES_MOST_PARTS))
-    found: dict[str | None, None] = {}
+    numbers: dict[str | None, None] = {}
     for part in islice(parts, PHONES_MOST_PARTS):
         # One number, in which a slash may follow the code of the town, or several with slashes between.
         whole = parse_phone(part.strip())
         pieces = [] if whole else part.split("/", PHONES_MOST_PARTS)
-        found |= dict.fromkeys([whole, *(parse_phone(piece.strip()) for piece in pieces)])
-    return tuple(number for number in found if number)
+        numbers |= dict.fromkeys([whole, *(parse_phone(piece.strip()) for piece in pieces)])
+    return tuple(number for number in numbers if number)
 
 
 @lru_cache(_REMEMBERED)
 def parse_phone(text: str) -> str | None:
-    """One number as E.164, or nothing when it is not a valid one."""
-    if found := _MOBILE.fullmatch(text):
-        return f"+359{found[1]}"
+    """Return a number as E.164; None when it is not valid."""
+    if match := _MOBILE.fullmatch(text):
+        return f"+359{match[1]}"
     try:
         number = phonenumbers.parse(text, _REGION)
     except phonenumbers.NumberParseException:
@@ -64,7 +64,7 @@ def parse_phone(text: str) -> str | None:
     return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
 
 
-# What is offered: the deal, the type and the rooms, from words, numbers or pieces of an address.
+# The offer: deal, type and rooms, from words, numbers or pieces of an address.
 
 Facts = dict[str, Any]
 Texts = tuple[str, ...]
@@ -75,9 +75,9 @@ _ROOM_COUNT = re.compile(r"(\d) ?-? ?ста(?:ен|йни)")
 def offer(_name: str, texts: Texts) -> Facts:
     """Deal, type and rooms from words like "Продава 2-СТАЕН"."""
     key = match_key(texts[0])
-    for phrase, what in meanings("deals").items():
+    for phrase, deal_kind in meanings("deals").items():
         if key.startswith(phrase + " ") and (facts := property_type(_name, (key[len(phrase) + 1 :],))):
-            return {"deal": what, **facts}
+            return {"deal": deal_kind, **facts}
     return {}
 
 
@@ -94,8 +94,8 @@ def property_type(_name: str, texts: Texts) -> Facts:
 
 def offer_code(_name: str, texts: Texts, *, codes: Mapping[Any, Sequence[str]]) -> Facts:
     """Deal and type from the number of a portal's category."""
-    found = next((what for code, what in codes.items() if str(code) == texts[0]), None)
-    return {"deal": found[0], "property_type": found[1]} if found else {}
+    kinds = next((kinds for code, kinds in codes.items() if str(code) == texts[0]), None)
+    return {"deal": kinds[0], "property_type": kinds[1]} if kinds else {}
 
 
 def offer_slug(_name: str, texts: Texts) -> Facts:
@@ -104,14 +104,14 @@ def offer_slug(_name: str, texts: Texts) -> Facts:
 
 
 def _slug(text: str) -> Facts:
-    if found := meaning("type_slugs", text):
-        return {"property_type": found[0], "rooms": found[1]}
-    if what := meaning("deal_slugs", text):
-        return {"deal": what}
-    for words, what in meanings("deal_slugs").items():
+    if kind := meaning("type_slugs", text):
+        return {"property_type": kind[0], "rooms": kind[1]}
+    if deal_kind := meaning("deal_slugs", text):
+        return {"deal": deal_kind}
+    for words, deal_kind in meanings("deal_slugs").items():
         kind = meaning("type_slugs", text.removesuffix(f"-{words}")) if text.endswith(f"-{words}") else None
         if kind:
-            return {"deal": what, "property_type": kind[0], "rooms": kind[1]}
+            return {"deal": deal_kind, "property_type": kind[0], "rooms": kind[1]}
     return {}
 
 
@@ -140,7 +140,7 @@ def lines(name: str, texts: Texts) -> Facts:
 
 def names(name: str, texts: Texts) -> Facts:
     """All texts, each once."""
-    return {name: tuple(dict.fromkeys(squeeze(one) for one in texts))}
+    return {name: tuple(dict.fromkeys(squeeze(text) for text in texts))}
 
 
 def number(name: str, texts: Texts) -> Facts:
@@ -149,16 +149,16 @@ def number(name: str, texts: Texts) -> Facts:
 
 
 def coordinate(name: str, texts: Texts, *, unless: tuple[float, ...] = ()) -> Facts:
-    """A latitude or longitude in decimal degrees; `unless` names those by which a portal says nothing."""
-    found = re.fullmatch(r"-?\d{1,3}\.\d{1,30}", texts[0].strip())
-    degrees = float(found[0]) if found else None
+    """A latitude or longitude in decimal degrees; `unless` lists the portal's values for unknown."""
+    match = re.fullmatch(r"-?\d{1,3}\.\d{1,30}", texts[0].strip())
+    degrees = float(match[0]) if match else None
     within = degrees is not None and abs(degrees) <= _MOST_DEGREES.get(name, _HALF_CIRCLE)
     return {name: degrees} if within and degrees not in unless else {}
 
 
 def urls(name: str, texts: Texts, *, base: str = "") -> Facts:
-    """Absolute addresses; a portal leaves out the scheme and means https, or its own host: `base`."""
-    found: dict[str, None] = {}
+    """Absolute addresses; one without a scheme means https, one without a host the portal's own: `base`."""
+    addresses: dict[str, None] = {}
     for address in texts:
         if address.startswith("//"):
             absolute = f"https:{address}"
@@ -167,8 +167,8 @@ def urls(name: str, texts: Texts, *, base: str = "") -> Facts:
         else:
             absolute = f"{base}/{address}" if base and not _SCHEME.match(address) else address
         if absolute.startswith("https://"):
-            found[absolute] = None
-    return {name: tuple(found)}
+            addresses[absolute] = None
+    return {name: tuple(addresses)}
 
 
 def price(_name: str, texts: Texts) -> Facts:
@@ -189,12 +189,12 @@ def previous_price(_name: str, texts: Texts) -> Facts:
 
 
 def vat(_name: str, texts: Texts) -> Facts:
-    """Whether the price holds VAT."""
+    """Whether the price includes VAT."""
     return {"vat": meaning("vat", texts[0])}
 
 
 def area(name: str, texts: Texts, *, unit: str = "") -> Facts:
-    """Square metres; `unit` is the one of a lone number, which a portal prints beside its label."""
+    """Square metres; `unit` is that of a lone number, which a portal prints beside its label."""
     printed = texts[0]
     return {name: parse_area(f"{printed} {unit}" if _BARE_NUMBER.fullmatch(printed) else printed)}
 
@@ -206,53 +206,53 @@ def farmland(_name: str, texts: Texts) -> Facts:
 
 def floor(_name: str, texts: Texts, *, bare: str = "storeys") -> Facts:
     """The floor and the building's storeys; `bare` says what a lone number means on this portal."""
-    found = parse_floor(texts[0])
-    if found is None:
+    numbers = parse_floor(texts[0])
+    if numbers is None:
         return {}
-    if found.bare and bare == "storeys":
-        return {"storeys": found.floor}
-    return {"floor": found.floor, "floors_total": found.total}
+    if numbers.bare and bare == "storeys":
+        return {"storeys": numbers.floor}
+    return {"floor": numbers.floor, "floors_total": numbers.total}
 
 
 def building(name: str, texts: Texts, *, words: Mapping[str, str] | None = None) -> Facts:
     """Construction, year and state from words like "Тухла, Въведен в експлоатация 2003 г.".
 
-    `words` are a portal's own for them, and then no others count: what a "Да" under a label says.
+    `words` are a portal's own, and then only those count: such as the meaning of a "Да" under a label.
     """
     printed = texts[0] if words is None else words.get(squeeze(texts[0]), "")
-    parts = dict.fromkeys(filter(None, _LISTED.split(printed)))  # each once: what is repeated says no more
-    said = [fact for part in parts for fact in _building_part(squeeze(part)).items()]
-    known = {(key, value) for key, value in said if value is not None}
-    if len(known) > len(dict(known)):  # brick and panel at once: nothing says which
+    parts = dict.fromkeys(filter(None, _LISTED.split(printed)))  # each once
+    stated = [fact for part in parts for fact in _building_part(squeeze(part)).items()]
+    values = {(key, value) for key, value in stated if value is not None}
+    if len(values) > len(dict(values)):  # brick and panel at once
         return {"flags": (f"{name}_conflict",)}
-    return dict(said) | dict(known)
+    return dict(stated) | dict(values)
 
 
 def _building_part(part: str) -> Facts:
     if construction := meaning("construction", part):
         return {"construction": construction}
-    if known := meaning("building_states", part):
-        return {"under_construction": known[0], "act_status": known[1]}
-    found = _BUILDING_STATE.fullmatch(part)
-    state = meaning("building_states", found["state"]) if found else None
-    if not found or not (state or not found["state"]):
+    if state := meaning("building_states", part):
+        return {"under_construction": state[0], "act_status": state[1]}
+    match = _BUILDING_STATE.fullmatch(part)
+    state = meaning("building_states", match["state"]) if match else None
+    if not match or not (state or not match["state"]):
         return {}
     facts = {"under_construction": state[0], "act_status": state[1]} if state else {}
-    return {**facts, **(year("year_built", (found["years"],)) if found["years"] else {})}
+    return {**facts, **(year("year_built", (match["years"],)) if match["years"] else {})}
 
 
 def year(name: str, texts: Texts) -> Facts:
     """A year; a decade is not one."""
-    found = _YEAR.fullmatch(squeeze(texts[0]))
-    return {name: int(found[1])} if found and int(found[1]) in _YEARS_OF_SOFIA else {}
+    match = _YEAR.fullmatch(squeeze(texts[0]))
+    return {name: int(match[1])} if match and int(match[1]) in _YEARS_OF_SOFIA else {}
 
 
 def heating(_name: str, texts: Texts, *, yes: str) -> Facts:
     """A yes-or-no flag about one kind of heating, which sometimes names another kind instead."""
-    found = meaning("heating_flags", texts[0])
-    if found in (None, "no"):
+    flag = meaning("heating_flags", texts[0])
+    if flag in (None, "no"):
         return {}
-    return {"heating": (yes if found == "yes" else found,)}
+    return {"heating": (yes if flag == "yes" else flag,)}
 
 
 def heating_words(_name: str, texts: Texts) -> Facts:
@@ -270,7 +270,7 @@ def furnishing(name: str, texts: Texts) -> Facts:
 
 
 def condition(name: str, texts: Texts) -> Facts:
-    """In which state the inside is."""
+    """The condition of the interior."""
     return {name: meaning("conditions", texts[0])}
 
 
@@ -280,34 +280,34 @@ def yes_no(name: str, texts: Texts) -> Facts:
 
 
 def features(name: str, texts: Texts, *, between: str | None = None) -> Facts:
-    """The portal's list of features as printed, and what it says of the flat; `between` parts one text."""
+    """The portal's list of features, and the facts in it; `between` separates those in one text."""
     facts: Facts = names(
-        name, tuple(part for one in texts for part in one.split(between)) if between else texts
+        name, tuple(part for text in texts for part in text.split(between)) if between else texts
     )
-    for one in facts[name]:
-        facts.update(meaning("features", one) or {})
+    for feature in facts[name]:
+        facts.update(meaning("features", feature) or {})
     return facts
 
 
 def place(_name: str, texts: Texts, *, town: str | None = None) -> Facts:
-    """City, district and neighbourhood; two towns are none, unknown words are flagged.
+    """City, district and neighbourhood; two towns give none, unknown words are flagged.
 
     `town` is the one that the text leaves out.
     """
     text = squeeze(texts[0])
-    found = parse_place(f"{town}, {text}" if town else text)
-    if found.conflict:
+    where = parse_place(f"{town}, {text}" if town else text)
+    if where.conflict:
         return {"flags": ("place_conflict",)}
-    facts: Facts = {"city": found.city, "district": found.district, "neighbourhood": found.neighbourhood}
-    return facts | ({"flags": ("place_unknown",)} if found.unknown else {})
+    facts: Facts = {"city": where.city, "district": where.district, "neighbourhood": where.neighbourhood}
+    return facts | ({"flags": ("place_unknown",)} if where.unknown else {})
 
 
 def seller_kind(_name: str, texts: Texts, *, words: Mapping[str, str] | None = None) -> Facts:
     """Who sells, from the first word that says it; `words` are a portal's own instead of the usual ones."""
     if words is not None:
         return {"seller_kind": words.get(texts[0])}
-    said = (word for one in texts for word in re.split(r"[,:]", one))
-    return {"seller_kind": next((kind for word in said if (kind := meaning("seller_kinds", word))), None)}
+    parts = (word for text in texts for word in re.split(r"[,:]", text))
+    return {"seller_kind": next((kind for word in parts if (kind := meaning("seller_kinds", word))), None)}
 
 
 def phones(_name: str, texts: Texts) -> Facts:
@@ -331,8 +331,8 @@ def expiry(name: str, texts: Texts, *, days: int) -> Facts:
 
 
 def family_id(name: str, texts: Texts) -> Facts:
-    """The imot.bg advert id in an id or in photo addresses, when they all name the same one."""
-    ids = {found[1] for one in texts if (found := _FAMILY_ID.search(one))}
+    """The imot.bg advert id in an id or in photo addresses, if all have the same one."""
+    ids = {match[1] for text in texts if (match := _FAMILY_ID.search(text))}
     return {name: ids.pop()} if len(ids) == 1 else {}
 
 
@@ -350,4 +350,4 @@ NAMED_BY_FIELD: frozenset[str] = frozenset(
         "moment", "names", "number", "text", "urls", "year", "yes_no",
     }
 )  # fmt: skip
-"""Parsers whose fact has the name of their field, which has to be one that a listing knows."""
+"""Parsers whose fact has the name of their field, which must be one of `Listing`."""

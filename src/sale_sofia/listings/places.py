@@ -1,4 +1,4 @@
-"""Where an advert is. The only door to place names: every portal's text is read here and nowhere else."""
+"""Where an advert is. All place names of portals are parsed here and nowhere else."""
 
 import re
 from collections import defaultdict
@@ -12,7 +12,7 @@ from sale_sofia.geography.gazetteer import Area, Centre, areas_of, centres, draw
 from sale_sofia.listings.text import LOOKALIKES, fold_lookalikes, match_key, squeeze
 from sale_sofia.settings.files import read_shipped
 
-# Which writings are the same place name: keys, kinds of place, Latin spellings.
+# Spellings of the same place name: keys, kinds of place, Latin letters.
 
 LONGEST = 60
 """Characters. A longer text is a sentence, not a place."""
@@ -27,36 +27,36 @@ _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 
 @cache
 def place_data() -> Mapping[str, Any]:
-    """All of `places.yaml`, read once."""
+    """Load all of `places.yaml`, once."""
     loaded: dict[str, Any] = read_shipped("sale_sofia.listings", "places.yaml")
     return loaded
 
 
 def place_key(text: str) -> str:
-    """The key of a place name: case, dots, dashes, quotes, brackets, spaces and look-alikes do not count."""
+    """Return the key of a place name: case, punctuation, spaces and look-alikes do not count."""
     plain = text.translate(LOOKALIKES) if _CYRILLIC.search(text) else text
     return squeeze(_SEAM.sub(" ", match_key(plain).translate(_SIGNS)))
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A place name taken apart. `kind` is empty for a plain name and for one that only says "quarter"."""
+    """A place name in parts. `kind` is empty for a plain name and for one that only says "quarter"."""
 
     kind: str
     core: str
 
 
 def split_name(text: str) -> Name:
-    """The name without the words that say its kind; a name that has none is its own core."""
+    """Split a name from the words for its kind; a name without them is its own core."""
     key = place_key(text)
     for pattern, kinds in _kind_patterns():
-        if found := pattern.fullmatch(key):
-            return Name(kinds[found["word"]], found["core"])
+        if match := pattern.fullmatch(key):
+            return Name(kinds[match["word"]], match["core"])
     return Name("", key)
 
 
 def spellings(name: str, *, latin: bool = True) -> Iterator[str]:
-    """Every way the rules know to write a Bulgarian name: as it is, with a Roman number, in Latin letters."""
+    """Yield all spellings of a Bulgarian name: as it is, with a Roman number, in Latin letters."""
     written, number = [name], _NUMBERED.search(name)
     if number and int(number[0]) < len(_ROMAN):
         written.append(name[: number.start()] + _ROMAN[int(number[0])])
@@ -74,7 +74,7 @@ def spellings(name: str, *, latin: bool = True) -> Iterator[str]:
 
 
 def any_of(words: Iterable[str]) -> str:
-    """A pattern for any of these words."""
+    """Return a pattern for any of these words."""
     return "|".join(map(re.escape, words))
 
 
@@ -94,35 +94,35 @@ def _kind_patterns() -> tuple[tuple[re.Pattern[str], Mapping[str, str]], ...]:
     )
 
 
-# Which town or province a part of an address names, in all of Bulgaria.
+# The town or province of a part of an address, in all of Bulgaria.
 
 SOFIA = "София"
 
 _TOWN_NAME = r"(?P<name>(?:св\. ?)?[^\W\d_]+(?:[ -][^\W\d_]+){0,2})"
 _ORDINAL = re.compile(r"(?<=\d) (?=(?:[вмрт]и|[вмрт]а|[вмрт]о)(?: |$))")
 _INITIALS = re.compile(r"[б-дж-зй-нп-тф-щ]+")
-"""Letters that nobody can say as a word."""
+"""Consonants alone, which are no word."""
 _SETTLEMENTS = frozenset({"resort", "town", "village"})
 
 
 def town(text: str) -> str | None:
-    """The town or village this text names, without its "гр." or "с."; Sofia in any writing is `SOFIA`.
+    """Return the town or village of a text, without its "гр." or "с."; Sofia in any spelling is `SOFIA`.
 
     `None` for a name that neither says that it is a settlement nor is one of the large towns.
     """
     name = split_name(text)
     large = _large_towns().get(name.core if name.kind == "town" else place_key(text))
-    found = None if large else _town_pattern().fullmatch(fold_lookalikes(squeeze(text)))
-    if not found:
+    match = None if large else _town_pattern().fullmatch(fold_lookalikes(squeeze(text)))
+    if not match:
         return large
-    words = place_key(found["name"]).split()
+    words = place_key(match["name"]).split()
     begins_with_large = any(" ".join(words[:end]) in _large_towns() for end in range(1, len(words) + 1))
-    return None if begins_with_large else town_name(found["name"])
+    return None if begins_with_large else town_name(match["name"])
 
 
 @lru_cache(maxsize=4096)
 def town_name(text: str) -> str:
-    """The one form of the name of a town, village or resort, for a text that is known to name one."""
+    """Return the canonical name of a town, village or resort, for a text known to name one."""
     if len(text) > LONGEST:
         return text
     name = split_name(text)
@@ -132,9 +132,9 @@ def town_name(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def quarter_name(text: str) -> str:
-    """The one form of the name of a quarter outside Sofia, for a text that is known to name one.
+    """Return the canonical name of a quarter outside Sofia, for a text known to name one.
 
-    That it is a quarter adds nothing; that it is a villa zone, a locality or a village belongs to the name.
+    The word for a quarter is dropped; that for a villa zone, a locality or a village belongs to the name.
     """
     if len(text) > LONGEST:
         return text
@@ -144,7 +144,7 @@ def quarter_name(text: str) -> str:
 
 
 def _written(key: str) -> str:
-    """A name as people write it: equal keys give equal names, whatever was printed."""
+    """Format a name as people write it: equal keys give equal names."""
     first, *others = _ORDINAL.sub("-", key).split() or [""]
     return " ".join([_capital(first), *map(_inner_word, others)])
 
@@ -163,9 +163,9 @@ def _capital(word: str) -> str:
 
 
 def province(text: str) -> str | None:
-    """The key of the province this text names ("област София" gives "софия"); `None` if it names none."""
-    found = _province_pattern().fullmatch(place_key(text))
-    return found and (found["after"] or found["before"])
+    """Return the key of the province of a text ("област София" gives "софия"); `None` without one."""
+    match = _province_pattern().fullmatch(place_key(text))
+    return match and (match["after"] or match["before"])
 
 
 def is_address(text: str) -> bool:
@@ -185,8 +185,8 @@ def _large_towns() -> Mapping[str, str]:
 @cache
 def _resorts() -> Mapping[str, str]:
     data = place_data()
-    known = {place_key(text): name for name in data["resorts"] for text in spellings(name)}
-    return known | {place_key(text): name for text, name in data["town_aliases"].items()}
+    resorts = {place_key(text): name for name in data["resorts"] for text in spellings(name)}
+    return resorts | {place_key(text): name for text, name in data["town_aliases"].items()}
 
 
 @cache
@@ -196,7 +196,7 @@ def _keys(section: str) -> frozenset[str]:
 
 @cache
 def _town_pattern() -> re.Pattern[str]:
-    """An abbreviation needs its dot: "с. Лозен" is a village, "с гараж" is not."""
+    """Return the pattern of a settlement; an abbreviation needs its dot: "с. Лозен", not "с гараж"."""
     words = [word for kind in ("resort", "town", "village") for word in place_data()["kinds"][kind]["before"]]
     heads = (re.escape(word) + (r"\s*" if word.endswith(".") else r"\s+") for word in words)
     return re.compile(rf"(?:{'|'.join(heads)}){_TOWN_NAME}", re.IGNORECASE)
@@ -213,7 +213,7 @@ def _address_pattern() -> re.Pattern[str]:
     return re.compile(rf"(?:{any_of(_keys('address_words'))})(?: |$)")
 
 
-# The neighbourhoods of Sofia, and the one canonicaliser of their names. Nothing is read on import.
+# The neighbourhoods of Sofia, and the only canonicaliser of their names. Nothing is loaded on import.
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,16 +224,16 @@ class Neighbourhood:
     name: str
     slug: str
     district: str | None
-    """The administrative district; `None` where the place lies in several, or it is not known."""
+    """The administrative district; `None` where it is unknown, or the place lies in several."""
     lat: float | None
     lon: float | None
     basis: str
-    """From what the centre is known, or why it is not."""
+    """The source of the centre, or why there is none."""
 
 
 @cache
 def neighbourhoods() -> tuple[Neighbourhood, ...]:
-    """Every neighbourhood, village and villa zone of Sofia that portals offer, in the order of the data."""
+    """Return every neighbourhood, village and villa zone of Sofia that portals have, in the data's order."""
     return tuple(_neighbourhood(entry, centres()[entry["id"]]) for entry in place_data()["neighbourhoods"])
 
 
@@ -252,25 +252,25 @@ def districts() -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def find_neighbourhood(text: str) -> Neighbourhood | None:
-    """The one neighbourhood of Sofia this text names, or `None`.
+    """Return the neighbourhood of Sofia that a text names, or `None`.
 
-    The whole text must be the name in some known writing: nothing is guessed from a part of it, from a
-    similar name, or from a name that several places share. That the text is about Sofia, the caller says.
+    The whole text must be the name in a known spelling: nothing is guessed from a part of it, a similar
+    name, or a name that several places share. The caller knows that the text is about Sofia.
     """
     if len(text) > LONGEST:
         return None
     name = split_name(text)
-    found = _named(name)
+    found = _look_up(name)
     head, _, rest = name.core.partition(" ")
-    return _named(split_name(rest)) if found is None and head in _latin_city() else found
+    return _look_up(split_name(rest)) if found is None and head in _latin_city() else found
 
 
-def _named(name: Name) -> Neighbourhood | None:
+def _look_up(name: Name) -> Neighbourhood | None:
     return _index(latin=not _CYRILLIC.search(name.core)).get(name)
 
 
 def own_areas(place: Neighbourhood) -> tuple[Area, ...]:
-    """The areas that are the neighbourhood itself; none where it only lies in one, as Дружба 1 does."""
+    """Return the areas that are the neighbourhood itself; none where it is only part of one, as Дружба 1."""
     return tuple(
         area
         for area in areas_of(place.id)
@@ -279,13 +279,13 @@ def own_areas(place: Neighbourhood) -> tuple[Area, ...]:
 
 
 def borders_of(text: str) -> tuple[str, tuple[Area, ...]] | None:
-    """Name and areas of the neighbourhood with known borders, else of the imported district, so named."""
+    """Return name and areas of a neighbourhood with known borders, else of the imported district."""
     found = find_neighbourhood(text)
     if found and (areas := own_areas(found)):
         return found.name, areas
     key = place_key(text).removeprefix(f"{_DISTRICT} ")
     return next(
-        ((f"{_DISTRICT} {one.name}", (one,)) for one in drawn("districts") if place_key(one.name) == key),
+        ((f"{_DISTRICT} {area.name}", (area,)) for area in drawn("districts") if place_key(area.name) == key),
         None,
     )
 
@@ -297,9 +297,9 @@ def _latin_city() -> frozenset[str]:
 
 @cache
 def _index(*, latin: bool) -> Mapping[Name, Neighbourhood]:
-    """Each name that means one place. A bare name is a quarter's before it is a village's or a zone's.
+    """Return each name of exactly one place. A bare name means a quarter before a village or a zone.
 
-    Names in Latin letters have an index of their own: there are seven for each, and portals print few.
+    Latin names have an index of their own: there are seven for each place, and portals print few.
     """
     own, bare = defaultdict(set), defaultdict(set)
     for place, entry in zip(neighbourhoods(), place_data()["neighbourhoods"], strict=True):
@@ -326,20 +326,20 @@ class Place:
     neighbourhood: str | None = None
     conflict: bool = False
     unknown: bool = False
-    """Some of the text names no place that we know, nor a street or the like."""
+    """Part of the text is neither a known place nor a street or the like."""
 
 
 @lru_cache(maxsize=4096)
 def parse_place(text: str) -> Place:
-    """The place in a text such as "град София, Белите брези", "жк. Изток, София" or "гр. София / кв. Бояна".
+    """Parse a place such as "град София, Белите брези", "жк. Изток, София" or "гр. София / кв. Бояна".
 
     In Sofia the neighbourhood is one that `find_neighbourhood` knows, else `None`; in another town it is what
     is printed, as `quarter_name` writes it, for Лозенец near Burgas is not Sofia's. A province may be printed
-    too, and is not a city; a street is passed over. Words that are none of this leave the rest as it is, and
-    are told by `unknown`. A text without a town gives no place; one with two towns, a conflict.
+    too, and is not a city; a street is ignored. Other words set `unknown`, and leave the rest as it is.
+    A text without a town gives no place; one with two towns, a conflict.
     """
     parts = _parts(text)
-    provinces = [found for part in parts if (found := province(part))]
+    provinces = [key for part in parts if (key := province(part))]
     rest = [part for part in parts if not province(part)]
     if len(provinces) > 1 or not rest:
         return Place(unknown=bool(text.strip()) and len(provinces) != 1)
@@ -360,7 +360,7 @@ def _parts(text: str) -> Sequence[str]:
 
 
 def _pieces(part: str) -> Sequence[str]:
-    """A part cut at a slash or a dash that has a town on one side; those inside a name have none."""
+    """Cut a part at a slash or dash with a town on one side; those inside a name have none."""
     if town(part) or province(part):
         return (part,)
     for cut in _CUTS.finditer(part):
@@ -372,23 +372,23 @@ def _pieces(part: str) -> Sequence[str]:
 
 def _read(parts: Sequence[str]) -> Place:
     towns = {part: town(part) for part in parts}
-    named = {name for name in towns.values() if name}
-    if SOFIA in named:
+    names = {name for name in towns.values() if name}
+    if SOFIA in names:
         return _in_sofia([part for part, name in towns.items() if name != SOFIA])
-    if len(named) != 1:
-        return Place(conflict=bool(named), unknown=not named)
+    if len(names) != 1:
+        return Place(conflict=bool(names), unknown=not names)
     printed = [part for part, name in towns.items() if not name and not is_address(part)]
     only = quarter_name(printed[0]) if len(printed) == 1 else None
-    return Place(named.pop(), neighbourhood=only, unknown=len(printed) > 1)
+    return Place(names.pop(), neighbourhood=only, unknown=len(printed) > 1)
 
 
 def _in_sofia(others: Sequence[str]) -> Place:
-    known = {part: find_neighbourhood(part) for part in others}
-    strange = [part for part, found in known.items() if not found]
-    if any(map(town, strange)):
+    by_part = {part: find_neighbourhood(part) for part in others}
+    unmatched = [part for part, place in by_part.items() if not place]
+    if any(map(town, unmatched)):
         return Place(conflict=True)
-    unknown = not all(map(is_address, strange))
-    places = {found for found in known.values() if found}
+    unknown = not all(map(is_address, unmatched))
+    places = {place for place in by_part.values() if place}
     if len(places) != 1:
         return Place(SOFIA, unknown=unknown or bool(places))
     place = places.pop()

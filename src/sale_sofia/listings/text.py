@@ -10,7 +10,7 @@ from sale_sofia.app.settings import LONGEST_ADDRESS, LONGEST_TITLE
 from sale_sofia.settings.terminal import OBEYED
 
 LOOKALIKES = str.maketrans("ABCEHKMOPTXYacekopxy", "АВСЕНКМОРТХУасекорху")
-"""Latin letters that the eye cannot tell from Cyrillic ones: no i, no lower-case b, h, m, t."""
+"""Latin letters that look like Cyrillic ones: no i, no lower-case b, h, m, t."""
 
 _SIGNS = str.maketrans(
     dict.fromkeys("„“”‟«»‹›'‘’‚‛`´′″", '"')
@@ -25,9 +25,9 @@ _OBEYED = re.compile(f"[{''.join(map(re.escape, map(chr, OBEYED)))}]")
 
 
 def without_controls(text: str) -> str:
-    """The text without signs that a terminal would obey; the very same text where there is none.
+    """Remove control characters; a text without any is returned as it is.
 
-    What parted words still does, and all ends of lines are alike.
+    Those that separate words become a space, and all line ends a newline.
     """
     if text.isprintable() or _OBEYED.search(text) is None:  # the first is many times cheaper
         return text
@@ -35,7 +35,7 @@ def without_controls(text: str) -> str:
 
 
 def one_line_end(text: str) -> str:
-    """The text with one sign at each end of a line, whichever machine it was written on."""
+    """Replace all line ends by a newline."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -44,15 +44,15 @@ def _harmless(sign: re.Match[str]) -> str:
 
 
 def squeeze(text: str) -> str:
-    """The text trimmed, each run of white space (no-break spaces and line ends too) as one space."""
+    """Trim the text, with each run of white space (no-break spaces and line ends too) as one space."""
     return " ".join(text.split())
 
 
 def fold_lookalikes(text: str) -> str:
-    """Words that mix Cyrillic with Latin twins, all in Cyrillic; every other word exactly as it was.
+    """Put words that mix Cyrillic with Latin look-alikes into Cyrillic; others stay exactly as they are.
 
     "ТEЦ" with a Latin E becomes "ТЕЦ". A word without Cyrillic letters ("EUR", "BMW"), and one whose
-    Latin letters are not all twins ("USBта"), is never touched.
+    Latin letters are not all look-alikes ("USBта"), is never touched.
     """
     if text.isascii() or not _SEAM.search(text):
         return text
@@ -60,13 +60,13 @@ def fold_lookalikes(text: str) -> str:
 
 
 def match_key(text: str) -> str:
-    """The key under which a vocabulary finds a text: equal for texts a reader would call the same.
+    """Return the key of a text in a vocabulary: equal for texts a reader would call the same.
 
     Look-alikes, case, white space, the shape of quotes (all become `"`) and of dashes (all become `-`) make
     no difference; characters without width are dropped.
     """
     plain = unicodedata.normalize("NFC", text)
-    if _SIGN.search(plain):  # to look costs a tenth of what to translate does
+    if _SIGN.search(plain):  # a search costs a tenth of a translation
         plain = plain.translate(_SIGNS)
     return squeeze(fold_lookalikes(plain).casefold())
 
@@ -79,49 +79,49 @@ def _fold_word(match: re.Match[str]) -> str:
     return word if _LATIN.search(folded) else folded
 
 
-# Nothing from a portal is trusted: what of its texts and addresses a page may show, and in what form.
+# Nothing from a portal is trusted: how its texts and addresses may be shown on our pages.
 
 CUT: Final = "…"
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
-"""Control and format characters, the marks that turn the direction of writing among them."""
+"""Control and format characters, with those that change the direction of writing."""
 _MANY_MARKS: Final = re.compile("([\\u0300-\\u036f]{2})[\\u0300-\\u036f]+")
-"""Accents heaped upon a letter until they cover the lines above and below; two are kept."""
+"""Accents stacked on a letter until they cover other lines; two are kept."""
 
 
 def plain(text: object, most: int = LONGEST_TITLE) -> str:
-    """One line of visible characters, cut where it gets too long."""
+    """Return one line of visible characters, cut where it is too long."""
     words = " ".join(visible(str(text)[: 4 * most]).split())
     return words if len(words) <= most else words[: most - 1].rstrip() + CUT
 
 
 def html(text: object, most: int = LONGEST_TITLE) -> str:
-    """The text inside HTML, between tags or in a quoted attribute: no mark in it means anything."""
+    """Escape the text for HTML, between tags or in a quoted attribute."""
     return escape(plain(text, most), quote=True)
 
 
 def address(url: object) -> str | None:
-    """The address if a browser may be sent there: http or https, a host, no password, nothing invisible."""
+    """Return an address that is safe to link to: http or https, a host, no login, nothing invisible."""
     text = str(url or "").strip()
     if not text or len(text) > LONGEST_ADDRESS or text != visible(text) or any(map(str.isspace, text)):
         return None
     try:
         parts = urlsplit(text)
-        wanted = parts.scheme in {"http", "https"} and parts.hostname and "@" not in parts.netloc
+        is_safe = parts.scheme in {"http", "https"} and parts.hostname and "@" not in parts.netloc
     except ValueError:
         return None
-    return text if wanted and "\\" not in text else None
+    return text if is_safe and "\\" not in text else None
 
 
 def html_address(url: object) -> str | None:
-    """The same, ready for a quoted attribute."""
-    good = address(url)
-    return None if good is None else escape(good, quote=True)
+    """As `address`, escaped for a quoted attribute."""
+    safe = address(url)
+    return None if safe is None else escape(safe, quote=True)
 
 
 def visible(text: str) -> str:
-    """The text without invisible characters and heaps of accents."""
-    kept = (
+    """Remove invisible characters and stacked accents."""
+    signs = (
         sign if unicodedata.category(sign) not in _INVISIBLE else " " if sign.isspace() else ""
         for sign in text
     )
-    return _MANY_MARKS.sub(r"\1", "".join(kept))
+    return _MANY_MARKS.sub(r"\1", "".join(signs))

@@ -1,4 +1,4 @@
-"""The portals' words and what they mean, read from `vocabulary.yaml`."""
+"""The portals' words and their meanings, from `vocabulary.yaml`."""
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
@@ -11,22 +11,22 @@ from sale_sofia.settings.files import read_shipped
 
 @cache
 def vocabulary() -> Mapping[str, Any]:
-    """The whole vocabulary, loaded once."""
+    """Load the whole vocabulary, once."""
     loaded: Mapping[str, Any] = read_shipped("sale_sofia.listings", "vocabulary.yaml")
     return loaded
 
 
 @cache
 def meanings(section: str) -> Mapping[str, Any]:
-    """Word → meaning of one section, each word in the form `match_key` gives."""
-    return {match_key(word): what for word, what in vocabulary()[section].items()}
+    """Return word → meaning of one section, each word as `match_key` makes it."""
+    return {match_key(word): value for word, value in vocabulary()[section].items()}
 
 
 def meaning(section: str, text: str) -> Any:  # noqa: ANN401 - each section has values of its own kind
-    """What the whole text means in this section, or None: a part of a text never counts."""
-    key = _known_key(text) if len(text) <= LABEL_MOST_CHARACTERS else match_key(text)
+    """Return the meaning of the whole text in this section, or None: a part of it never counts."""
+    key = _cached_key(text) if len(text) <= LABEL_MOST_CHARACTERS else match_key(text)
     return meanings(section).get(key)
 
 
-_known_key = lru_cache(REMEMBERED_LABELS)(match_key)
-"""The same words stand on every page of a portal."""
+_cached_key = lru_cache(REMEMBERED_LABELS)(match_key)
+"""Cached, as the same words are on every page of a portal."""

@@ -58,7 +58,7 @@ def check_files(settings: Settings) -> list[Check]:
         "schedule": _mistakes(lambda: load_schedule(folder)),
         "alerts": _mistakes(lambda: _check_alerts(settings)),
         "profiles": list(load_profiles(folder).mistakes.values()),
-        "proxies": _mistakes(proxies.sources, proxies.known),
+        "proxies": _mistakes(proxies.sources, proxies.load_usable),
         "phone key": _mistakes(lambda: load_secret(folder)) if (folder / SECRET_FILE).exists() else [],
     }
     verdicts = []

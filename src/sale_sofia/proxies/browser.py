@@ -1,7 +1,7 @@
-"""One visit with a browser: the system's Chromium, started for it and ended with it.
+"""Visits with a browser: the system's Chromium, started for each visit and closed after it.
 
-It asks for nothing but the page, its scripts and what they ask for, each in the portal's own turn, and ends
-as soon as the page is no longer a challenge. No captcha is solved: such a page is the answer, and a block.
+It requests only the page, its scripts and what they request, each within the portal's rate limit, and ends
+as soon as the page is no longer a challenge. No captcha is solved: such a page is returned, as a block.
 """
 
 import asyncio
@@ -39,10 +39,10 @@ from sale_sofia.proxies.settings import (
     BROWSER_FOLDER,
     BUDGET_SECONDS,
     CLOSE_SECONDS,
+    COOKIE_SESSIONS_MOST,
     DOOR_CONNECT_SECONDS,
     LANE_MEMORY_SECONDS,
     MOST_DOCUMENTS,
-    MOST_GIVEN,
     ROTATOR_HOST,
 )
 from sale_sofia.proxies.tunnel import LoopbackServer, Streams, TunnelFailed, carry_both, read_head, tunnel
@@ -51,57 +51,56 @@ from sale_sofia.settings.model import TIME_ZONE, Settings
 from sale_sofia.websites.site_file import SiteConfig, load_site_config
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, CDPSession, Page, ProxySettings
-    from playwright.async_api import Request as Sent
-    from playwright.async_api import Response as Told
-    from playwright.async_api import Route as Held
+    from playwright.async_api import Browser, BrowserContext, CDPSession, Page, ProxySettings, Route
+    from playwright.async_api import Request as BrowserRequest
+    from playwright.async_api import Response as BrowserResponse
 
-_WANTED: Final = frozenset({"document", "script", "xhr", "fetch"})
+_RESOURCE_TYPES: Final = frozenset({"document", "script", "xhr", "fetch"})
 """No images, fonts, media or styles: a challenge does not need them, and the portal is spared."""
 
 
-@dataclass  # without slots: Playwright notes its own on whose methods it calls
+@dataclass  # without slots: Playwright sets attributes on the owners of its callbacks
 class BrowserPage:
-    """Guarantee: whatever the page asks for waits for the portal's turn, and for the verdict on the page."""
+    """Guarantee: each request of the page waits for the portal's rate limit and the verdict on the page."""
 
     request: Request
     proof: tuple[bytes, ...]
-    last: "tuple[Response, Sent] | None" = None
+    last: "tuple[Response, BrowserRequest] | None" = None
     _page: "Page | None" = None
-    _told: "asyncio.Queue[Told | BaseException]" = field(default_factory=asyncio.Queue)
+    _outcomes: "asyncio.Queue[BrowserResponse | BaseException]" = field(default_factory=asyncio.Queue)
     _guard: AddressGuard = field(default_factory=lambda: AddressGuard(0.0))
     _seen: int = 0
     _bytes: int = 0
-    _known: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set while it is known what the last document is."""
+    _judged: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once the last document is known to be a challenge or not."""
     _is_over: bool = False
-    _asking: "set[asyncio.Future[bool]]" = field(default_factory=set)
+    _permits: "set[asyncio.Future[bool]]" = field(default_factory=set)
     _deadline: asyncio.Timeout | None = None
 
-    async def read(self, context: "BrowserContext", ends: float) -> "tuple[Response, Sent]":
-        """The first page that is no challenge, else the last one in time; or a `CrawlError`."""
-        self._known.set()
+    async def read(self, context: "BrowserContext", ends: float) -> "tuple[Response, BrowserRequest]":
+        """Return the first page that is no challenge, else the last one in time; or raise `CrawlError`."""
+        self._judged.set()
         page = self._page = await context.new_page()
         await context.route("**/*", self._decide)
         await context.route_web_socket("**/*", lambda socket: socket.close())
-        page.on("response", self._answered)
-        page.on("download", self._download)
+        page.on("response", self._on_response)
+        page.on("download", self._on_download)
         network = await context.new_cdp_session(page)
-        network.on("Network.dataReceived", self._count)
-        network.on("Fetch.requestPaused", partial(self._answer_held, network))
+        network.on("Network.dataReceived", self._on_data)
+        network.on("Fetch.requestPaused", partial(self._on_paused, network))
         await network.send("Network.enable")
         await network.send("Fetch.enable", {"patterns": [{"requestStage": "Response"}]})
-        going = asyncio.create_task(page.goto(self.request.url, wait_until="commit", timeout=0))
-        going.add_done_callback(self._arrived)
+        navigation = asyncio.create_task(page.goto(self.request.url, wait_until="commit", timeout=0))
+        navigation.add_done_callback(self._on_navigated)
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(ends) as self._deadline:
                     await self._wait_for_the_page()
         finally:
-            # From now on nothing is let through: the handlers stay until the browser is closed.
+            # Nothing is let through any more: the handlers stay until the browser is closed.
             self._is_over = True
-            self._known.set()
-            tasks: list[asyncio.Future[Any]] = [going, *self._asking]
+            self._judged.set()
+            tasks: list[asyncio.Future[Any]] = [navigation, *self._permits]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -112,22 +111,22 @@ class BrowserPage:
         return self.last
 
     async def _wait_for_the_page(self) -> None:
-        told = await self._told.get()
-        while not isinstance(told, BaseException):
-            following = asyncio.create_task(self._told.get())
+        outcome = await self._outcomes.get()
+        while not isinstance(outcome, BaseException):
+            following = asyncio.create_task(self._outcomes.get())
             try:
-                if await self._is_the_page(told, following):
+                if await self._is_the_page(outcome, following):
                     return
-                self._known.set()
-                told = await following
+                self._judged.set()
+                outcome = await following
             finally:
                 following.cancel()
         if self.last is None:
-            raise told
+            raise outcome
 
-    async def _is_the_page(self, told: "Told", following: "asyncio.Task[Any]") -> bool:
-        """Whether a document is no challenge; one that gives way to another before it is read is one."""
-        reading = asyncio.create_task(self._whole(told))
+    async def _is_the_page(self, document: "BrowserResponse", following: "asyncio.Task[Any]") -> bool:
+        """Whether a document is no challenge; one replaced by another before it was read counts as one."""
+        reading = asyncio.create_task(self._read_whole(document))
         try:
             await asyncio.wait({reading, following}, return_when=asyncio.FIRST_COMPLETED)
             response = reading.result() if reading.done() and not reading.exception() else None
@@ -136,78 +135,82 @@ class BrowserPage:
             await asyncio.gather(reading, return_exceptions=True)
         if response is None:
             return False
-        self.last = response, told.request
+        self.last = response, document.request
         return not asks_for_browser(response, self.proof)
 
     @staticmethod
-    async def _whole(told: "Told") -> Response:
-        return Response(told.url, told.status, await told.all_headers(), await told.body(), 0.0)
+    async def _read_whole(document: "BrowserResponse") -> Response:
+        return Response(
+            document.url, document.status, await document.all_headers(), await document.body(), 0.0
+        )
 
-    async def _answer_held(self, network: "CDPSession", held: dict[str, Any]) -> None:
-        """Playwright asks before a request and not before the redirects that follow from it."""
+    async def _on_paused(self, network: "CDPSession", event: dict[str, Any]) -> None:
+        """Decide on redirects, which Playwright follows without asking its routes."""
         from playwright.async_api import Error  # noqa: PLC0415 - an extra
 
-        name = {"requestId": held["requestId"]}
-        headers = {header["name"].lower(): header["value"] for header in held.get("responseHeaders", ())}
-        following = redirect_of(held.get("responseStatusCode", 0), headers, held["request"]["url"])
-        may = following is None or await self._may_follow(following, held["resourceType"])
+        key = {"requestId": event["requestId"]}
+        headers = {header["name"].lower(): header["value"] for header in event.get("responseHeaders", ())}
+        target = redirect_of(event.get("responseStatusCode", 0), headers, event["request"]["url"])
+        may = target is None or await self._may_follow(target, event["resourceType"])
         with suppress(Error):  # the page is gone
             if may:
-                await network.send("Fetch.continueRequest", name)
+                await network.send("Fetch.continueRequest", key)
             else:
-                await network.send("Fetch.failRequest", {**name, "errorReason": "Aborted"})
+                await network.send("Fetch.failRequest", {**key, "errorReason": "Aborted"})
 
-    def _arrived(self, going: "asyncio.Task[Told | None]") -> None:
-        if not going.cancelled() and (error := going.exception()):
-            self._told.put_nowait(error)
+    def _on_navigated(self, navigation: "asyncio.Task[BrowserResponse | None]") -> None:
+        if not navigation.cancelled() and (error := navigation.exception()):
+            self._outcomes.put_nowait(error)
 
-    def _download(self, _: object) -> None:
-        """Nobody was asked for a turn: no challenge does that, so it is the last thing this one does."""
-        self._told.put_nowait(errors.NetworkConnection(f"{self.request.url}: the page begins a download"))
+    def _on_download(self, _: object) -> None:
+        """End the visit: a download was not checked against the rate limit, and no challenge begins one."""
+        self._outcomes.put_nowait(errors.NetworkConnection(f"{self.request.url}: the page begins a download"))
 
-    def _answered(self, told: "Told") -> None:
-        if _is_main(told.request) and told.status not in REDIRECTS:
-            self._told.put_nowait(told)
+    def _on_response(self, response: "BrowserResponse") -> None:
+        if _is_main(response.request) and response.status not in REDIRECTS:
+            self._outcomes.put_nowait(response)
 
-    def _count(self, told: dict[str, Any]) -> None:
-        """Bytes as they are unpacked; what is too much ends the visit at once."""
-        self._bytes += int(told["dataLength"])
+    def _on_data(self, event: dict[str, Any]) -> None:
+        """Count unpacked bytes; more than the limit ends the visit at once."""
+        self._bytes += int(event["dataLength"])
         if self._bytes > self.request.max_bytes and self._deadline is not None and not self._is_over:
             self._deadline.reschedule(asyncio.get_running_loop().time())
 
-    async def _decide(self, held: "Held") -> None:
+    async def _decide(self, route: "Route") -> None:
         from playwright.async_api import Error  # noqa: PLC0415 - an extra
 
         try:
-            may = held.request.frame.page == self._page and await self._may(held.request)
+            may = route.request.frame.page == self._page and await self._may_send(route.request)
         except Error:
-            may = False  # of a window that is just being opened
+            may = False  # a window that is just being opened
         with suppress(Error):  # the page is gone
-            await (held.continue_() if may else held.abort())
+            await (route.continue_() if may else route.abort())
 
-    async def _may(self, sent: "Sent") -> bool:
-        if sent.resource_type not in _WANTED or await self._refusal(sent.url):
+    async def _may_send(self, request: "BrowserRequest") -> bool:
+        if request.resource_type not in _RESOURCE_TYPES or await self._refusal(request.url):
             return False
-        if not _is_main(sent):
-            await self._known.wait()
+        if not _is_main(request):
+            await self._judged.wait()
         elif self._seen >= MOST_DOCUMENTS:
-            self._told.put_nowait(errors.NetworkTimeout(f"{self.request.url}: one challenge after another"))
+            self._outcomes.put_nowait(
+                errors.NetworkTimeout(f"{self.request.url}: one challenge after another")
+            )
             return False
-        if self._is_over or not await self._is_permitted(sent.url):
+        if self._is_over or not await self._is_permitted(request.url):
             return False
-        if _is_main(sent):
-            self._known.clear()
+        if _is_main(request):
+            self._judged.clear()
             self._seen += 1
         return not self._is_over
 
     async def _may_follow(self, url: str, kind: str) -> bool:
         refusal = await self._refusal(url)
         if refusal and self.last is None and kind == "Document":  # frames come only after it
-            self._told.put_nowait(refusal)
+            self._outcomes.put_nowait(refusal)
         return not (refusal or self._is_over) and await self._is_permitted(url)
 
     async def _refusal(self, url: str) -> AddressRefused | None:
-        """Why an address may not be asked, whatever its turn."""
+        """Return why an address may never be requested; None where it may."""
         try:
             await self._guard.check(url, self.request.hosts, looked_up_elsewhere=True)
         except AddressRefused as error:
@@ -217,16 +220,16 @@ class BrowserPage:
     async def _is_permitted(self, url: str) -> bool:
         if self.request.escort is None:
             return False
-        asking = asyncio.ensure_future(self.request.escort.may_ask(url))
-        self._asking.add(asking)
-        asking.add_done_callback(self._asking.discard)
-        await asyncio.wait({asking})
-        return not asking.cancelled() and asking.result()
+        permit = asyncio.ensure_future(self.request.escort.may_ask(url))
+        self._permits.add(permit)
+        permit.add_done_callback(self._permits.discard)
+        await asyncio.wait({permit})
+        return not permit.cancelled() and permit.result()
 
 
-def _is_main(sent: "Sent") -> bool:
-    """Whether it asks for the page itself."""
-    return sent.is_navigation_request() and sent.frame.parent_frame is None
+def _is_main(request: "BrowserRequest") -> bool:
+    """Whether it requests the page itself."""
+    return request.is_navigation_request() and request.frame.parent_frame is None
 
 
 _ONLY_HTTP: Final = "#HttpOnly_"
@@ -234,7 +237,7 @@ _FIELDS: Final = 7  # domain, subdomains, path, secure, expires, name, value
 
 
 def curl_line(cookie: Mapping[str, Any]) -> bytes:
-    """A cookie of the browser as curl writes it down; one without an end ends with the session."""
+    """Format a browser cookie as a line of curl's cookie file; without an expiry it ends with the session."""
     domain = str(cookie["domain"])
     fields = (
         (_ONLY_HTTP if cookie.get("httpOnly") else "") + domain,
@@ -249,7 +252,7 @@ def curl_line(cookie: Mapping[str, Any]) -> bytes:
 
 
 def browser_cookies(lines: Iterable[bytes]) -> list[dict[str, Any]]:
-    """Curl's lines as the browser takes them."""
+    """Convert curl's lines to cookies for the browser."""
     cookies = []
     for line in lines:
         row = line.decode("utf-8", errors="replace").split("\t")
@@ -285,17 +288,17 @@ _LOGIN: Final = re.compile(r"\r\nproxy-authorization: *basic +(?P<login>\S+) *(?
 class BrowserDoor:
     """The browser's only way out, open while the `async with` block lasts.
 
-    A proxy on the loopback with a password made up for one visit. It leads to the portal's own hosts, through
-    one proxy or directly, or nowhere: so the real proxy's password never leaves this process, a redirect to a
-    foreign host leads nowhere, and what the browser does by itself does not go round the proxy.
+    A proxy on the loopback with a random password for one visit. It connects to the portal's own hosts alone,
+    through one proxy or directly: so the real proxy's password never leaves this process, a redirect to a
+    foreign host fails, and nothing the browser does by itself bypasses the proxy.
     """
 
     request: Request
-    """Whose hosts and route count."""
+    """Its hosts and its route are the only ones allowed."""
     user: str = field(default_factory=lambda: secrets.token_hex(8))
     password: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
     fault: CrawlError | None = None
-    """Why the last connection led nowhere."""
+    """Why the last connection failed."""
     url: str = ""
     _guard: AddressGuard = field(default_factory=lambda: AddressGuard(0.0))
     _server: LoopbackServer = field(init=False)
@@ -312,18 +315,18 @@ class BrowserDoor:
 
     @property
     def login(self) -> "ProxySettings":
-        """How the browser gets through it."""
+        """The proxy settings for the browser."""
         return {"server": self.url, "username": self.user, "password": self.password}
 
     async def _serve(self, near: Streams) -> None:
         head = await read_head(near)
         login = b64encode(f"{self.user}:{self.password}".encode())
-        given = (found["login"].encode("latin-1") for found in _LOGIN.finditer(head))
-        if not any(compare_digest(text, login) for text in given):
+        attempts = (match["login"].encode("latin-1") for match in _LOGIN.finditer(head))
+        if not any(compare_digest(attempt, login) for attempt in attempts):
             near[1].write(_WHO)
             await near[1].drain()
-        elif (asked := _read(head)) is not None:
-            await self._lead(near, *asked)
+        elif (destination := _parse_head(head)) is not None:
+            await self._lead(near, *destination)
 
     async def _lead(self, near: Streams, url: str, first: bytes) -> None:
         try:
@@ -331,7 +334,7 @@ class BrowserDoor:
             target = await self._guard.check(url, self.request.hosts, looked_up_elsewhere=away)
             async with self._way(target) as far:
                 if not self._holds():
-                    return  # so much time was lost that the place may be another's
+                    return  # it took so long that the slot may be another's
                 (far if first else near)[1].write(first or _OPEN)
                 await carry_both(near, far, self._holds)
         except TunnelFailed as error:
@@ -344,7 +347,7 @@ class BrowserDoor:
 
     @asynccontextmanager
     async def _way(self, target: Target) -> AsyncIterator[Streams]:
-        """Through the proxy, or directly to the addresses that were looked at alone."""
+        """Connect through the proxy, or directly to an address that the guard has checked."""
         if route := self.request.route:
             proxy = replace(parse_proxy(route.proxy), user=route.user, password=route.password)
             patience = Patience(DOOR_CONNECT_SECONDS, DOOR_CONNECT_SECONDS)
@@ -363,25 +366,25 @@ class BrowserDoor:
             streams[1].transport.abort()
 
 
-def _read(head: str) -> tuple[str, bytes] | None:
-    """Where a connection is to lead, and what is sent first: nothing for a tunnel, else one request."""
+def _parse_head(head: str) -> tuple[str, bytes] | None:
+    """Return the origin to connect to and the bytes to send first: none for a tunnel, else one request."""
     first, *lines = head.removesuffix("\r\n\r\n").split("\r\n")
-    if found := _CONNECT.fullmatch(first):
-        return f"https://{found['place']}", b""
-    if not (found := _PLAIN.fullmatch(first)):
+    if match := _CONNECT.fullmatch(first):
+        return f"https://{match['place']}", b""
+    if not (match := _PLAIN.fullmatch(first)):
         return None
-    kept = [line for line in lines if not line.lower().startswith(_NOT_PASSED_ON)]
-    request = [f"{found['method']} {found['path']} HTTP/1.1", *kept, "Connection: close", "", ""]
-    return found["origin"], "\r\n".join(request).encode("latin-1")
+    headers = [line for line in lines if not line.lower().startswith(_NOT_PASSED_ON)]
+    request = [f"{match['method']} {match['path']} HTTP/1.1", *headers, "Connection: close", "", ""]
+    return match["origin"], "\r\n".join(request).encode("latin-1")
 
 
 _ARGUMENTS: Final = (
     "--disable-dev-shm-usage",  # in containers it is too small
-    "--disable-quic",  # no proxy leads it
-    # No proxy leads its packets either; Chromium has had two names for it.
+    "--disable-quic",  # no proxy carries it
+    # No proxy carries its packets either; Chromium has had two names for it.
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
-    "--disable-shared-workers",  # what they ask for cannot be held back
+    "--disable-shared-workers",  # their requests cannot be intercepted
 )
 _PROFILE_HEADERS: tuple[str, ...] = ("user-agent", "sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform")
 _AGENT: Final = (
@@ -390,26 +393,26 @@ _AGENT: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
-    """What a visit brought: the page, and what makes further requests the same visitor's."""
+class BrowserVisit:
+    """The page of a visit, and what makes further requests look like the same visitor's."""
 
     response: Response
     cookies: tuple[bytes, ...]
     """As curl's own lines."""
     headers: Mapping[str, str]
-    """By which the browser is known."""
+    """Those that identify the browser."""
 
 
 @dataclass(slots=True)
 class BrowserProgram:
-    """A Chromium to be started."""
+    """A Chromium to start."""
 
     path: Path
     seconds: float
-    """Of one visit at most."""
+    """The longest time of one visit."""
     proof: tuple[bytes, ...] = ()
 
-    async def visit(self, request: Request, cookies: Iterable[bytes]) -> Visit:
+    async def visit(self, request: Request, cookies: Iterable[bytes]) -> BrowserVisit:
         """Open a page; `ServiceBrowser` where nothing was sent, another `CrawlError` without a page."""
         from playwright.async_api import Error  # noqa: PLC0415 - an extra
 
@@ -429,7 +432,7 @@ class BrowserProgram:
                 lines = tuple(curl_line(dict(cookie)) for cookie in await context.cookies())
                 headers = await sent.all_headers()
                 profile = {name: headers[name] for name in _PROFILE_HEADERS if name in headers}
-                return Visit(response, lines, profile)
+                return BrowserVisit(response, lines, profile)
         except TimeoutError:
             raise errors.NetworkTimeout(f"{request.url}: the browser did not end in time") from None
         except Error as error:
@@ -443,7 +446,7 @@ class BrowserProgram:
 
     @asynccontextmanager
     async def started(self, way_out: "ProxySettings") -> "AsyncIterator[Browser]":
-        """The browser until the block ends, with no other way out; or `ServiceBrowser`."""
+        """Run the browser until the block ends, with this proxy alone; or raise `ServiceBrowser`."""
         from playwright.async_api import Error, async_playwright  # noqa: PLC0415 - an extra
 
         async with async_playwright() as driver:
@@ -463,7 +466,7 @@ class BrowserProgram:
 
 
 async def new_context(browser: "Browser", way_out: "ProxySettings | None" = None) -> "BrowserContext":
-    """A visitor without a past; with a way out of its own, or the browser's."""
+    """Open a context without cookies or history; with a proxy of its own, or the browser's."""
     return await browser.new_context(
         user_agent=_AGENT.format(browser.version.partition(".")[0]),
         extra_http_headers={"Accept-Language": LANGUAGES},
@@ -484,32 +487,32 @@ def _first_line(error: Exception) -> str:
 log = logging.getLogger(__name__)
 _GONE: Final = (RedisError, OSError)
 _PROFILE: Final = "chrome"
-"""How curl speaks like the browser."""
+"""The curl profile that resembles the browser."""
 _LET_IN: Final[frozenset[VerdictKind]] = frozenset({"ok", "redirected", "removed"})
 
 
 @dataclass(slots=True)
 class RedisNotes:
-    """Notes of one portal that end by themselves, for all workers; without Redis every count is too much."""
+    """Notes of one portal that expire, shared by all workers; while Redis is down every count is maximal."""
 
     redis: Redis
     domain: str
     clock: Callable[[], float] = time.time
 
     async def read(self, name: str) -> Any:  # noqa: ANN401 - whatever was written
-        """What was written, until its time is over; then None."""
+        """Return what was written; None once it has expired."""
         with suppress(*_GONE):
             return _valid(await self.redis.get(self._key(name)), self.clock())
         return None
 
     async def write(self, name: str, value: object, seconds: float) -> None:
-        """Keep a value, which JSON must know, for so long."""
-        told = json.dumps([value, self.clock() + seconds])
+        """Keep a JSON value for so long."""
+        text = json.dumps([value, self.clock() + seconds])
         with suppress(*_GONE):
-            await self.redis.set(self._key(name), told, ex=max(1, round(seconds)))
+            await self.redis.set(self._key(name), text, ex=max(1, round(seconds)))
 
     async def count(self, name: str, seconds: float) -> int:
-        """How often this was called within the present span of so many seconds, this time included."""
+        """Count calls within the present span of so many seconds, this one included."""
         key = self._key(f"{name}:{int(self.clock() // seconds)}")
         with suppress(*_GONE):
             async with self.redis.pipeline(transaction=True) as pipe:
@@ -519,7 +522,7 @@ class RedisNotes:
         return sys.maxsize
 
     async def forget(self, name: str) -> None:
-        """Keep it no longer."""
+        """Delete a note."""
         with suppress(*_GONE):
             await self.redis.delete(self._key(name))
 
@@ -529,7 +532,7 @@ class RedisNotes:
 
 @dataclass(slots=True)
 class FileNotes:
-    """See `RedisNotes`: for the process that crawls the portal, and the next one; its owner alone."""
+    """See `RedisNotes`: for this process and the next; only its owner can read the file."""
 
     path: Path
     clock: Callable[[], float] = time.time
@@ -556,23 +559,23 @@ class FileNotes:
         write_whole(self.path, json.dumps(notes))
 
     def _all(self) -> dict[str, str]:
-        """What is still valid; a file that was damaged is as good as none: everything is found out again."""
+        """Return what is still valid; a damaged file counts as none."""
         try:
-            found = json.loads(self.path.read_text("utf-8"))
+            notes = json.loads(self.path.read_text("utf-8"))
             now = self.clock()
-            return {name: told for name, told in dict(found).items() if _valid(told, now) is not None}
+            return {name: text for name, text in dict(notes).items() if _valid(text, now) is not None}
         except (OSError, ValueError, TypeError, RecursionError):
             return {}
 
 
-def _valid(told: str | bytes | None, now: float) -> Any:  # noqa: ANN401
-    value, until = json.loads(told) if told else (None, 0.0)
+def _valid(text: str | bytes | None, now: float) -> Any:  # noqa: ANN401
+    value, until = json.loads(text) if text else (None, 0.0)
     return value if now < until else None
 
 
 @dataclass(frozen=True, slots=True)
 class Clearance:
-    """By what a visitor that passed a challenge is known: it holds for one way out."""
+    """What identifies a visitor that passed a challenge; valid for one exit address."""
 
     cookies: tuple[str, ...]
     """As curl's own lines."""
@@ -581,35 +584,35 @@ class Clearance:
 
 @dataclass(frozen=True, slots=True)
 class LaneMemory:
-    """The cheapest lane that works for a portal, who is let through, the budget; for a day."""
+    """Remembers for a day which lane works for a portal and who is let through; counts its budget."""
 
     notes: RedisNotes | FileNotes
     pages_per_hour: int
 
     async def needs_browser(self) -> bool:
-        """Whether only the browser worked lately."""
+        """Whether only the browser has worked lately."""
         return bool(await self.notes.read("browser"))
 
     async def browser_helped(self, exit_name: str, clearance: Clearance) -> None:
-        """Remember the lane, and the visitor for who goes the same way out."""
+        """Remember the lane, and the visitor for requests through the same exit."""
         await self.notes.write("browser", True, LANE_MEMORY_SECONDS)  # noqa: FBT003
         await self.notes.write(self._visitor(exit_name), asdict(clearance), LANE_MEMORY_SECONDS)
 
     async def browser_failed(self) -> None:
-        """It does not help any more: begin with the cheapest again."""
+        """Start with the cheapest lane again: the browser no longer helps."""
         await self.notes.forget("browser")
 
     async def may_spend(self) -> bool:
-        """Whether the portal's budget has another page in the browser; it is taken."""
+        """Spend one page of the portal's browser budget; False where none is left."""
         return await self.notes.count("pages", BUDGET_SECONDS) <= self.pages_per_hour
 
     async def clearance(self, exit_name: str) -> Clearance | None:
-        """Of the visitor that was let through on this way out."""
-        found = await self.notes.read(self._visitor(exit_name))
-        return Clearance(tuple(found["cookies"]), found["headers"]) if found else None
+        """Return the clearance of the visitor that was let through by this exit."""
+        note = await self.notes.read(self._visitor(exit_name))
+        return Clearance(tuple(note["cookies"]), note["headers"]) if note else None
 
     async def refused(self, exit_name: str) -> None:
-        """It is not let through any more."""
+        """Forget the visitor, who is no longer let through."""
         await self.notes.forget(self._visitor(exit_name))
 
     @staticmethod
@@ -626,7 +629,7 @@ class BrowserLane:
     """A `Fetcher` of a portal whose file allows the browser.
 
     Guarantee: the browser is used only after a JavaScript challenge, within the portal's budget. Whatever
-    goes wrong in it, the answer that HTTP got stands. Who passed a challenge goes on by HTTP.
+    goes wrong in it, the HTTP response stands. A visitor that passed a challenge continues by HTTP.
     """
 
     domain: str
@@ -634,29 +637,30 @@ class BrowserLane:
     program: BrowserProgram
     memory: LaneMemory
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """One browser at a time: who waited may find that it needs none."""
-    _given: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)
+    """One browser at a time: a request that waited may find that it needs none."""
+    _delivered: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)
+    """Sessions with the cookies that they have."""
 
     async def fetch(
         self, request: Request, exit_name: str = "", may_climb: Callable[[], Awaitable[bool]] = _always
     ) -> Response:
-        """The answer; `may_climb` is asked before a challenge is taken to the browser for the first time."""
-        known = await self.memory.clearance(exit_name)
-        if known is None and request.browser_allowed and await self.memory.needs_browser():
+        """See `Fetcher`; `may_climb` is called before a challenge first goes to the browser."""
+        clearance = await self.memory.clearance(exit_name)
+        if clearance is None and request.browser_allowed and await self.memory.needs_browser():
             async with self._turn:
-                known = await self.memory.clearance(exit_name)  # of who was here a moment ago
-                if known is None and await self.memory.may_spend():
+                clearance = await self.memory.clearance(exit_name)  # perhaps earned while we waited
+                if clearance is None and await self.memory.may_spend():
                     try:
                         return await self._by_browser(request, exit_name)
                     except ServiceBrowser as error:
                         log.warning("%s", error)  # nothing was sent: HTTP costs the portal nothing more
-        response = await self.inner.fetch(self._as_visitor(request, known))
+        response = await self.inner.fetch(self._as_visitor(request, clearance))
         if not request.browser_allowed or not asks_for_browser(response, self.program.proof):
             return response
         async with self._turn:
             fresh = await self.memory.clearance(exit_name)
-            if fresh is not None and fresh != known:
-                # As a visitor that has passed meanwhile, if the portal's turn comes again.
+            if fresh is not None and fresh != clearance:
+                # Retry as a visitor that has passed meanwhile, if the rate limit permits another request.
                 with suppress(LeftAlone):
                     return await self.inner.fetch(self._as_visitor(request, fresh))
                 return response
@@ -694,27 +698,29 @@ class BrowserLane:
         elif verdict.kind in _LET_IN:
             self.inner.give_cookies(session, visit.cookies)
             cookies = tuple(line.decode() for line in visit.cookies)
-            self._given.add((session, cookies))
+            self._delivered.add((session, cookies))
             await self.memory.browser_helped(exit_name, Clearance(cookies, visit.headers))
         return replace(visit.response, strategy="browser")
 
-    def _as_visitor(self, request: Request, known: Clearance | None) -> Request:
-        """The request as one of the visitor that was let through."""
-        if known is None:
+    def _as_visitor(self, request: Request, clearance: Clearance | None) -> Request:
+        """Make the request look like one of the visitor that was let through."""
+        if clearance is None:
             return request
-        given = (request.route.session if request.route else "", known.cookies)
-        if given not in self._given:
-            self._given = {given} if len(self._given) >= MOST_GIVEN else self._given | {given}
-            self.inner.give_cookies(given[0], [line.encode() for line in known.cookies])
+        session = request.route.session if request.route else ""
+        if (session, clearance.cookies) not in self._delivered:
+            if len(self._delivered) >= COOKIE_SESSIONS_MOST:
+                self._delivered.clear()
+            self._delivered.add((session, clearance.cookies))
+            self.inner.give_cookies(session, [line.encode() for line in clearance.cookies])
         route = request.route and replace(request.route, profile=_PROFILE)
-        headers = {**request.headers, **known.headers}
+        headers = {**request.headers, **clearance.headers}
         return replace(request, headers=headers, route=route, profile=_PROFILE)
 
 
 def browser_lane(
     settings: Settings, config: SiteConfig, fetcher: Fetcher, redis_url: str | None
 ) -> BrowserLane | None:
-    """None unless BROWSER_ENABLED, the portal's file and the machine allow it."""
+    """Return the lane; None unless BROWSER_ENABLED, the portal's file and the machine allow it."""
     if not settings.browser_enabled or not config.browser_allowed or not isinstance(fetcher, CurlFetcher):
         return None
     try:
@@ -735,6 +741,6 @@ def browser_lane(
 
 
 def check_browser(settings: Settings, sites: Iterable[str]) -> None:
-    """Refuse, by `BrowserMissing`, a crawl that is to use the browser where there is none."""
+    """Raise `BrowserMissing` if a crawl of these sites is to use a browser and there is none."""
     if settings.browser_enabled and any(load_site_config(site).browser_allowed for site in sites):
         find_browser(settings.browser_path)

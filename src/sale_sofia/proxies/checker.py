@@ -1,4 +1,4 @@
-"""Checks candidates, many at once; each finding is told as soon as it is there."""
+"""Checks candidates concurrently; each finding is reported as soon as it is made."""
 
 import asyncio
 import hashlib
@@ -46,11 +46,11 @@ _PIECES: Final = re.compile(r'[\s,;="\[\]]+')
 
 
 def anonymity(headers: Headers, own: Collection[str], baseline: Collection[str]) -> Anonymity:
-    """What the headers of a plain request tell, by exact names; those of `baseline` tell nothing."""
+    """Judge the headers of a plain request by exact names; those in `baseline` are ignored."""
     added = [(name.lower(), value) for name, value in headers if name.lower() not in baseline]
-    wanted = {address for text in own if (address := as_address(text))}
+    own_addresses = {address for text in own if (address := as_address(text))}
     pieces = (piece for _, value in added for piece in _PIECES.split(value) if piece)
-    if wanted and any(as_address(piece) in wanted for piece in pieces):
+    if own_addresses and any(as_address(piece) in own_addresses for piece in pieces):
         return "transparent"
     return "anonymous" if any(name in PROXY_HEADERS for name, _ in added) else "elite"
 
@@ -71,7 +71,7 @@ def is_own_exit(exit_address: str, own: Collection[str]) -> bool:
 
 
 def as_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that a text is, with or without a port; None where it is none."""
+    """Parse an IP address, with or without a port; None where it is none."""
     for candidate in (text, text.rpartition(":")[0]):
         with suppress(ValueError):
             address = ipaddress.ip_address(candidate.partition("%")[0])
@@ -84,13 +84,13 @@ SEEN_PATH: Final = "/seen"
 
 
 def plain_page(nonce: str) -> bytes:
-    """The page that a plain request with this nonce gets; who changes it is found out."""
+    """The page that the judge serves for this nonce; a proxy that changes it is detected."""
     digest = hashlib.sha256(nonce.encode()).hexdigest()
     return f"<!doctype html><html><head><title>{digest}</title></head><body>{digest}</body></html>\n".encode()
 
 
 async def get(streams: Streams, target: str, host: str, more: str = "") -> tuple[int, bytes]:
-    """Status and body of `target`, the connection used up; `TunnelFailed` without a sound, small answer."""
+    """Return status and body of `target`, ending the connection; `TunnelFailed` unless valid and small."""
     with _sound_answer():
         status, headers = await _ask_head(streams, target, host, more)
         return status, await _body(streams[0], headers)
@@ -144,12 +144,12 @@ class JudgeGone(ServiceError):
 
 
 class BreaksTls(Exception):
-    """What came through the proxy is not certified: it sits in the middle."""
+    """TLS through the proxy has no valid certificate: it is a man in the middle."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What the judge saw, in its own words over TLS."""
+class JudgeReport:
+    """What the judge saw, as it reports over TLS."""
 
     exit_address: str
     plain_headers: Headers | None
@@ -173,7 +173,7 @@ class JudgeClient:
         self._tls = ssl.create_default_context(cafile=str(ca) if ca else None)
 
     async def look_at_ourselves(self) -> Ourselves:
-        """How we look to the judge. Raises `JudgeGone`: it does not answer."""
+        """Return how we look to the judge; `JudgeGone` where it does not answer."""
         nonce = new_nonce()
         try:
             async with asyncio.timeout(fixed.JUDGE_SECONDS):
@@ -187,24 +187,24 @@ class JudgeClient:
         return Ourselves(frozenset({seen.exit_address}), names)
 
     async def ask_plainly(self, proxy: ProxyAddress, nonce: str) -> bool:
-        """Send a plain request through the proxy; whether its answer is the judge's, to the letter."""
+        """Send a plain request through the proxy; whether the answer is exactly the judge's."""
         if self.plain_url is None:
             return True
-        named, path = urlsplit(self.plain_url).netloc, f"{PLAIN_PATH}?nonce={nonce}"
+        host, path = urlsplit(self.plain_url).netloc, f"{PLAIN_PATH}?nonce={nonce}"
         async with connected(proxy, PATIENCE) as streams, in_time(PATIENCE.seconds):
             if proxy.scheme == "socks5":
                 await lead(proxy, streams, *_place(self.plain_url))
-                status, body = await get(streams, path, named)
+                status, body = await get(streams, path, host)
             else:
-                status, body = await get(streams, f"{self.plain_url}{path}", named, login_line(proxy))
+                status, body = await get(streams, f"{self.plain_url}{path}", host, login_line(proxy))
         if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
             raise TunnelFailed("auth", "HTTP 407: it wants a password, or another one")
         if status != HTTPStatus.OK:
             raise TunnelFailed("refused", f"HTTP {status} to a plain request")
         return body == plain_page(nonce)
 
-    async def ask_securely(self, proxy: ProxyAddress, nonce: str) -> Seen:
-        """What the judge saw; `TunnelFailed` where it leads nowhere, `BreaksTls` where to another."""
+    async def ask_securely(self, proxy: ProxyAddress, nonce: str) -> JudgeReport:
+        """Return what the judge saw; `TunnelFailed` without a connection, `BreaksTls` to an impostor."""
         async with _secured(proxy, self.url, self._tls) as streams:
             answer = await get(streams, f"{SEEN_PATH}?nonce={nonce}", urlsplit(self.url).netloc)
         return _read(answer, nonce)
@@ -212,10 +212,10 @@ class JudgeClient:
 
 @asynccontextmanager
 async def _secured(proxy: ProxyAddress, url: str, tls: ssl.SSLContext) -> AsyncIterator[Streams]:
-    """Streams to the host of a URL by way of the proxy, its certificate checked; all of it in time."""
+    """Open streams to the host of a URL through the proxy, in time and with its certificate checked."""
     host, port = _place(url)
     async with tunnel(proxy, host, port, PATIENCE) as streams, in_time(PATIENCE.seconds):
-        # In TLS the host does not speak first; bytes that wait here would be taken for its own.
+        # In TLS the server does not speak first: bytes that wait here come from the proxy.
         if streams[0]._buffer:  # type: ignore[attr-defined]  # noqa: SLF001 - nothing else tells without waiting
             raise BreaksTls("it spoke before the host could")
         try:
@@ -228,14 +228,14 @@ async def _secured(proxy: ProxyAddress, url: str, tls: ssl.SSLContext) -> AsyncI
 
 
 class CheckPage:
-    """A page of the user's over TLS, for checks without a judge: who leads there is a proxy."""
+    """A page of the user's over TLS, for checks without a judge: a proxy must reach it."""
 
     def __init__(self, url: str, ca: Path | None = None) -> None:
         self.url = url
         self._tls = ssl.create_default_context(cafile=str(ca) if ca else None)
 
     async def look(self) -> None:
-        """Ask for it directly. Raises `JudgeGone`: without it every proxy would seem to be dead."""
+        """Request it directly; `JudgeGone` where that fails, as every proxy would seem dead."""
         try:
             async with asyncio.timeout(fixed.JUDGE_SECONDS), _directly(self.url, self._tls) as streams:
                 status = await _status(streams, self.url)
@@ -246,7 +246,7 @@ class CheckPage:
             raise JudgeGone(f"PROXY_CHECK_URL: {self.url} answers HTTP {status}.")
 
     async def ask(self, proxy: ProxyAddress) -> None:
-        """Ask for it through the proxy. Raises `TunnelFailed` or `BreaksTls`: it does not lead there."""
+        """Request it through the proxy; `TunnelFailed` or `BreaksTls` where that fails."""
         async with _secured(proxy, self.url, self._tls) as streams:
             status = await _status(streams, self.url)
         if status >= HTTPStatus.BAD_REQUEST:
@@ -259,7 +259,7 @@ async def _status(streams: Streams, url: str) -> int:
 
 
 def new_nonce() -> str:
-    """Nobody can have an answer to it ready."""
+    """A random name, so that no answer can be prepared."""
     return secrets.token_urlsafe(16)
 
 
@@ -282,14 +282,14 @@ async def _directly(url: str, secure: ssl.SSLContext | None) -> AsyncIterator[St
         writer.transport.abort()
 
 
-def _read(answer: tuple[int, bytes], nonce: str) -> Seen:
+def _read(answer: tuple[int, bytes], nonce: str) -> JudgeReport:
     try:
-        status, told = answer[0], json.loads(answer[1])
-        if status != HTTPStatus.OK or told["nonce"] != nonce:
+        status, report = answer[0], json.loads(answer[1])
+        if status != HTTPStatus.OK or report["nonce"] != nonce:
             raise TunnelFailed("protocol", "not the judge's answer")
-        plain = told["plain"]
+        plain = report["plain"]
         headers = None if plain is None else [(str(name), str(value)) for name, value in plain["headers"]]
-        return Seen(str(told["peer"]), headers)
+        return JudgeReport(str(report["peer"]), headers)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise TunnelFailed("protocol", "not the judge's answer") from None
 
@@ -299,11 +299,11 @@ Label = Literal[
     "injects", "fakes", "own_address", "unsure",
 ]  # fmt: skip
 """usable: it may be handed out; dead: no connection, or it hangs up; silent: no answer in time; refuses: it
-will not lead to the judge; http_only: only without TLS; no_proxy: it speaks something else; breaks_tls: it
-sits in the middle; injects: it changes pages; fakes: it answers for the judge; own_address: it shows us;
-unsure: it could not be found out, as no portal had a turn free or could be reached; it stays what it was."""
+will not connect to the judge; http_only: only without TLS; no_proxy: it speaks something else; breaks_tls: it
+is in the middle; injects: it changes pages; fakes: it answers for the judge; own_address: it shows us;
+unsure: no portal had a free slot or could be reached; it stays what it was."""
 HOSTILE: Final = frozenset({"breaks_tls", "injects", "fakes"})
-"""These are kept out until a check finds them clean."""
+"""Quarantined until a check finds them clean."""
 _BY_FAULT: Final[dict[Fault, Label]] = {
     "unreachable": "dead", "reset": "dead", "silent": "silent", "auth": "wants_password",
     "refused": "refuses", "protocol": "no_proxy",
@@ -311,7 +311,7 @@ _BY_FAULT: Final[dict[Fault, Label]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ProxyFinding:
     """What a check found."""
 
     proxy: Proxy
@@ -319,7 +319,7 @@ class Finding:
     why: str = ""
     seconds: float = 0.0
     canaries: tuple[tuple[str, Use], ...] = ()
-    """What each portal said."""
+    """What came of the request to each portal."""
 
     @property
     def usable(self) -> bool:
@@ -328,81 +328,81 @@ class Finding:
 
 
 Canary = Callable[[Proxy, float], Awaitable[Use | None]]
-"""One small request to a portal: what came of it; None where its turn did not come in so many seconds."""
-Told = Callable[[Finding], Awaitable[None]]
+"""One small request to a portal: what came of it; None where no slot was free in so many seconds."""
+OnFinding = Callable[[ProxyFinding], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checker:
-    """Finds out what a proxy is: usable is only who led to judge, page or portal."""
+    """Classifies proxies; usable is only one that reached judge, page or portal."""
 
     judge: JudgeClient | None
     ourselves: Ourselves | None
     page: CheckPage | None = None
-    """Asked for where there is no judge; without it the canaries decide."""
+    """Requested where there is no judge; without it the canaries decide."""
     canaries: dict[str, Canary] = field(default_factory=dict)
     """One small request to each portal."""
     clock: Callable[[], float] = time.time
 
-    async def check(self, proxy: Proxy) -> Finding:
-        """What this proxy is; nothing it does raises."""
+    async def check(self, proxy: Proxy) -> ProxyFinding:
+        """Classify a proxy; nothing it does raises."""
         started = time.monotonic()
-        finding = await self._judged(proxy)
+        finding = await self._judge(proxy)
         if finding.usable and not finding.canaries:
-            said = await self._sing(finding.proxy, 0.0)
-            if said and all(use.kind == "transport" for _, use in said):
-                finding = replace(finding, label="dead", why=said[0][1].why)
+            uses = await self._ask_portals(finding.proxy, 0.0)
+            if uses and all(use.kind == "transport" for _, use in uses):
+                finding = replace(finding, label="dead", why=uses[0][1].why)
             else:
-                finding = replace(finding, canaries=said)
+                finding = replace(finding, canaries=uses)
         return replace(finding, seconds=time.monotonic() - started)
 
-    async def _sing(self, proxy: Proxy, patience: float) -> tuple[tuple[str, Use], ...]:
-        """What each portal said whose turn came; only for the first answer is a turn waited for."""
-        said: list[tuple[str, Use]] = []
+    async def _ask_portals(self, proxy: Proxy, patience: float) -> tuple[tuple[str, Use], ...]:
+        """Send each portal its canary if it has a free slot; slots are waited for only until one answers."""
+        uses: list[tuple[str, Use]] = []
         for domain, ask in self.canaries.items():
-            use = await ask(proxy, 0.0 if any(one.kind != "transport" for _, one in said) else patience)
-            if use is not None:
-                said.append((domain, use))
-        return tuple(said)
+            answered = any(use.kind != "transport" for _, use in uses)
+            if (use := await ask(proxy, 0.0 if answered else patience)) is not None:
+                uses.append((domain, use))
+        return tuple(uses)
 
-    async def check_all(self, proxies: Iterator[Proxy], at_once: int, told: Told) -> None:
-        """Tell every finding when it comes; `proxies` is read no faster than they are checked."""
+    async def check_all(self, proxies: Iterator[Proxy], at_once: int, on_finding: OnFinding) -> None:
+        """Report each finding as it is made; `proxies` is read no faster than they are checked."""
 
         async def work() -> None:
             for proxy in proxies:
-                await told(await self.check(proxy))
+                await on_finding(await self.check(proxy))
 
         async with asyncio.TaskGroup() as group:
             for _ in range(at_once):
                 group.create_task(work())
 
-    async def _judged(self, proxy: Proxy) -> Finding:
+    async def _judge(self, proxy: Proxy) -> ProxyFinding:
         try:
             if self.judge is not None:
                 return await self._ask(self.judge, proxy)
-            found = replace(proxy, checked_at=self.clock())
+            checked = replace(proxy, checked_at=self.clock())
             if self.page is not None:
                 await self.page.ask(proxy.address)
-                return Finding(found, "usable", "not judged")
+                return ProxyFinding(checked, "usable", "not judged")
             async with connected(proxy.address, PATIENCE):
-                pass  # most are dead: no portal is asked for them
-            return await self._shown(found)
+                pass  # most are dead: no portal is bothered with them
+            return await self._judge_by_portals(checked)
         except TunnelFailed as error:
-            return Finding(proxy, _BY_FAULT[error.fault], str(error))
+            return ProxyFinding(proxy, _BY_FAULT[error.fault], str(error))
         except BreaksTls as error:
-            return Finding(proxy, "breaks_tls", str(error))
+            return ProxyFinding(proxy, "breaks_tls", str(error))
 
-    async def _shown(self, proxy: Proxy) -> Finding:
-        """What the portals show of it; whichever answers, the proxy led there."""
-        said = await self._sing(proxy, fixed.CHECK_TURN_SECONDS)
-        if any(use.kind != "transport" for _, use in said):
-            return Finding(proxy, "usable", "not judged", canaries=said)
-        if not said:
+    async def _judge_by_portals(self, proxy: Proxy) -> ProxyFinding:
+        """Classify a proxy by the portals: whichever answers, the proxy reached it."""
+        uses = await self._ask_portals(proxy, fixed.CHECK_TURN_SECONDS)
+        if any(use.kind != "transport" for _, use in uses):
+            return ProxyFinding(proxy, "usable", "not judged", canaries=uses)
+        if not uses:
             why = "no portal had a turn free" if self.canaries else "there is no portal to ask"
-            return Finding(proxy, "unsure", why)
-        return Finding(proxy, _label_of(said[0][1].why), said[0][1].why)
+            return ProxyFinding(proxy, "unsure", why)
+        return ProxyFinding(proxy, _label_of(uses[0][1].why), uses[0][1].why)
 
-    async def _ask(self, judge: JudgeClient, proxy: Proxy) -> Finding:
+    async def _ask(self, judge: JudgeClient, proxy: Proxy) -> ProxyFinding:
         nonce = new_nonce()
         plainly = judge.plain_url is not None  # whether a page came at all
         try:
@@ -410,37 +410,37 @@ class Checker:
         except TunnelFailed as error:
             if error.fault != "refused":
                 raise
-            faithful, plainly = True, False  # many lead only to TLS, which is all we need
+            faithful, plainly = True, False  # many tunnel only TLS, which is all we need
         try:
             seen = await judge.ask_securely(proxy.address, nonce)
         except TunnelFailed as error:
             if error.fault == "refused" and plainly and faithful:
-                return Finding(proxy, "http_only", str(error))
+                return ProxyFinding(proxy, "http_only", str(error))
             raise
         ourselves = self.ourselves or Ourselves(frozenset(), frozenset())
-        found = replace(proxy, exit_address=seen.exit_address, checked_at=self.clock())
+        checked = replace(proxy, exit_address=seen.exit_address, checked_at=self.clock())
         if plainly and seen.plain_headers is None:
-            return Finding(found, "fakes", "it answered a plain request that the judge never saw")
+            return ProxyFinding(checked, "fakes", "it answered a plain request that the judge never saw")
         if not faithful:
-            return Finding(found, "injects", "it changed a plain page")
+            return ProxyFinding(checked, "injects", "it changed a plain page")
         if is_own_exit(seen.exit_address, ourselves.addresses):
-            return Finding(found, "own_address", f"portals would see {seen.exit_address}")
+            return ProxyFinding(checked, "own_address", f"portals would see {seen.exit_address}")
         if seen.plain_headers is not None:
-            found = replace(
-                found, anonymity=anonymity(seen.plain_headers, ourselves.addresses, ourselves.headers)
+            checked = replace(
+                checked, anonymity=anonymity(seen.plain_headers, ourselves.addresses, ourselves.headers)
             )
-        return Finding(found, "usable")
+        return ProxyFinding(checked, "usable")
 
 
 _TO_CONNECT: Final = re.compile(r"HTTP ([0-9]{3}) to CONNECT")
 
 
 def _label_of(why: str) -> Label:
-    """What one is that took a connection and did not lead to a portal."""
-    if found := _TO_CONNECT.search(why):
-        status = int(found[1])
+    """Classify a proxy that took a connection but did not reach a portal."""
+    if match := _TO_CONNECT.search(why):
+        status = int(match[1])
         if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
             return "wants_password"
-        # It speaks as a proxy does; that the portal cannot be reached need not be its fault.
+        # It is a proxy; that the portal cannot be reached need not be its fault.
         return "unsure" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "refuses"
     return "silent" if why.startswith("NetworkTimeout") else "no_proxy"

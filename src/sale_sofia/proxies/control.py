@@ -1,4 +1,4 @@
-"""What a crawl and the orchestrator do about proxies: go through them, refresh them, run the rotator."""
+"""What a crawl and the orchestrator do with proxies: use them, refresh them, run the rotator."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ from sale_sofia.proxies.pool import ScoredProxyPool, get_pool, note_stats, open_
 from sale_sofia.proxies.refresh import (
     RefreshBoard,
     RefreshProgress,
-    Sweep,
+    RefreshResult,
     get_refresher,
     last_refresh,
     new_job_id,
@@ -69,10 +69,10 @@ async def wait_for_refresh(
     between: Callable[[], None] = lambda: None,
     written: Callable[[], RefreshProgress | None] = lambda: None,
 ) -> RefreshProgress:
-    """The last numbers of a refresh, when it has ended; of one that died, as FAILED.
+    """Return the last numbers of a refresh once it has ended; of one that died, as FAILED.
 
-    Heard as an event, seen in Redis by who looks each second, or read in a file (`written`) where Redis is
-    gone or has forgotten it. Raises `RefreshStillOpen`: the time was up.
+    Noticed by an event, by a look into Redis each second, or from a file (`written`) where Redis is gone or
+    has forgotten it. Raises `RefreshStillOpen` when the time is up.
     """
     board = RefreshBoard(redis)
 
@@ -82,7 +82,7 @@ async def wait_for_refresh(
 
     async def ended() -> RefreshProgress | None:
         try:
-            # Its lock, asked for first, outlives it by a minute: without lock and end it died on its way.
+            # Its lock, read first, outlives it by a minute: with neither lock nor end, it died.
             holder, progress = await board.holder(), await board.read(job_id)
         except (RedisError, OSError):
             return from_file()
@@ -93,37 +93,37 @@ async def wait_for_refresh(
         dead = RefreshProgress(job_id, "FAILED", error="it ended without a word")
         return None if holder == job_id else dead
 
-    found = await wait_until(redis, ended, seconds, between)
-    if found is None:
+    progress = await wait_until(redis, ended, seconds, between)
+    if progress is None:
         raise RefreshStillOpen(f"The refresh {job_id} had not ended after {seconds:g} s.")
-    return found
+    return progress
 
 
-async def _count_ready(pool: ScoredProxyPool, wanted: Mapping[str, int]) -> tuple[dict[str, int], bool]:
-    """How many are ready for each portal, and whether there are as many as are wanted."""
-    found = {domain: await pool.ready(domain) for domain in wanted}
-    return found, all(found[domain] >= least for domain, least in wanted.items())
+async def _count_ready(pool: ScoredProxyPool, required: Mapping[str, int]) -> tuple[dict[str, int], bool]:
+    """Count the proxies ready for each portal, and say whether they are as many as required."""
+    ready = {domain: await pool.ready(domain) for domain in required}
+    return ready, all(ready[domain] >= least for domain, least in required.items())
 
 
 async def wait_for_ready(
     redis: Redis,
     pool: ScoredProxyPool,
-    wanted: Mapping[str, int],
+    required: Mapping[str, int],
     seconds: float,
     between: Callable[[], None] = lambda: None,
 ) -> dict[str, int]:
-    """How many are ready for each portal, once as many as are wanted; or `ProxiesStillMissing`."""
+    """Return the number ready for each portal once it is reached; or raise `ProxiesStillMissing`."""
 
     async def enough() -> dict[str, int] | None:
-        found, are_enough = await _count_ready(pool, wanted)
-        return found if are_enough else None
+        ready, are_enough = await _count_ready(pool, required)
+        return ready if are_enough else None
 
-    found = await wait_until(redis, enough, seconds, between)
-    if found is None:
-        ready, _ = await _count_ready(pool, wanted)
-        told = ", ".join(f"{domain}: {ready[domain]} of {least}" for domain, least in wanted.items())
-        raise ProxiesStillMissing(f"Not enough proxies after {seconds:g} s ({told}).")
-    return found
+    reached = await wait_until(redis, enough, seconds, between)
+    if reached is None:
+        ready, _ = await _count_ready(pool, required)
+        missing = ", ".join(f"{domain}: {ready[domain]} of {least}" for domain, least in required.items())
+        raise ProxiesStillMissing(f"Not enough proxies after {seconds:g} s ({missing}).")
+    return reached
 
 
 async def wait_until(
@@ -132,19 +132,19 @@ async def wait_until(
     seconds: float,
     between: Callable[[], None] = lambda: None,
 ) -> Found | None:
-    """What `look` finds, asked after every announcement and each second; None when the time is up."""
+    """Return what `look` finds, called after each event and each second; None when the time is up."""
     end = time.monotonic() + seconds
-    async with redis.pubsub(ignore_subscribe_messages=True) as heard:
+    async with redis.pubsub(ignore_subscribe_messages=True) as events:
         with suppress(RedisError, OSError):
-            await heard.subscribe(fixed.EVENTS_CHANNEL)
+            await events.subscribe(fixed.EVENTS_CHANNEL)
         while (found := await look()) is None and time.monotonic() < end:
             between()
             started = time.monotonic()
             pause = max(0.0, min(fixed.REFRESH_POLL_SECONDS, end - started))
             try:
-                if not heard.subscribed:  # Redis was gone when we came
-                    await heard.subscribe(fixed.EVENTS_CHANNEL)
-                await heard.get_message(timeout=pause)
+                if not events.subscribed:  # Redis was down at the start
+                    await events.subscribe(fixed.EVENTS_CHANNEL)
+                await events.get_message(timeout=pause)
             except (RedisError, OSError):
                 await asyncio.sleep(max(0.0, pause - (time.monotonic() - started)))
     return found
@@ -155,7 +155,7 @@ Send = Callable[[str], object]
 
 
 async def trigger(redis_url: str, send: Send) -> str:
-    """The job of the refresh that is under way, begun now if there was none: of many who ask, one sends."""
+    """Return the job of the refresh under way, started if there was none; of many callers one sends it."""
     async with connect(redis_url) as redis:
         board = RefreshBoard(redis)
         job_id = new_job_id()
@@ -169,7 +169,7 @@ async def trigger(redis_url: str, send: Send) -> str:
 async def trigger_if_needed(
     settings: Settings, redis_url: str, pool: ScoredProxyPool, domain: str, send: Send
 ) -> str | None:
-    """A refresh, if fewer than twice the least number are ready and the last was not just now."""
+    """Trigger a refresh if fewer than twice the minimum are ready and the last was not just now."""
     if await pool.ready(domain) >= fixed.REFRESH_FACTOR * settings.min_proxies_for_scraping:
         return None
     async with connect(redis_url) as redis:
@@ -181,7 +181,7 @@ async def trigger_if_needed(
 
 @dataclass(frozen=True, slots=True)
 class RotatorService:
-    """One rotator of a data folder, our own program or a mubeng of the user's; started once."""
+    """The one rotator of a data folder: our own program, or the user's mubeng."""
 
     settings: Settings
     forced: Callable[[], bool] = lambda: False
@@ -195,11 +195,11 @@ class RotatorService:
     def start(
         self, redis_url: str, proxies: Sequence[Proxy] = (), check: Callable[[], None] = lambda: None
     ) -> str:
-        """The address of a rotator at work, or `ServiceError`; mubeng is given the `proxies`."""
+        """Start it and return its address, or raise `ServiceError`; only mubeng needs the `proxies`."""
         child = self.child
         child.start(self._command(proxies), program_environment(self.settings, redis_url))
         end = time.monotonic() + SERVICE_START_SECONDS
-        while not self._at_work(child):
+        while not self._is_ready(child):
             check()
             if not child.alive or time.monotonic() > end:
                 raise ServiceError(f"The rotator did not start{child.last_words()}.")
@@ -207,7 +207,7 @@ class RotatorService:
         return f"http://{fixed.ROTATOR_HOST}:{self.settings.rotator_port}"
 
     def wait(self) -> None:
-        """Until it ends by itself."""
+        """Wait until it ends by itself."""
         while self.child.alive:
             time.sleep(SERVICE_POLL_SECONDS)
 
@@ -215,7 +215,7 @@ class RotatorService:
         """Stop it, if it runs."""
         self.child.stop(((TERMINATE, BEAT_STOP_SECONDS),))
 
-    def _at_work(self, child: Child) -> bool:
+    def _is_ready(self, child: Child) -> bool:
         if self.settings.mubeng_path is None:
             return child.ready
         with socket.socket() as probe:
@@ -225,11 +225,11 @@ class RotatorService:
         settings, binary = self.settings, self.settings.mubeng_path
         if binary is None:
             return own_program("sale_sofia.proxies.rotator")
-        # In a file of their owner's: a program's arguments can be read by everybody.
+        # In a file that only its owner can read: anybody can read a program's arguments.
         folder = settings.data_dir / fixed.FOLDER
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        listed = (folder / "mubeng.txt").absolute()
-        with os.fdopen(os.open(listed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        path = (folder / "mubeng.txt").absolute()
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.writelines(f"{proxy.address.secret_url}\n" for proxy in proxies)
         if not os.access(binary, os.X_OK):
             raise ServiceError(f"MUBENG_PATH: {binary} is no program that can be run.")
@@ -237,7 +237,7 @@ class RotatorService:
             raise ServiceError("The pool is empty, and mubeng cannot start without proxies.")
         place, timeout = f"{fixed.ROTATOR_HOST}:{settings.rotator_port}", f"{settings.proxy_timeout:g}s"
         # A new proxy for every request, as its own rotation after N is broken.
-        return [str(binary), "-a", place, "-f", str(listed), "-m", "random", "-r", "1", "-t", timeout]
+        return [str(binary), "-a", place, "-f", str(path), "-m", "random", "-r", "1", "-t", timeout]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,16 +247,16 @@ class ProxyControl:
     settings: Settings
     start_redis: Callable[[], str]
     between: Callable[[], None]
-    """Done between two looks: keeps house, and raises when an end was asked for."""
+    """Called between two looks: does housekeeping, and raises when a stop was requested."""
     rotator: RotatorService
 
     def trigger_refresh(self) -> str:
-        """The job of the refresh that is under way; begun now if there was none."""
+        """Return the job of the refresh under way, started if there was none."""
         url = self.start_redis()
         return asyncio.run(trigger(url, refresh_sender(url)))
 
     def wait_for_refresh(self, job_id: str, seconds: float) -> RefreshProgress:
-        """Its last numbers, when it has ended; `RefreshStillOpen` when the time is up."""
+        """Return its last numbers once it has ended; `RefreshStillOpen` when the time is up."""
 
         async def wait(url: str) -> RefreshProgress:
             async with connect(url) as redis:
@@ -265,10 +265,10 @@ class ProxyControl:
 
         return asyncio.run(wait(self.start_redis()))
 
-    def wait_for_proxies(self, seconds: float, wanted: Mapping[str, int] | None = None) -> dict[str, int]:
-        """As many as are ready, once each has MIN_PROXIES_TO_START; or `ProxiesStillMissing`."""
+    def wait_for_proxies(self, seconds: float, required: Mapping[str, int] | None = None) -> dict[str, int]:
+        """Return the ready ones once each portal has MIN_PROXIES_TO_START; or `ProxiesStillMissing`."""
         least = self.settings.min_proxies_to_start
-        counts = wanted or {config.site: least for config in sites_with_proxies()}
+        counts = required or {config.site: least for config in sites_with_proxies()}
 
         async def wait(url: str) -> dict[str, int]:
             async with open_pool(self.settings, url) as pool, connect(url) as redis:
@@ -277,43 +277,43 @@ class ProxyControl:
         return asyncio.run(wait(self.start_redis()))
 
     def supply(self, sites: Collection[str], seconds: float, between: Callable[[], None]) -> dict[str, int]:
-        """How many are ready for each portal; with too few, after a refresh, or when the time is up."""
-        wanted = dict.fromkeys(sites, self.settings.min_proxies_to_start)
+        """Count those ready for each portal; if too few, after a refresh or when the time is up."""
+        required = dict.fromkeys(sites, self.settings.min_proxies_to_start)
 
         async def supply(url: str) -> dict[str, int]:
             async with open_pool(self.settings, url) as pool, connect(url) as redis:
-                found, are_enough = await _count_ready(pool, wanted)
+                ready, are_enough = await _count_ready(pool, required)
                 if are_enough or not SourceList(self.settings.data_dir).sources():
-                    return found
+                    return ready
                 board, job_id = RefreshBoard(redis), await trigger(url, refresh_sender(url))
 
                 async def look() -> dict[str, int] | None:
                     over = await board.holder() != job_id
-                    found, are_enough = await _count_ready(pool, wanted)
-                    return found if over or are_enough else None
+                    ready, are_enough = await _count_ready(pool, required)
+                    return ready if over or are_enough else None
 
                 return (
-                    await wait_until(redis, look, seconds, between) or (await _count_ready(pool, wanted))[0]
+                    await wait_until(redis, look, seconds, between) or (await _count_ready(pool, required))[0]
                 )
 
         return asyncio.run(supply(self.start_redis()))
 
     def start_rotator(self) -> str:
-        """The address of a rotator at work."""
+        """Start the rotator and return its address."""
 
-        async def known(url: str) -> list[Proxy]:
+        async def list_proxies(url: str) -> list[Proxy]:
             async with open_pool(self.settings, url) as pool:
-                return await pool.known()
+                return await pool.list_proxies()
 
         url = self.start_redis()
-        return self.rotator.start(url, asyncio.run(known(url)), self.between)
+        return self.rotator.start(url, asyncio.run(list_proxies(url)), self.between)
 
     def note_stats(self, redis_url: str) -> None:
-        """Write down how proxies do, for `proxies stats` when this Redis is gone."""
+        """Save how proxies do, for `proxies stats` when this Redis is gone."""
 
         async def note() -> None:
             async with open_pool(self.settings, redis_url) as pool:
-                if await pool.known():
+                if await pool.list_proxies():
                     await note_stats(self.settings, pool)
 
         if SourceList(self.settings.data_dir).folder.exists():  # else there never were any
@@ -323,24 +323,24 @@ class ProxyControl:
 
 @dataclass(slots=True)
 class RotatorKeeper:
-    """Where a portal uses proxies a rotator is at work, or it is said why there is none; all else goes on."""
+    """Keeps a rotator running where a portal uses proxies, or says why there is none; all else goes on."""
 
     control: ProxyControl
     say: Callable[[str], None]
-    _wanted: bool = False
+    _is_needed: bool = False
     _url: str = ""
     _restarts: Restarts = field(default_factory=Restarts)
 
     def start(self) -> None:
-        """Start it, where a portal uses proxies, and keep it from now on."""
-        self._wanted = bool(sites_with_proxies())
-        if self._wanted and (address := self._started()):
+        """Start it, if a portal uses proxies, and keep it running from now on."""
+        self._is_needed = bool(sites_with_proxies())
+        if self._is_needed and (address := self._start()):
             self.say(f"rotator: {address}")
 
     def supervise(self) -> None:
-        """Start it again when it died, or when its Redis has another address."""
+        """Restart it when it died, or when its Redis has another address."""
         child = self.control.rotator.child
-        if not self._wanted or (child.alive and self._url == self.control.start_redis()):
+        if not self._is_needed or (child.alive and self._url == self.control.start_redis()):
             return
         if child.alive:
             self.control.rotator.stop()
@@ -350,9 +350,9 @@ class RotatorKeeper:
             self._give_up(often)
         else:
             self.say("the rotator died; started again")
-            self._started()
+            self._start()
 
-    def _started(self) -> str | None:
+    def _start(self) -> str | None:
         self._url = self.control.start_redis()
         try:
             return self.control.start_rotator()
@@ -361,24 +361,24 @@ class RotatorKeeper:
             return None
 
     def _give_up(self, why: ServiceError) -> None:
-        self._wanted = False
+        self._is_needed = False
         self.say(f"no rotator: {why} All else goes on.")
 
 
-# A portal's fetcher put together: through the pool where its site file asks for it, as before elsewhere.
+# A portal's fetcher: through the pool where its site file asks for it, unchanged elsewhere.
 
 log = logging.getLogger(__name__)
 _ladders: dict[tuple[str, tuple[tuple[Rung, int], ...]], Ladder] = {}
-"""Of each portal in this process: lanes come and go, but where it stands is remembered."""
+"""Of each portal in this process: lanes come and go, but its position on the ladder is kept."""
 _pools: "WeakKeyDictionary[Fetcher, ScoredProxyPool]" = WeakKeyDictionary()
 
 
 async def through_proxies(
     settings: Settings, config: SiteConfig, fetcher: Fetcher, redis_url: str | None
 ) -> Fetcher:
-    """The fetcher itself, unless the portal's file asks for proxies or allows the browser.
+    """Wrap the fetcher, if the portal's file asks for proxies or allows the browser.
 
-    With proxies nothing goes round the pool. All portals that share a fetcher share a pool, which is closed
+    With proxies nothing bypasses the pool. All portals that share a fetcher share a pool, which is closed
     with it.
     """
     lane = browser_lane(settings, config, fetcher, redis_url)
@@ -389,7 +389,7 @@ async def through_proxies(
         if isinstance(fetcher, CurlFetcher):
             fetcher.also_close(pool.close)
             if redis_url is None:
-                fetcher.also_close(keep_noting(settings, pool))
+                fetcher.also_close(start_saving_stats(settings, pool))
     pool = _pools[fetcher]
     can_refresh = settings.parallel_scraping or bool(SourceList(settings.data_dir).sources())
     budgets = budgets_of(settings, config.proxies, can_refresh=can_refresh, browser=lane is not None)
@@ -418,11 +418,11 @@ async def through_proxies(
     return proxied
 
 
-def keep_noting(settings: Settings, pool: ScoredProxyPool) -> Callable[[], Awaitable[None]]:
-    """Note now and then how the proxies of this process do: another one may ask; what is given ends it."""
+def start_saving_stats(settings: Settings, pool: ScoredProxyPool) -> Callable[[], Awaitable[None]]:
+    """Save now and then how this process's proxies do, for others to read; the returned callback ends it."""
 
     async def note() -> None:
-        with suppress(OSError):  # a full disk, say: the crawl has its own word on that
+        with suppress(OSError):  # a full disk, say: the crawl reports that itself
             await note_stats(settings, pool)
 
     async def keep() -> None:
@@ -431,16 +431,16 @@ def keep_noting(settings: Settings, pool: ScoredProxyPool) -> Callable[[], Await
             await note()
 
     async def stop() -> None:
-        noting.cancel()
-        await asyncio.gather(noting, return_exceptions=True)
+        saving.cancel()
+        await asyncio.gather(saving, return_exceptions=True)
         await note()
 
-    noting = asyncio.create_task(keep())
+    saving = asyncio.create_task(keep())
     return stop
 
 
-async def refresh_here(settings: Settings, pool: ScoredProxyPool, redis_url: str | None) -> Sweep:
-    """Refresh the pool of this process, and remember what was found for the next one."""
+async def refresh_here(settings: Settings, pool: ScoredProxyPool, redis_url: str | None) -> RefreshResult:
+    """Refresh the pool of this process, and save what was found for the next one."""
     sweep = await get_refresher(settings, pool, redis_url).run()
     SourceList(settings.data_dir).remember_sweep(sweep.usable, whole=not sweep.timed_out)
     return sweep
@@ -448,7 +448,7 @@ async def refresh_here(settings: Settings, pool: ScoredProxyPool, redis_url: str
 
 @dataclass(slots=True)
 class LocalRefresh:
-    """A refresh in the background of this process: one at a time, and not again right after one."""
+    """Background refreshes in this process: one at a time, with a pause after each."""
 
     settings: Settings
     domain: str
@@ -458,12 +458,12 @@ class LocalRefresh:
     _ended: float = field(default=float("-inf"))
 
     async def begin(self) -> None:
-        """Begin one, unless one is under way or has just ended."""
+        """Start one, unless one is under way or has just ended."""
         if self._task is None and time.monotonic() - self._ended >= REFRESH_PAUSE_SECONDS:
             self._task = asyncio.create_task(self._run())
 
     async def begin_if_needed(self) -> None:
-        """Begin one, if fewer than twice the least number are ready."""
+        """Start one, if fewer than twice the minimum are ready."""
         if await self.pool.ready(self.domain) < REFRESH_FACTOR * self.settings.min_proxies_for_scraping:
             await self.begin()
 

@@ -1,4 +1,4 @@
-"""A fetcher that goes through the pool, or nowhere: the pipeline above it need not know."""
+"""A fetcher that uses the pool alone; to the pipeline above it is like any other."""
 
 import asyncio
 import hashlib
@@ -31,10 +31,10 @@ from sale_sofia.proxies.model import (
     NoProxyReady,
     NoWayOut,
     ProxyAddress,
+    ProxyQuery,
     Tier,
     Use,
     UseKind,
-    Wish,
 )
 from sale_sofia.proxies.pool import ScoredProxyPool, new_token
 from sale_sofia.settings.model import Settings
@@ -62,18 +62,18 @@ def use_of_verdict(verdict: Verdict, seconds: float) -> Use:
 
 
 def use_of_error(error: CrawlError) -> Use:
-    """Without an answer it is the proxy's fault; what we refused ourselves is nobody's."""
+    """A missing answer counts against the proxy; what we refused ourselves counts against nobody."""
     if isinstance(error, NetworkError | ServiceProxy):
         return Use("transport", why=type(error).__name__)
     return Use("neutral", why=type(error).__name__)
 
 
 PROFILES: Final = ("chrome", "firefox", "safari", "edge")
-"""Manners of speaking; a session keeps the one its name gave it."""
+"""TLS and header profiles; a session's name decides which it has."""
 
 
 def route_of(address: ProxyAddress, session: str) -> Route:
-    """The way through this proxy, as the visitor of this name."""
+    """Return the route through this proxy, as the visitor of this session."""
     number = int.from_bytes(hashlib.sha256(session.encode()).digest()[:4], "big")
     return Route(
         proxy=f"{address.scheme}://{address.place}",
@@ -85,7 +85,7 @@ def route_of(address: ProxyAddress, session: str) -> Route:
 
 
 class Rung(StrEnum):
-    """What is done when proxies do not help, from the cheapest step to the last one."""
+    """Steps taken when proxies do not help, from the cheapest to the last."""
 
     OTHER_PROXY = "other_proxy"
     NEW_SESSION = "new_session"
@@ -99,9 +99,9 @@ class Rung(StrEnum):
 
 @dataclass(slots=True)
 class Ladder:
-    """One portal's way up. A success leads back to the bottom; the tier that helped is kept for a day.
+    """One portal's escalation. A success resets it to the first rung; the tier that helped is kept for a day.
 
-    A rung without budget does not exist for this portal: nothing goes out directly unless its file allows it.
+    A rung without budget is skipped: nothing goes out directly unless the portal's file allows it.
     """
 
     budgets: Mapping[Rung, int]
@@ -112,11 +112,11 @@ class Ladder:
     _down_at: float = 0.0
 
     def failed(self, now: float, *, challenged: bool = False) -> Rung:
-        """The next step, once a rung is used up; the browser is one only for a `challenged` page."""
+        """Return the next step after a failure; the browser is one only for a `challenged` page."""
         rungs = tuple(Rung)
         while (step := rungs[self._rung]) is not Rung.OPEN_CIRCUIT:
-            exists = step is not Rung.BROWSER or challenged
-            if exists and self._used < self.budgets.get(step, 0):
+            is_possible = step is not Rung.BROWSER or challenged
+            if is_possible and self._used < self.budgets.get(step, 0):
                 break
             self._rung, self._used = self._rung + 1, 0
         self._used += 1
@@ -126,7 +126,7 @@ class Ladder:
         return step
 
     def succeeded(self) -> None:
-        """Back to the bottom."""
+        """Start from the first rung again."""
         self._rung = self._used = 0
 
     def level_at(self, now: float) -> int:
@@ -139,7 +139,7 @@ class Ladder:
 def budgets_of(
     settings: Settings, table: ProxyTable, *, can_refresh: bool, browser: bool = False
 ) -> dict[Rung, int]:
-    """The rungs that a portal has."""
+    """Return how often each rung may be used for a portal."""
     return {
         Rung.OTHER_PROXY: settings.proxy_rotate_budget,
         Rung.NEW_SESSION: fixed.NEW_SESSION_BUDGET,
@@ -153,7 +153,7 @@ def budgets_of(
 
 log = logging.getLogger(__name__)
 _SAFE_TO_REPEAT: Final = (ServiceProxy, NetworkTls)
-"""The request never reached the portal, so that a second try costs it nothing."""
+"""The request never reached the portal, so a retry costs it nothing."""
 
 
 async def _nothing() -> None:
@@ -164,8 +164,8 @@ async def _nothing() -> None:
 class ProxiedFetcher:
     """Guarantee: nothing goes out but through a leased proxy, unless the portal's file allows it at the end.
 
-    One answer of the portal is asked for per fetch: only where a proxy failed before the request could reach
-    the portal is another tried at once. Each request has a session, which keeps proxy, cookies and profile.
+    A fetch sends the portal one request: another proxy is tried at once only if the first failed before the
+    request could reach the portal. Each request has a session, which keeps proxy, cookies and profile.
     """
 
     inner: Fetcher
@@ -181,20 +181,20 @@ class ProxiedFetcher:
     restart: Callable[[], None] = lambda: None
     refresh: Callable[[], Awaitable[object]] = _nothing
     refresh_if_needed: Callable[[], Awaitable[object]] = _nothing
-    """What the ladder's steps do; each may be called at any time, and again."""
+    """Actions of the ladder's steps; each may be called at any time, and repeatedly."""
     clock: Callable[[], float] = time.monotonic
     _idle: list[str] = field(default_factory=list)
-    """Sessions that nobody uses now."""
+    """Sessions not in use."""
     _names: "count[int]" = field(default_factory=count)
     _prefix: str = field(default_factory=new_token)
-    _looked_at: float = float("-inf")
+    _supply_checked_at: float = float("-inf")
 
     async def fetch(self, request: Request) -> Response:
         """See `Fetcher`; without a way out, a `ServiceProxy`."""
         errand = _Errand(self, request, self._idle.pop() if self._idle else self.new_session())
         try:
-            if self.clock() - self._looked_at >= fixed.READY_WITHIN_SECONDS:
-                self._looked_at = self.clock()
+            if self.clock() - self._supply_checked_at >= fixed.READY_WITHIN_SECONDS:
+                self._supply_checked_at = self.clock()
                 await self.refresh_if_needed()
             return await errand.run()
         except (RedisError, ServiceRedis, OSError) as error:
@@ -208,23 +208,23 @@ class ProxiedFetcher:
         await self.inner.close()
 
     def new_session(self) -> str:
-        """The name of a visitor that was never here."""
+        """Return a session name that was never used."""
         return f"{self._prefix}-{next(self._names)}"
 
 
 @dataclass(slots=True)
 class _Errand:
-    """One request on its way out."""
+    """One request, with the proxies it has tried."""
 
     owner: ProxiedFetcher
     request: Request
     session: str
     tried: tuple[str, ...] = ()
     suspects: tuple[str, ...] = ()
-    """Proxies through which the certificate was false."""
+    """Proxies that showed a false certificate."""
     ends: float = 0.0
     has_climbed: bool = False
-    """Whether this answer has had its step of the ladder."""
+    """Whether a step of the ladder was taken for this answer."""
 
     async def run(self) -> Response:
         self.ends = self.owner.clock() + self.request.timeout_seconds - self._waited()
@@ -236,7 +236,7 @@ class _Errand:
             if isinstance(lease, NoProxy):
                 break
             try:
-                return await self._through(lease)
+                return await self._fetch_through(lease)
             except _SAFE_TO_REPEAT as failure:
                 error = failure
             rung = await self._climb()
@@ -250,16 +250,16 @@ class _Errand:
         ) from error
 
     async def _lease(self) -> Lease | NoProxy:
-        """A proxy, waited for if one is ready soon; a tier that holds none at all is passed over."""
-        owner, found = self.owner, NoProxy(None)
+        """Lease a proxy, waiting if one is ready soon; tiers without any are skipped."""
+        owner, refusal = self.owner, NoProxy(None)
         patience = min(fixed.WAIT_FOR_PROXY_SECONDS, self._left() * fixed.WAIT_FOR_PROXY_SHARE)
         level = owner.ladder.level_at(owner.clock())
         while level < len(owner.tiers):
-            wish = Wish(owner.tiers[: 1 + level], self.session, self.tried)
-            picked = await owner.pool.pick(owner.domain, wish)
+            query = ProxyQuery(owner.tiers[: 1 + level], self.session, self.tried)
+            picked = await owner.pool.pick(owner.domain, query)
             if isinstance(picked, Lease):
                 return picked
-            wait, found = picked.retry_after_seconds, picked
+            wait, refusal = picked.retry_after_seconds, picked
             if wait is None:
                 level += 1
             elif wait > patience:
@@ -267,10 +267,10 @@ class _Errand:
             else:
                 patience -= wait
                 await asyncio.sleep(wait)
-        return found
+        return refusal
 
-    async def _through(self, lease: Lease) -> Response:
-        """The answer by way of a leased proxy, which stays leased as long as it takes."""
+    async def _fetch_through(self, lease: Lease) -> Response:
+        """Fetch through a leased proxy, renewing the lease as long as it takes."""
         owner, use = self.owner, Use("neutral")
         self.tried = (*self.tried, lease.proxy.id)
         try:
@@ -297,7 +297,7 @@ class _Errand:
             await self._climb()
         way = "proxy" if response.strategy == "direct" else response.strategy
         response = replace(response, strategy=way, proxy=lease.proxy.address.masked)
-        return replace(response, disprove=partial(self._disproved, lease)) if use.kind == "ok" else response
+        return replace(response, disprove=partial(self._disprove, lease)) if use.kind == "ok" else response
 
     async def _ask(self, lease: Lease) -> Response:
         owner, seconds = self.owner, max(0.0, min(self._left(), self.owner.proxy_seconds))
@@ -318,13 +318,13 @@ class _Errand:
         self.has_climbed = True
         return await self._climb(challenged=True) is Rung.BROWSER
 
-    async def _disproved(self, lease: Lease, why: str) -> None:
-        """It was a block after all, seen only when the page was read."""
+    async def _disprove(self, lease: Lease, why: str) -> None:
+        """Record a block that showed only when the page was parsed."""
         await self.owner.pool.note(lease.proxy.id, lease.domain, Use("blocked", why=why))
         await self._climb()
 
     async def _climb(self, *, challenged: bool = False) -> Rung:
-        """Take the ladder's next step; to ask directly is the caller's."""
+        """Take the ladder's next step; a direct request is left to the caller."""
         owner = self.owner
         rung = owner.ladder.failed(owner.clock(), challenged=challenged)
         if rung is Rung.DIRECT:
@@ -340,12 +340,12 @@ class _Errand:
             await owner.refresh()
         return rung
 
-    async def _none_ready(self, found: NoProxy) -> CrawlError:
-        wait = found.retry_after_seconds
+    async def _none_ready(self, refusal: NoProxy) -> CrawlError:
+        wait = refusal.retry_after_seconds
         if wait is None:
             await self.owner.refresh_if_needed()
-        told = "no proxy is known" if wait is None else f"no proxy is ready for {wait:.0f} s"
-        error = NoProxyReady(f"{self.request.url}: {told}")
+        reason = "no proxy is known" if wait is None else f"no proxy is ready for {wait:.0f} s"
+        error = NoProxyReady(f"{self.request.url}: {reason}")
         error.retry_after_seconds = wait
         return error
 
@@ -353,5 +353,5 @@ class _Errand:
         return max(0.0, self.ends + self._waited() - self.owner.clock())
 
     def _waited(self) -> float:
-        """For turns: no slowness of a proxy's or the portal's."""
+        """Seconds spent waiting for the rate limit, which are not the proxy's or the portal's fault."""
         return self.request.escort.waited if self.request.escort else 0.0

@@ -1,9 +1,9 @@
-"""Our own judge: a small server of the operator's that says how a request looked when it arrived.
+"""The judge: a small server of the operator's that reports how a request looked when it arrived.
 
-A proxy is asked for two things. Over plain HTTP, where it could add headers or change the page: the judge
-notes how the request came in, under its nonce. Over TLS, where it can do neither without a false certificate:
-the judge says from which address that request came and what it noted under the nonce. So nothing a proxy
-answers by itself is ever believed.
+A check sends two requests through the proxy. Over plain HTTP, where the proxy could add headers or change the
+page: the judge records the request under its nonce. Over TLS, where the proxy can do neither without a false
+certificate: the judge returns the address that request came from and what it recorded under the nonce. So
+nothing that a proxy answers by itself is ever believed.
 """
 
 import ssl
@@ -18,7 +18,7 @@ from sale_sofia.proxies.settings import JUDGE_NONCE_CHARACTERS, JUDGE_SEEN_MOST,
 
 
 class JudgeServer:
-    """Answers on two ports; it remembers the newest plain requests, and nothing else."""
+    """Answers on two ports; remembers only the newest plain requests."""
 
     def __init__(self) -> None:
         self._seen: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
@@ -27,12 +27,12 @@ class JudgeServer:
     async def start(
         self, host: str, port: int, http_port: int, certificate: ssl.SSLContext
     ) -> tuple[int, int]:
-        """Listen; the ports taken, which matters where 0 was asked for."""
-        secure = await self._listen(web.get(SEEN_PATH, self._tell), host, port, certificate)
-        return secure, await self._listen(web.get(PLAIN_PATH, self._note), host, http_port, None)
+        """Listen, and return the ports, which 0 leaves to the system."""
+        secure = await self._listen(web.get(SEEN_PATH, self._report), host, port, certificate)
+        return secure, await self._listen(web.get(PLAIN_PATH, self._record), host, http_port, None)
 
     async def stop(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         for runner in self._runners:
             await runner.cleanup()
 
@@ -45,7 +45,7 @@ class JudgeServer:
         await web.TCPSite(runner, host, port, ssl_context=secure).start()
         return int(runner.addresses[0][1])
 
-    async def _note(self, request: web.Request) -> web.Response:
+    async def _record(self, request: web.Request) -> web.Response:
         nonce = _nonce(request)
         headers = [[name.lower(), value] for name, value in request.headers.items()]
         self._seen[nonce] = {"peer": request.remote, "headers": headers}
@@ -53,7 +53,7 @@ class JudgeServer:
             self._seen.popitem(last=False)
         return web.Response(body=plain_page(nonce), content_type="text/html")
 
-    async def _tell(self, request: web.Request) -> web.Response:
+    async def _report(self, request: web.Request) -> web.Response:
         nonce = _nonce(request)
         seen = self._seen.pop(nonce, None)
         return web.json_response({"nonce": nonce, "peer": request.remote, "plain": seen})

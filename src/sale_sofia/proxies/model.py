@@ -1,4 +1,4 @@
-"""What the pool speaks of: proxies with what is known of them, leases, and what became of a request."""
+"""The pool's model: proxies with their last check, leases, and outcomes of requests."""
 
 import hashlib
 import ipaddress
@@ -37,12 +37,12 @@ _MOST_PORT: Final = 65_535
 
 
 class NotAProxy(ValueError):
-    """A text that names no proxy; the sentence never repeats a password."""
+    """A text that is no proxy; the message never repeats a password."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyAddress:
-    """Where a proxy is, how it is spoken to, and as whom; whatever prints it masks its password."""
+    """Scheme, place and login of a proxy; its password is masked whenever it is printed."""
 
     scheme: Scheme
     host: str
@@ -62,14 +62,14 @@ class ProxyAddress:
 
     @property
     def secret_url(self) -> str:
-        """The whole address; only for the pool's own store and files that only their owner can read."""
+        """The address with its password; only for the pool's store and files private to their owner."""
         return self._url(quote(self.password, safe=""))
 
     @property
     def id(self) -> str:
-        """A short name that says nothing of the password; another user of the same place is another proxy."""
-        named = f"{self.scheme}://{self.user}@{self.place}"
-        return hashlib.sha1(named.encode(), usedforsecurity=False).hexdigest()[:12]
+        """A short hash without the password; another user of the same place is another proxy."""
+        identity = f"{self.scheme}://{self.user}@{self.place}"
+        return hashlib.sha1(identity.encode(), usedforsecurity=False).hexdigest()[:12]
 
     def _url(self, password: str) -> str:
         login = f"{quote(self.user, safe='')}:{password}@" if self.user else ""
@@ -80,31 +80,31 @@ class ProxyAddress:
 
 
 def parse_proxy(text: str, default: Scheme = "http") -> ProxyAddress:
-    """Of `[scheme://][user:password@]host:port` or `host:port:user:password`; or `NotAProxy`."""
+    """Parse `[scheme://][user:password@]host:port` or `host:port:user:password`; or raise `NotAProxy`."""
     line = text.strip()
     if len(line) > LINE_MAX_CHARACTERS:
         raise NotAProxy("the line is too long for a proxy")
-    parts = _ADDRESS.fullmatch(line) or _FOUR_PARTS.fullmatch(line)
-    if parts is None:
+    match = _ADDRESS.fullmatch(line) or _FOUR_PARTS.fullmatch(line)
+    if match is None:
         raise NotAProxy("expected [scheme://][user:password@]host:port")
-    named = parts.groupdict()
-    port = int(named["port"])
+    parts = match.groupdict()
+    port = int(parts["port"])
     if not 0 < port <= _MOST_PORT:
         raise NotAProxy(f"no port {port}; allowed are 1 to {_MOST_PORT}")
-    scheme = named.get("scheme") or default
+    scheme = parts.get("scheme") or default
     if scheme not in _SCHEMES:
         raise NotAProxy(f"no scheme {scheme}; allowed are {', '.join(sorted(_SCHEMES))}")
     return ProxyAddress(
         _SCHEMES[scheme],
-        parse_host(named["host"].lower()),
+        parse_host(parts["host"].lower()),
         port,
-        unquote(named["user"] or ""),
-        unquote(named["password"] or ""),
+        unquote(parts["user"] or ""),
+        unquote(parts["password"] or ""),
     )
 
 
 def parse_host(host: str) -> str:
-    """An IP address or a name in small letters; `NotAProxy` for what parsers disagree on."""
+    """Check an IP address or lower-case host name; `NotAProxy` for what parsers disagree on."""
     if _IPV4.fullmatch(host):  # nearly all are, and this is ten times faster
         return host
     try:
@@ -122,9 +122,9 @@ Tier = Literal["own", "free", "paid"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 """In the order of their price."""
 Anonymity = Literal["unknown", "transparent", "anonymous", "elite"]
-"""transparent: our address is told on; anonymous: that it is a proxy is; elite: neither."""
+"""transparent: it reveals our address; anonymous: only that it is a proxy; elite: neither."""
 UseKind = Literal["ok", "blocked", "transport", "target", "rate_limited", "neutral"]
-"""ok: the page came; blocked: that portal keeps this address out; transport: the proxy failed; target: the
+"""ok: the page came; blocked: that portal blocks this address; transport: the proxy failed; target: the
 portal's own 404 or 5xx; rate_limited: too many requests of ours; neutral: nothing was learned."""
 
 
@@ -145,18 +145,18 @@ class Proxy:
         return self.address.id
 
     def as_record(self) -> dict[str, Any]:
-        """As the pool keeps it, the password included."""
+        """Return the record that the pool stores, password included."""
         return {**asdict(self), "address": self.address.secret_url}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """What `as_record` gave."""
+        """Restore a proxy from `as_record`."""
         return cls(**{**record, "address": parse_proxy(record["address"])})
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A proxy that is ours on one portal until it is reported, or its time is over."""
+    """A proxy reserved for one portal until it is reported or the lease expires."""
 
     proxy: Proxy
     domain: str
@@ -166,15 +166,15 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class NoProxy:
-    """None can be had now. Nothing may go out directly instead."""
+    """No proxy is ready now. Nothing may go out directly instead."""
 
     retry_after_seconds: float | None
-    """When one will be ready; None where none is known at all."""
+    """When one will be ready; None if there is none at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What became of a request through a proxy."""
+    """The outcome of a request through a proxy."""
 
     kind: UseKind
     seconds: float | None = None
@@ -185,12 +185,12 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """Which proxy is wanted."""
+class ProxyQuery:
+    """Which proxy to pick."""
 
     tiers: tuple[Tier, ...] = TIERS
     session: str | None = None
-    """The same proxy for all requests of this name, while it is any good."""
+    """Requests of one session get the same proxy, while it works."""
     exclude: tuple[str, ...] = ()
     """Proxies that this request has tried already."""
     only: str = ""
@@ -206,7 +206,7 @@ class DomainStats:
     """Masked."""
     tier: str
     expected: float
-    """The chance of success that is believed in."""
+    """The estimated chance of success."""
     score: float
     """The familiar number: times 1.1 for a success, 0.5 for a failure; it chooses where PROXY_CHOICE says."""
     uses: int
@@ -220,13 +220,13 @@ class DomainStats:
 
 
 class NoProxyReady(ServiceProxy):
-    """None is ready now, and nothing went out; a few of these open the circuit, so that pages just wait."""
+    """No proxy is ready, and nothing was sent; a few of these open the circuit, and pages wait."""
 
     counts_against_domain = True
 
 
 class NoWayOut(ServiceProxy):
-    """Every step of the ladder was taken: the domain's breaker hears of it, and opens."""
+    """Every step of the ladder was taken: the domain's circuit breaker opens."""
 
     action = Action.OPEN_CIRCUIT
     counts_against_domain = True

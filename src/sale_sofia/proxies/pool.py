@@ -1,4 +1,4 @@
-"""The pool: in this process's memory, or shared by all workers, where every operation is one Lua script."""
+"""The pool: in this process's memory, or in Redis for all workers, each operation one Lua script."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 
 from sale_sofia.crawl.resilience.scripts import ScriptRunner, ToldTime, connect
 from sale_sofia.crawl.resilience.settings import STATE_TTL_SECONDS
-from sale_sofia.proxies.model import EVERYWHERE, DomainStats, Lease, NoProxy, Proxy, Use, Wish
+from sale_sofia.proxies.model import EVERYWHERE, DomainStats, Lease, NoProxy, Proxy, ProxyQuery, Use
 from sale_sofia.proxies.settings import KEEP_SHARE, SESSIONS_MOST, STATS_FILE, PoolRules
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.model import Settings
@@ -26,7 +26,7 @@ NO_LATENCY: Final = -1.0
 
 @dataclass(slots=True)
 class Belief:
-    """What is believed of one proxy on one portal, or everywhere: decayed counts, and what people see."""
+    """What one proxy is expected to do on one portal, or everywhere: decayed counts, and numbers shown."""
 
     good: float = 0.0
     bad: float = 0.0
@@ -37,16 +37,16 @@ class Belief:
     uses: int = 0
     successes: int = 0
     why: str = ""
-    """Of its last failure."""
+    """The reason of its last failure."""
     token: str = ""
-    """Of the lease, on a portal."""
+    """The token of the lease on this portal."""
     rests_until: float = 0.0
-    """Everywhere; on a portal the pool's own order says it."""
+    """Only of the belief everywhere; on a portal the pool's order says it."""
     missed: int = 0
-    """Checks in a row in which it was dead."""
+    """Checks in a row that found it dead."""
 
     def succeeded(self, rules: PoolRules, seconds: float | None) -> None:
-        """A page came."""
+        """Count a page that came."""
         self._decay(rules)
         self.good += 1
         self.failures = 0
@@ -58,7 +58,7 @@ class Belief:
             self.latency += weight * (seconds - self.latency)
 
     def failed(self, rules: PoolRules, why: str) -> None:
-        """None came, by the proxy's fault or because the portal keeps it out."""
+        """Count a page that did not come, by the proxy's fault or because the portal blocks it."""
         self._decay(rules)
         self.good *= rules.failure_decay
         self.bad += 1
@@ -67,7 +67,7 @@ class Belief:
         self.why = why
 
     def alive(self, rules: PoolRules) -> None:
-        """A check found it alive: it may work again, whatever it did before."""
+        """Count a check that found it alive: it may work again, whatever happened before."""
         self._decay(rules)
         self.good += 1
         self.failures = self.missed = 0
@@ -80,7 +80,7 @@ class Belief:
 
 
 def weights(here: Belief, everywhere: Belief, rules: PoolRules) -> tuple[float, float]:
-    """The two numbers of the Beta distribution that a portal's belief stands for."""
+    """The parameters of the Beta distribution of a proxy's success on a portal."""
     return (
         1 + here.good + rules.elsewhere * everywhere.good,
         1 + here.bad + rules.elsewhere * everywhere.bad,
@@ -88,29 +88,29 @@ def weights(here: Belief, everywhere: Belief, rules: PoolRules) -> tuple[float, 
 
 
 def expected(here: Belief, everywhere: Belief, rules: PoolRules) -> float:
-    """The chance of success that is believed in."""
+    """The estimated chance of success."""
     good, bad = weights(here, everywhere, rules)
     return good / (good + bad)
 
 
 def cooldown(failures: int, first: float, most: float) -> float:
-    """How long to rest after so many failures in a row."""
+    """Seconds to rest after so many failures in a row."""
     return min(most, first * 2.0 ** min(failures - 1, 60))
 
 
 def learn(
     use: Use, here: Belief, everywhere: Belief, rules: PoolRules, chance: float
 ) -> tuple[float, bool | None]:
-    """Change both beliefs; how long the proxy rests on the portal, and if it is proven (None: as before).
+    """Update both beliefs; return the rest on the portal, and whether it is proven (None: unchanged).
 
-    A block is the portal's word on this address and says nothing elsewhere; a transport error is the proxy's
-    own; what the portal itself answers (404, 5xx, 429) costs the proxy nothing. `chance` lengthens a rest.
+    A block counts on that portal alone; a transport error is the proxy's own and counts everywhere; what the
+    portal itself answers (404, 5xx, 429) costs the proxy nothing. `chance` lengthens a rest.
     """
     if use.kind != "neutral":
         here.uses += 1
         everywhere.uses += 1
     longer = 1 + rules.jitter * chance
-    asked = min(use.retry_after_seconds, rules.retry_after_max_seconds)
+    retry_after = min(use.retry_after_seconds, rules.retry_after_max_seconds)
     match use.kind:
         case "ok":
             here.succeeded(rules, use.seconds)
@@ -119,14 +119,14 @@ def learn(
         case "blocked":
             here.failed(rules, use.why)
             rest = cooldown(here.failures, rules.block_seconds, rules.block_max_seconds)
-            return max(asked, rest * longer), False
+            return max(retry_after, rest * longer), False
         case "transport":
             here.failed(rules, use.why)
             everywhere.failed(rules, use.why)
             rest = cooldown(everywhere.failures, rules.transport_seconds, rules.transport_max_seconds)
             return rest * longer, False
         case "rate_limited":
-            return max(asked, rules.spacing_seconds), None
+            return max(retry_after, rules.spacing_seconds), None
         case _:
             return rules.spacing_seconds, None
 
@@ -152,7 +152,7 @@ class Chance:
         return x / (x + self._gamma(b))
 
     def _gamma(self, shape: float) -> float:
-        """Marsaglia and Tsang's way, for shapes from 1 on."""
+        """Marsaglia and Tsang's method, for shapes of at least 1."""
         d = shape - 1 / 3
         c = 1 / math.sqrt(9 * d)
         while True:
@@ -163,40 +163,40 @@ class Chance:
 
 
 Order = dict[str, float]
-"""When each proxy is ready."""
+"""When each proxy is ready, by its id."""
 
 
 @dataclass(slots=True)
 class DomainOrder:
-    """One portal's proxies: the proven of each tier stand apart from the others."""
+    """One portal's proxies, by tier; proven ones apart from the others."""
 
     beliefs: defaultdict[str, Belief] = field(default_factory=lambda: defaultdict(Belief))
     orders: defaultdict[tuple[bool, str], Order] = field(default_factory=lambda: defaultdict(dict))
-    """By whether its proxies are proven, their last answer here being a page, and by their tier."""
+    """By whether its proxies are proven (their last answer here was a page), and by tier."""
 
     def find(self, proxy_id: str) -> tuple[bool, str] | None:
-        """The order in which a proxy stands; None where it is not to be handed out."""
+        """Return the key of the order that holds a proxy; None where it may not be handed out."""
         return next((key for key, order in self.orders.items() if proxy_id in order), None)
 
     def ready_at(self, proxy_id: str) -> float:
-        """When a proxy is ready; one that is not to be handed out never rests."""
+        """Return when a proxy is ready; 0 for one that may not be handed out."""
         key = self.find(proxy_id)
         return 0.0 if key is None else self.orders[key][proxy_id]
 
     def add(self, proxy_id: str, tier: str) -> None:
-        """Let it stand in its tier, as it did if it stands there already."""
+        """Add it to its tier; one that is there already stays as it is."""
         key = self.find(proxy_id)
         if key is None or key[1] != tier:
             self.drop(proxy_id)
             self.orders[False, tier][proxy_id] = 0.0
 
     def drop(self, proxy_id: str) -> None:
-        """Hand it out no more."""
+        """Stop handing it out."""
         for order in self.orders.values():
             order.pop(proxy_id, None)
 
     def place(self, proxy_id: str, tier: str, ready_at: float, *, proven: bool | None) -> None:
-        """Stand in the right order from now on; one that is not to be handed out stays away."""
+        """Move it to the right order; one that may not be handed out is not added."""
         key = self.find(proxy_id)
         if key is None:
             return
@@ -205,29 +205,29 @@ class DomainOrder:
             key = proven, tier
         self.orders[key][proxy_id] = ready_at
 
-    def earliest(self, wish: Wish, sides: Sequence[bool]) -> float | None:
-        """When the first of those that are wished for is ready, of the proven, the others or both."""
-        orders = [self.orders[proven, tier] for tier in wish.tiers for proven in sides]
+    def earliest(self, query: ProxyQuery, sides: Sequence[bool]) -> float | None:
+        """Return when the first matching proxy is ready, of the proven, the others or both."""
+        orders = [self.orders[proven, tier] for tier in query.tiers for proven in sides]
         return min(
-            (at for order in orders for name, at in order.items() if name not in wish.exclude), default=None
+            (at for order in orders for name, at in order.items() if name not in query.exclude), default=None
         )
 
 
 def new_token() -> str:
-    """A name that no other lease has."""
+    """Return a unique name for a lease."""
     return secrets.token_hex(8)
 
 
 def new_seed() -> int:
-    """A seed for one choice."""
+    """Return a seed for one choice."""
     return random.randint(0, 2**31 - 2)  # noqa: S311 - which of our own proxies; no secret
 
 
 @dataclass(slots=True, kw_only=True)
 class MemoryProxyPool:
-    """Proxies with what is believed of each on each portal; no operation awaits, so each is atomic.
+    """Proxies with a belief of each on each portal; no operation awaits, so each is atomic.
 
-    No proxy is ever given to two for the same portal, and a report counts once. A failure never deletes one.
+    Guarantee: no proxy is leased twice for the same portal, a report counts once, and no failure deletes one.
     """
 
     rules: PoolRules
@@ -235,59 +235,59 @@ class MemoryProxyPool:
     token: Callable[[], str] = new_token
     seed: Callable[[], int] = new_seed
     chance: Callable[[], float] = random.random
-    _known: dict[str, Proxy] = field(default_factory=dict)
-    _out: set[str] = field(default_factory=set)
+    _proxies: dict[str, Proxy] = field(default_factory=dict)
+    _quarantined: set[str] = field(default_factory=set)
     _everywhere: defaultdict[str, Belief] = field(default_factory=lambda: defaultdict(Belief))
     _orders: dict[str, DomainOrder] = field(default_factory=dict)
     _climbs: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _sticky: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
 
-    async def pick(self, domain: str, wish: Wish) -> Lease | NoProxy:
-        """A proxy that is ready for the portal, leased; or when to ask again."""
+    async def pick(self, domain: str, query: ProxyQuery) -> Lease | NoProxy:
+        """Lease a proxy that is ready for the portal; or say when to try again."""
         order, now, seed, token = self._order(domain), self.clock(), self.seed(), self.token()
-        chosen = self._bound(domain, wish, now)
+        chosen = self._bound(domain, query, now)
         if chosen is None:
-            chosen = self._best(order, wish, now, Chance(seed))
+            chosen = self._best(order, query, now, Chance(seed))
         if isinstance(chosen, NoProxy):
             return chosen
         order.place(chosen, "", now + self.rules.lease_seconds, proven=None)
         order.beliefs[chosen].token = token
-        if wish.session:
+        if query.session:
             if len(self._sticky) >= SESSIONS_MOST:
                 self._sticky = {name: bound for name, bound in self._sticky.items() if bound[1] > now}
-            self._sticky[domain, wish.session] = chosen, now + self.rules.sticky_seconds
-        return Lease(self._known[chosen], domain, token, wish.session)
+            self._sticky[domain, query.session] = chosen, now + self.rules.sticky_seconds
+        return Lease(self._proxies[chosen], domain, token, query.session)
 
-    def _bound(self, domain: str, wish: Wish, now: float) -> str | NoProxy | None:
-        """The session's own proxy; when it will be ready, if that is soon; None for any other."""
-        proxy_id, until = self._sticky.get((domain, wish.session or ""), ("", 0.0))
-        if wish.only:
-            proxy_id, until = wish.only, math.inf
-        proxy, order = self._known.get(proxy_id), self._order(domain)
+    def _bound(self, domain: str, query: ProxyQuery, now: float) -> str | NoProxy | None:
+        """Return the session's own proxy, or when it is ready if that is soon; None for any other."""
+        proxy_id, until = self._sticky.get((domain, query.session or ""), ("", 0.0))
+        if query.only:
+            proxy_id, until = query.only, math.inf
+        proxy, order = self._proxies.get(proxy_id), self._order(domain)
         if (
             proxy is None
             or order.find(proxy_id) is None
             or until <= now
-            or proxy.tier not in wish.tiers
-            or proxy_id in wish.exclude
+            or proxy.tier not in query.tiers
+            or proxy_id in query.exclude
         ):
-            return NoProxy(None) if wish.only else None
+            return NoProxy(None) if query.only else None
         wait = max(order.ready_at(proxy_id), self._everywhere[proxy_id].rests_until) - now
         if wait <= 0:
             return proxy_id
         failed = order.beliefs[proxy_id].failures or self._everywhere[proxy_id].failures
-        if not wish.only and (failed or wait > self.rules.session_patience_seconds):
+        if not query.only and (failed or wait > self.rules.session_patience_seconds):
             return None
         return NoProxy(wait)
 
-    def _best(self, order: DomainOrder, wish: Wish, now: float, chance: Chance) -> str | NoProxy:
-        """The best draw; or when to ask again: rather than a doubtful one, a proven that is soon ready.
+    def _best(self, order: DomainOrder, query: ProxyQuery, now: float, chance: Chance) -> str | NoProxy:
+        """Return the best draw; or a wait, where a proven proxy is soon ready and the draw is doubtful.
 
-        One that failed last is doubtful; for a further try, each that is not proven.
+        A proxy that failed last is doubtful; on a retry, every one that is not proven.
         """
 
         def draw(proxy_id: str) -> float:
-            """A lot weighted by score, or a chance of success that fits what is known; less for the slow."""
+            """Draw a number weighted by score, or by the belief (Thompson); less for the slow."""
             here, everywhere = order.beliefs[proxy_id], self._everywhere[proxy_id]
             if self.rules.choice == "scored":
                 drawn = math.pow(chance.uniform(), 1 / here.score)
@@ -296,37 +296,37 @@ class MemoryProxyPool:
             half = self.rules.latency_half_seconds
             return drawn * half / (half + max(0.0, everywhere.latency))
 
-        # The proven and a few others; for a further try the proven alone, if any is ready
+        # The proven and a few others; on a retry the proven alone, if any is ready
         found: list[str] = []
         for proven, most in ((True, self.rules.candidates), (False, self.rules.explored)):
-            for tier in wish.tiers:
-                found += self._front(order.orders[proven, tier], wish, now, most)
-            if found and wish.exclude:
+            for tier in query.tiers:
+                found += self._front(order.orders[proven, tier], query, now, most)
+            if found and query.exclude:
                 break
         chosen = max(found, key=draw, default=None)
         if chosen is None:
-            ready_at = order.earliest(wish, (True, False))
+            ready_at = order.earliest(query, (True, False))
             return NoProxy(None if ready_at is None else max(0.0, ready_at - now))
         key = order.find(chosen)
         doubtful = order.beliefs[chosen].failures or self._everywhere[chosen].failures
-        if doubtful or (wish.exclude and not (key and key[0])):
-            ready_at = order.earliest(wish, (True,))
+        if doubtful or (query.exclude and not (key and key[0])):
+            ready_at = order.earliest(query, (True,))
             if ready_at is not None and 0 < ready_at - now <= self.rules.doubt_patience_seconds:
                 return NoProxy(ready_at - now)
         return chosen
 
-    def _front(self, order: Order, wish: Wish, now: float, most: int) -> list[str]:
-        """The first few that are ready; those that rest everywhere come up when they have rested."""
+    def _front(self, order: Order, query: ProxyQuery, now: float, most: int) -> list[str]:
+        """Return the first few that are ready; those resting everywhere move to the end of their rest."""
         while True:
             ready = ((ready_at, name) for name, ready_at in order.items() if ready_at <= now)
-            found = [name for _, name in nsmallest(most + len(wish.exclude), ready)]
+            found = [name for _, name in nsmallest(most + len(query.exclude), ready)]
             resting = [name for name in found if self._everywhere[name].rests_until > now]
             if not resting:
-                return [name for name in found if name not in wish.exclude][:most]
+                return [name for name in found if name not in query.exclude][:most]
             order.update((name, self._everywhere[name].rests_until) for name in resting)
 
     async def report(self, lease: Lease, use: Use) -> bool:
-        """End the lease and learn from it; False where it had been lost to another or told before."""
+        """End the lease and learn from it; False where it was lost to another or reported before."""
         belief = self._order(lease.domain).beliefs[lease.proxy.id]
         if belief.token != lease.token:
             return False
@@ -337,8 +337,8 @@ class MemoryProxyPool:
         return True
 
     async def note(self, proxy_id: str, domain: str, use: Use) -> None:
-        """Learn from a request that needed no lease, as a canary's."""
-        if proxy_id in self._known:
+        """Learn from a request without a lease, such as a canary."""
+        if proxy_id in self._proxies:
             self._learn(proxy_id, domain, use, at_least=self._order(domain).ready_at(proxy_id))
 
     def _learn(self, proxy_id: str, domain: str, use: Use, at_least: float) -> None:
@@ -346,11 +346,11 @@ class MemoryProxyPool:
         rest, proven = learn(use, order.beliefs[proxy_id], everywhere, self.rules, self.chance())
         if use.kind == "transport":
             everywhere.rests_until = now + rest
-        if proxy := self._known.get(proxy_id):
+        if proxy := self._proxies.get(proxy_id):
             order.place(proxy_id, proxy.tier, max(at_least, now + rest), proven=proven)
 
     async def renew(self, lease: Lease) -> bool:
-        """Keep the lease for another while; False where it is lost."""
+        """Extend the lease; False where it is lost."""
         order = self._order(lease.domain)
         if order.find(lease.proxy.id) is None or order.beliefs[lease.proxy.id].token != lease.token:
             return False
@@ -358,18 +358,18 @@ class MemoryProxyPool:
         return True
 
     async def put(self, proxy: Proxy) -> bool:
-        """Make a proxy that was found alive available at once; True where it was not known before."""
-        new = proxy.id not in self._known
-        self._known[proxy.id] = proxy
-        self._out.discard(proxy.id)
+        """Make a proxy that was found alive available at once; True where it is new."""
+        new = proxy.id not in self._proxies
+        self._proxies[proxy.id] = proxy
+        self._quarantined.discard(proxy.id)
         self._everywhere[proxy.id].alive(self.rules)
         for order in self._orders.values():
             order.add(proxy.id, proxy.tier)
         return new
 
     async def missed(self, proxy_id: str, why: str) -> bool:
-        """A check found it dead: it rests everywhere; True if forgotten, after a few in a row."""
-        if proxy_id not in self._known:
+        """Rest a proxy that a check found dead; after a few in a row forget it, and return True."""
+        if proxy_id not in self._proxies:
             return False
         belief, rules = self._everywhere[proxy_id], self.rules
         belief.failed(rules, why)
@@ -379,18 +379,18 @@ class MemoryProxyPool:
         return belief.missed >= rules.missed_sweeps and await self.remove([proxy_id]) > 0
 
     async def quarantine(self, proxy_id: str, why: str) -> None:
-        """Never hand it out again until a check finds it clean."""
-        if proxy_id in self._known:
-            self._out.add(proxy_id)
+        """Stop handing it out until a check finds it clean."""
+        if proxy_id in self._proxies:
+            self._quarantined.add(proxy_id)
             self._everywhere[proxy_id].why = why
             for order in self._orders.values():
                 order.drop(proxy_id)
 
     async def remove(self, proxy_ids: Sequence[str]) -> int:
-        """Forget proxies for a person's sake; how many were known."""
-        gone = [proxy_id for proxy_id in proxy_ids if self._known.pop(proxy_id, None)]
+        """Delete proxies on request; return how many there were."""
+        gone = [proxy_id for proxy_id in proxy_ids if self._proxies.pop(proxy_id, None)]
         for proxy_id in gone:
-            self._out.discard(proxy_id)
+            self._quarantined.discard(proxy_id)
             self._everywhere.pop(proxy_id, None)
             for order in self._orders.values():
                 order.drop(proxy_id)
@@ -398,26 +398,26 @@ class MemoryProxyPool:
         return len(gone)
 
     async def ready(self, domain: str) -> int:
-        """How many could be used for the portal within a minute, with a fair chance."""
+        """Count those usable for the portal within a minute with a fair chance."""
         order, soon = self._order(domain), self.clock() + self.rules.ready_within_seconds
         return sum(
             max(ready_at, self._everywhere[name].rests_until) <= soon
             and expected(order.beliefs[name], self._everywhere[name], self.rules) > self.rules.ready_above
-            for standing in order.orders.values()
-            for name, ready_at in standing.items()
+            for proxies in order.orders.values()
+            for name, ready_at in proxies.items()
         )
 
-    async def known(self) -> list[Proxy]:
-        """Every proxy, quarantined ones too."""
-        return sorted(self._known.values(), key=lambda proxy: proxy.id)
+    async def list_proxies(self) -> list[Proxy]:
+        """Return every proxy, quarantined ones too."""
+        return sorted(self._proxies.values(), key=lambda proxy: proxy.id)
 
     async def domains(self) -> list[str]:
-        """The portals that proxies were asked for."""
+        """Return the portals that proxies were requested for."""
         return sorted(self._orders)
 
     async def get_stats(self, domain: str) -> list[DomainStats]:
-        """How each proxy does on a portal; on `*`, everywhere."""
-        return [self._stats(proxy, domain) for proxy in await self.known()]
+        """Return how each proxy does on a portal; on `*`, everywhere."""
+        return [self._stats(proxy, domain) for proxy in await self.list_proxies()]
 
     def _stats(self, proxy: Proxy, domain: str) -> DomainStats:
         everywhere, now = self._everywhere[proxy.id], self.clock()
@@ -437,7 +437,7 @@ class MemoryProxyPool:
             ready_in_seconds=max(0.0, max(ready_at, everywhere.rests_until) - now),
             last_reason=belief.why or everywhere.why,
             leased=bool(belief.token) and ready_at > now,
-            quarantined=proxy.id in self._out,
+            quarantined=proxy.id in self._quarantined,
         )
 
     async def climbed(self, domain: str, rung: str) -> None:
@@ -445,17 +445,17 @@ class MemoryProxyPool:
         self._climbs[domain][rung] += 1
 
     async def climbs(self, domain: str) -> dict[str, int]:
-        """How often each step was taken."""
+        """Return how often each step was taken."""
         return dict(self._climbs[domain])
 
     async def close(self) -> None:
-        """Let go of connections; what is shared outlives it."""
+        """Close connections; the shared pool stays."""
 
     def _order(self, domain: str) -> DomainOrder:
         if domain not in self._orders:
             order = self._orders[domain] = DomainOrder()
-            for proxy in self._known.values():
-                if proxy.id not in self._out:
+            for proxy in self._proxies.values():
+                if proxy.id not in self._quarantined:
                     order.add(proxy.id, proxy.tier)
         return self._orders[domain]
 
@@ -465,7 +465,7 @@ PREFIX: Final = "proxies:{pool}"
 
 @dataclass(slots=True, kw_only=True)
 class RedisProxyPool:
-    """See `MemoryProxyPool`. A pick whose reply was lost holds its proxy until the lease is over."""
+    """See `MemoryProxyPool`. A pick whose reply was lost holds its proxy until the lease expires."""
 
     redis: Redis
     rules: PoolRules
@@ -473,7 +473,7 @@ class RedisProxyPool:
     seed: Callable[[], int] = new_seed
     chance: Callable[[], float] = random.random
     clock: Callable[[], float] = time.monotonic
-    """Counts only where tests tell the time."""
+    """Used only where tests set the time."""
     told_time: ToldTime | None = None
     _scripts: ScriptRunner = field(init=False)
 
@@ -482,34 +482,34 @@ class RedisProxyPool:
         rules = {**asdict(self.rules), **fixed}
         self._scripts = ScriptRunner(self.redis, rules, told_time=self.told_time)
 
-    async def pick(self, domain: str, wish: Wish) -> Lease | NoProxy:
+    async def pick(self, domain: str, query: ProxyQuery) -> Lease | NoProxy:
         """See `MemoryProxyPool`."""
         token = self.token()
-        ask = {
-            "tiers": wish.tiers,
-            "session": wish.session,
-            "exclude": wish.exclude,
-            "only": wish.only or None,
+        fields = {
+            "tiers": query.tiers,
+            "session": query.session,
+            "exclude": query.exclude,
+            "only": query.only or None,
         }
-        proxy_id, told = await self._run("pick", domain=domain, seed=self.seed(), token=token, **ask)
+        proxy_id, answer = await self._run("pick", domain=domain, seed=self.seed(), token=token, **fields)
         if not proxy_id:
-            return NoProxy(float(told) if told else None)
-        return Lease(Proxy.from_record(json.loads(told)), domain, token, wish.session)
+            return NoProxy(float(answer) if answer else None)
+        return Lease(Proxy.from_record(json.loads(answer)), domain, token, query.session)
 
     async def report(self, lease: Lease, use: Use) -> bool:
         """See `MemoryProxyPool`."""
-        asked = {"token": lease.token, "session": lease.session}
-        return bool(await self._report(lease.proxy.id, lease.domain, use, **asked))
+        lease_fields = {"token": lease.token, "session": lease.session}
+        return bool(await self._report(lease.proxy.id, lease.domain, use, **lease_fields))
 
     async def note(self, proxy_id: str, domain: str, use: Use) -> None:
         """See `MemoryProxyPool`."""
         await self._report(proxy_id, domain, use)
 
-    async def _report(self, proxy_id: str, domain: str, use: Use, **asked: str | None) -> Any:  # noqa: ANN401
-        told = {"kind": use.kind, "retry_after": use.retry_after_seconds, "why": use.why}
+    async def _report(self, proxy_id: str, domain: str, use: Use, **lease: str | None) -> Any:  # noqa: ANN401
+        args = {"kind": use.kind, "retry_after": use.retry_after_seconds, "why": use.why}
         if use.seconds is not None:
-            told["seconds"] = use.seconds
-        return await self._run("report", domain=domain, id=proxy_id, use=told, chance=self.chance(), **asked)
+            args["seconds"] = use.seconds
+        return await self._run("report", domain=domain, id=proxy_id, use=args, chance=self.chance(), **lease)
 
     async def renew(self, lease: Lease) -> bool:
         """See `MemoryProxyPool`."""
@@ -536,7 +536,7 @@ class RedisProxyPool:
         """See `MemoryProxyPool`."""
         return int(await self._run("ready", domain=domain))
 
-    async def known(self) -> list[Proxy]:
+    async def list_proxies(self) -> list[Proxy]:
         """See `MemoryProxyPool`."""
         records = await self.redis.hgetall(f"{PREFIX}:known")
         return [Proxy.from_record(json.loads(records[name])) for name in sorted(records)]
@@ -547,8 +547,8 @@ class RedisProxyPool:
 
     async def get_stats(self, domain: str) -> list[DomainStats]:
         """See `MemoryProxyPool`."""
-        proxies = await self.known()
-        rows = await self._run("stats", domain=domain, ids=[one.id for one in proxies])
+        proxies = await self.list_proxies()
+        rows = await self._run("stats", domain=domain, ids=[proxy.id for proxy in proxies])
         return [_stats(proxy, row) for proxy, row in zip(proxies, rows, strict=True)]
 
     async def climbed(self, domain: str, rung: str) -> None:
@@ -561,15 +561,15 @@ class RedisProxyPool:
 
     async def climbs(self, domain: str) -> dict[str, int]:
         """See `MemoryProxyPool`."""
-        found = await self.redis.hgetall(f"{PREFIX}:climbs:{domain}")
-        return {str(rung): int(number) for rung, number in found.items()}
+        counts = await self.redis.hgetall(f"{PREFIX}:climbs:{domain}")
+        return {str(rung): int(count) for rung, count in counts.items()}
 
     async def close(self) -> None:
         """See `MemoryProxyPool`."""
         await self.redis.aclose()
 
-    async def _run(self, name: str, **ask: object) -> Any:  # noqa: ANN401 - as varied as what scripts return
-        return await self._scripts.run(f"proxy_{name}", [PREFIX], self.clock(), **ask)
+    async def _run(self, name: str, **values: object) -> Any:  # noqa: ANN401 - each script returns its own
+        return await self._scripts.run(f"proxy_{name}", [PREFIX], self.clock(), **values)
 
 
 def _stats(proxy: Proxy, row: Sequence[Any]) -> DomainStats:
@@ -592,23 +592,23 @@ def _stats(proxy: Proxy, row: Sequence[Any]) -> DomainStats:
 
 
 ScoredProxyPool: TypeAlias = MemoryProxyPool | RedisProxyPool
-"""The pool: its own of one process, or that of all workers. One suite of tests runs on both."""
+"""The pool of one process, or that of all workers. One suite of tests runs on both."""
 
 
 async def get_pool(settings: Settings, redis_url: str | None) -> ScoredProxyPool:
-    """The pool that all share; without Redis one of this process's own, of what the last check found."""
+    """Return the shared pool; without Redis one for this process, with what the last check found."""
     rules = PoolRules.from_settings(settings)
     if redis_url is not None:
         return RedisProxyPool(redis=connect(redis_url), rules=rules)
     pool = MemoryProxyPool(rules=rules)
-    for proxy in SourceList(settings.data_dir).known():
+    for proxy in SourceList(settings.data_dir).load_usable():
         await pool.put(proxy)
     return pool
 
 
 @asynccontextmanager
 async def open_pool(settings: Settings, redis_url: str | None) -> AsyncIterator[ScoredProxyPool]:
-    """As `get_pool`, closed at the end."""
+    """Open the pool of `get_pool`, and close it at the end."""
     pool = await get_pool(settings, redis_url)
     try:
         yield pool
@@ -630,12 +630,12 @@ class DomainTable:
 async def domain_tables(
     settings: Settings, redis_url: str | None, site: str | None = None
 ) -> list[DomainTable]:
-    """One portal, or all that proxies were asked for and all together; without Redis as a crawl noted it."""
-    noted = noted_stats(settings) if redis_url is None else {}
+    """Return one portal's table, or all and `*`; without Redis as a crawl saved them."""
+    saved = _load_stats(settings) if redis_url is None else {}
     async with open_pool(settings, redis_url) as pool:
-        domains = sorted({*await pool.domains(), *noted} - {EVERYWHERE})
+        domains = sorted({*await pool.domains(), *saved} - {EVERYWHERE})
         return [
-            _with_noted(await _table(pool, domain), noted.get(domain))
+            _with_saved(await _table(pool, domain), saved.get(domain))
             for domain in ([site] if site else [*domains, EVERYWHERE])
         ]
 
@@ -648,47 +648,48 @@ def _ordered(rows: Iterable[DomainStats]) -> tuple[DomainStats, ...]:
     return tuple(sorted(rows, key=lambda row: (row.quarantined, -row.expected, row.id)))
 
 
-def _with_noted(table: DomainTable, noted: DomainTable | None) -> DomainTable:
-    """What was noted goes before what is only known; a proxy that was found since has no history yet."""
-    if noted is None:
+def _with_saved(table: DomainTable, saved: DomainTable | None) -> DomainTable:
+    """Prefer saved rows; a proxy found since then has no history yet."""
+    if saved is None:
         return table
-    rows = {row.id: row for row in (*table.rows, *noted.rows)}
-    return DomainTable(table.domain, _ordered(rows.values()), noted.recovery)
+    rows = {row.id: row for row in (*table.rows, *saved.rows)}
+    return DomainTable(table.domain, _ordered(rows.values()), saved.recovery)
 
 
 async def note_stats(settings: Settings, pool: ScoredProxyPool) -> None:
-    """Write down how proxies do, for who asks when this pool is gone, or from another process."""
+    """Save how proxies do, for other processes and for when this pool is gone."""
     tables = [await _table(pool, domain) for domain in [*await pool.domains(), EVERYWHERE]]
-    _write_noted(settings, time.time(), tables)
+    _save_stats(settings, tables)
 
 
 def forget_stats(settings: Settings, ids: Collection[str]) -> None:
-    """Of these proxies nothing is told any more."""
-    tables = noted_stats(settings).values()
-    left = [replace(one, rows=tuple(row for row in one.rows if row.id not in ids)) for one in tables]
+    """Delete these proxies from the saved numbers."""
+    tables = _load_stats(settings).values()
+    left = [replace(table, rows=tuple(row for row in table.rows if row.id not in ids)) for table in tables]
     if left:
-        _write_noted(settings, time.time(), left)
+        _save_stats(settings, left)
 
 
-def _write_noted(settings: Settings, now: float, tables: Iterable[DomainTable]) -> None:
-    told = {"noted_at": now, "tables": [asdict(table) for table in tables]}
-    SourceList(settings.data_dir).write(STATS_FILE, told)
+def _save_stats(settings: Settings, tables: Iterable[DomainTable]) -> None:
+    record = {"noted_at": time.time(), "tables": [asdict(table) for table in tables]}
+    SourceList(settings.data_dir).write(STATS_FILE, record)
 
 
-def noted_stats(settings: Settings) -> dict[str, DomainTable]:
-    """What was noted last, by portal; rests have gone on meanwhile."""
-    told = SourceList(settings.data_dir).read(STATS_FILE)
+def _load_stats(settings: Settings) -> dict[str, DomainTable]:
+    """Load what was saved last, by portal, with rests shortened by the time since."""
+    record = SourceList(settings.data_dir).read(STATS_FILE)
     try:
-        age = max(0.0, time.time() - told["noted_at"])
-        found = [
-            DomainTable(
-                one["domain"], tuple(_aged(DomainStats(**row), age) for row in one["rows"]), one["recovery"]
+        age = max(0.0, time.time() - record["noted_at"])
+        return {
+            table["domain"]: DomainTable(
+                table["domain"],
+                tuple(_aged(DomainStats(**row), age) for row in table["rows"]),
+                table["recovery"],
             )
-            for one in told["tables"]
-        ]
+            for table in record["tables"]
+        }
     except (TypeError, KeyError):
         return {}  # there is none, or another version's
-    return {one.domain: one for one in found}
 
 
 def _aged(row: DomainStats, seconds: float) -> DomainStats:

@@ -1,4 +1,4 @@
-"""A refresh: all known proxies and candidates are checked; each can be had as soon as it was found good."""
+"""A refresh: checks the pool's proxies and all candidates; each is available once found usable."""
 
 import asyncio
 import json
@@ -6,7 +6,7 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -28,11 +28,19 @@ from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.operations.services.celery import sender
 from sale_sofia.proxies import settings as fixed
-from sale_sofia.proxies.checker import HOSTILE, Canary, Checker, CheckPage, Finding, JudgeClient
+from sale_sofia.proxies.checker import (
+    HOSTILE,
+    Canary,
+    Checker,
+    CheckPage,
+    JudgeClient,
+    OnFinding,
+    ProxyFinding,
+)
 from sale_sofia.proxies.fetcher import route_of, use_of_error, use_of_verdict
 from sale_sofia.proxies.model import EVERYWHERE, Proxy, Use
 from sale_sofia.proxies.pool import ScoredProxyPool, open_pool
-from sale_sofia.proxies.sources import Count, Source, SourceList, SourceUnreadable, read_source
+from sale_sofia.proxies.sources import Count, ProxySource, SourceList, SourceUnreadable, read_source
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import (
     SiteConfig,
@@ -48,21 +56,21 @@ LOCK_KEY: Final = "proxies:refresh:lock"
 ENDED_KEY: Final = "proxies:refresh:ended"
 _LOCK_MS: Final = int(fixed.REFRESH_LOCK_SECONDS * 1000)
 _RUNNING: Final = ":running"
-# A message may come twice: whoever begins first has the job, and the lock says so.
+# A message may arrive twice: the first to begin has the job, and the lock says so.
 _BEGIN: Final = """
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1] .. ARGV[2], 'PX', ARGV[3])
 return 1
 """
-# A part that was waited for longer than the lock lives goes on, if nobody else has begun meanwhile.
+# A part that waited longer than the lock lives goes on, unless another refresh has begun.
 _GO_ON: Final = """
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 """
-# A lock is its holder's to renew and to give back; nobody else's.
+# Only its holder may renew or release a lock.
 _RENEW: Final = (
     "return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('PEXPIRE', KEYS[1], ARGV[2]) or 0"
 )
@@ -81,54 +89,54 @@ class RefreshProgress:
     usable: int = 0
     total_chunks: int = 0
     completed_chunks: int = 0
-    """Parts that the candidates were dealt in, each checked by one task of a worker."""
+    """The chunks of candidates, each checked by one task of a worker."""
     started_at: float | None = None
     completed_at: float | None = None
     error: str = ""
 
     @property
     def finished(self) -> bool:
-        """Whether it has come to an end."""
+        """Whether it has ended."""
         return self.status in {"COMPLETE", "FAILED", "REPLACED"}
 
 
 def new_job_id() -> str:
-    """The name of one refresh."""
+    """Return a new name for a refresh."""
     return f"refresh-{secrets.token_hex(6)}"
 
 
-def check_job_id(told: object) -> str:
-    """The name that a message gives; it becomes a part of keys. Raises `ValueError`: none of ours."""
-    if not isinstance(told, str) or not re.fullmatch(r"refresh-[0-9a-f]{12}", told, re.ASCII):
-        raise ValueError(f"job_id: no refresh of ours is called {told!r:.40}")
-    return told
+def check_job_id(job_id: object) -> str:
+    """Return the job id of a message, which becomes part of keys; `ValueError` for none of ours."""
+    if not isinstance(job_id, str) or not re.fullmatch(r"refresh-[0-9a-f]{12}", job_id, re.ASCII):
+        raise ValueError(f"job_id: no refresh of ours is called {job_id!r:.40}")
+    return job_id
 
 
 class RefreshBoard:
-    """Guarantee: at most one refresh holds the lock; a dead one's is free after a minute."""
+    """Guarantee: at most one refresh holds the lock; that of a dead one expires after a minute."""
 
     def __init__(self, redis: Redis) -> None:
         self.redis = redis
 
     async def take(self, job_id: str) -> str:
-        """Ask for the lock, for a job that is only sent; who holds it now."""
-        taken = await self.redis.set(LOCK_KEY, job_id, nx=True, px=_LOCK_MS)
-        return job_id if taken else await self.holder() or job_id
+        """Request the lock for a job before it is sent; return its holder."""
+        acquired = await self.redis.set(LOCK_KEY, job_id, nx=True, px=_LOCK_MS)
+        return job_id if acquired else await self.holder() or job_id
 
     async def begin(self, job_id: str) -> bool:
-        """Whether this job may run now: nobody else does, and it was not begun before."""
+        """Start a job; False while another runs, or if this one was started before."""
         return bool(await self.redis.eval(_BEGIN, 1, LOCK_KEY, job_id, _RUNNING, _LOCK_MS))
 
     async def replaced(self, job_id: str) -> RefreshProgress:
-        """What is told of a job that may not run, because another does."""
-        told = RefreshProgress(job_id, "REPLACED", completed_at=time.time(), error="another was under way")
-        # If it is this very job, its message came twice: its numbers are left alone.
+        """Record that a job may not run because another does."""
+        refused = RefreshProgress(job_id, "REPLACED", completed_at=time.time(), error="another was under way")
+        # A message that arrived twice must not overwrite the numbers of its own job.
         if await self.holder() != job_id:
-            await self.write(told)
-        return told
+            await self.write(refused)
+        return refused
 
     async def fail(self, job_id: str, error: Exception) -> RefreshProgress:
-        """End a job with what went wrong."""
+        """End a job with its error."""
         before = await self.read(job_id) or RefreshProgress(job_id, "FAILED")
         why = f"{type(error).__name__}: {error}"
         failed = replace(before, status="FAILED", completed_at=time.time(), error=why)
@@ -137,32 +145,32 @@ class RefreshBoard:
         return failed
 
     async def go_on(self, job_id: str) -> bool:
-        """Whether a part of this job may run: nobody began another refresh."""
+        """Take the lock for a part of this job; False if another refresh has begun."""
         return bool(await self.redis.eval(_GO_ON, 1, LOCK_KEY, job_id + _RUNNING, _LOCK_MS))
 
     async def renew(self, job_id: str) -> bool:
-        """Hold on to the lock; False where it is lost."""
+        """Renew the lock; False where it is lost."""
         return bool(await self.redis.eval(_RENEW, 1, LOCK_KEY, job_id + _RUNNING, _LOCK_MS))
 
     async def free(self, job_id: str) -> None:
-        """Give the lock back, and note when."""
+        """Release the lock, and record when."""
         await self.redis.set(ENDED_KEY, time.time(), ex=fixed.PROGRESS_TTL_SECONDS)
         await self.redis.eval(_FREE, 1, LOCK_KEY, job_id + _RUNNING)
 
     async def holder(self) -> str | None:
-        """The job that is sent or under way."""
-        found = await self.redis.get(LOCK_KEY)
-        return None if found is None else str(found).removesuffix(_RUNNING)
+        """Return the job that is sent or under way."""
+        holder = await self.redis.get(LOCK_KEY)
+        return None if holder is None else str(holder).removesuffix(_RUNNING)
 
     async def seconds_since_last(self) -> float | None:
-        """How long ago the last refresh ended; None where none did lately."""
+        """Return the seconds since the last refresh ended; None where none did lately."""
         ended = await self.redis.get(ENDED_KEY)
         return None if ended is None else max(0.0, time.time() - float(ended))
 
     async def write(self, progress: RefreshProgress) -> None:
-        """Show the numbers, and tell whoever waits."""
+        """Write the numbers, and notify waiting processes."""
         async with self.redis.pipeline(transaction=True) as pipe:
-            for name in _SHOWN:
+            for name in _FIELDS:
                 value = getattr(progress, name)
                 if value is not None:
                     pipe.set(f"proxies:{progress.job_id}:{name}", value, ex=fixed.PROGRESS_TTL_SECONDS)
@@ -170,23 +178,21 @@ class RefreshBoard:
             await pipe.execute()
 
     async def read(self, job_id: str) -> RefreshProgress | None:
-        """The numbers of a job; None where nobody knows it."""
-        found = await self.redis.mget([f"proxies:{job_id}:{name}" for name in _SHOWN])
-        told = {name: _SHOWN[name](value) for name, value in zip(_SHOWN, found, strict=True) if value}
-        return RefreshProgress(job_id, **told) if "status" in told else None
+        """Return the numbers of a job; None for an unknown one."""
+        values = await self.redis.mget([f"proxies:{job_id}:{name}" for name in _FIELDS])
+        fields = {name: _FIELDS[name](value) for name, value in zip(_FIELDS, values, strict=True) if value}
+        return RefreshProgress(job_id, **fields) if "status" in fields else None
 
 
-_SHOWN: Final[Mapping[str, Callable[[Any], Any]]] = {
+_FIELDS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "status": str, "candidates": int, "checked": int, "usable": int, "total_chunks": int,
     "completed_chunks": int, "started_at": float, "completed_at": float, "error": str,
 }  # fmt: skip
-"""What is shown of a refresh, a key for each, and how it is read."""
-Told = Callable[[Finding], Awaitable[None]]
-OpenChecker = Callable[[], AbstractAsyncContextManager[Checker]]
+"""The numbers of a refresh, a Redis key for each, and how its text is parsed."""
 
 
 @dataclass(slots=True)
-class Sweep:
+class RefreshResult:
     """What one refresh found."""
 
     candidates: int = 0
@@ -194,7 +200,7 @@ class Sweep:
     usable: list[Proxy] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     counts: dict[str, Count] = field(default_factory=dict)
-    """What was made of each source, by its name."""
+    """What each source gave, by its name."""
     unreadable: list[str] = field(default_factory=list)
     timed_out: bool = False
 
@@ -204,20 +210,20 @@ class Refresher:
     """Refreshes one pool from its sources."""
 
     pool: ScoredProxyPool
-    sources: Sequence[Source]
-    open_checker: OpenChecker
+    sources: Sequence[ProxySource]
+    open_checker: Callable[[], AbstractAsyncContextManager[Checker]]
     at_once: int
     seconds: float = fixed.REFRESH_SECONDS
 
-    async def run(self, told: Told | None = None) -> Sweep:
-        """Check everything, within the time that a refresh may take."""
-        sweep = Sweep()
-        await self.check(await self.gather(sweep), sweep, told)
+    async def run(self, on_finding: OnFinding | None = None) -> RefreshResult:
+        """Check everything, within the time limit of a refresh."""
+        sweep = RefreshResult()
+        await self.check(await self.gather(sweep), sweep, on_finding)
         return sweep
 
-    async def gather(self, sweep: Sweep) -> Iterator[Proxy]:
-        """Each candidate once, read as it is asked for: first those that are known, then the sources'."""
-        proxies = [iter(await self.pool.known())]
+    async def gather(self, sweep: RefreshResult) -> Iterator[Proxy]:
+        """Yield each candidate once, lazily: first those of the pool, then the sources'."""
+        proxies = [iter(await self.pool.list_proxies())]
         for source in self.sources:
             count = sweep.counts.setdefault(source.name, Count())  # two may differ only in their keys
             try:
@@ -226,11 +232,13 @@ class Refresher:
                 sweep.unreadable.append(str(error))
         return _each_once(proxies, sweep)
 
-    async def check(self, proxies: Iterator[Proxy], sweep: Sweep, told: Told | None = None) -> None:
-        """Check these, and let the pool know of each as soon as it was found out."""
+    async def check(
+        self, proxies: Iterator[Proxy], sweep: RefreshResult, on_finding: OnFinding | None = None
+    ) -> None:
+        """Check proxies, and update the pool with each finding at once."""
 
-        async def found(finding: Finding) -> None:
-            # Usable ones can be had from now on; hostile ones no more; a dead one is not forgotten at once
+        async def record(finding: ProxyFinding) -> None:
+            # A dead proxy is not forgotten at once
             proxy_id = finding.proxy.id
             sweep.checked += 1
             sweep.labels[finding.label] = sweep.labels.get(finding.label, 0) + 1
@@ -243,18 +251,18 @@ class Refresher:
                 await self.pool.quarantine(proxy_id, finding.why)
             elif finding.label != "unsure":
                 await self.pool.missed(proxy_id, f"{finding.label}: {finding.why}")
-            if told is not None:
-                await told(finding)
+            if on_finding is not None:
+                await on_finding(finding)
 
         async with self.open_checker() as checker:
             with suppress(TimeoutError):
                 sweep.timed_out = True
                 async with asyncio.timeout(self.seconds):
-                    await checker.check_all(proxies, self.at_once, found)
+                    await checker.check_all(proxies, self.at_once, record)
                     sweep.timed_out = False
 
 
-def _each_once(sources: Sequence[Iterator[Proxy]], sweep: Sweep) -> Iterator[Proxy]:
+def _each_once(sources: Sequence[Iterator[Proxy]], sweep: RefreshResult) -> Iterator[Proxy]:
     seen: set[int] = set()
     for source in sources:
         for proxy in source:
@@ -265,19 +273,19 @@ def _each_once(sources: Sequence[Iterator[Proxy]], sweep: Sweep) -> Iterator[Pro
 
 
 async def record_end(settings: Settings, progress: RefreshProgress, pool: ScoredProxyPool) -> None:
-    """Write down how a refresh ended, and what may be handed out: for who asks when Redis is gone."""
-    out = {row.id for row in await pool.get_stats(EVERYWHERE) if row.quarantined}
-    kept, listed = SourceList(settings.data_dir), await pool.known()
+    """Save how a refresh ended and the usable proxies, for when Redis is gone."""
+    quarantined = {row.id for row in await pool.get_stats(EVERYWHERE) if row.quarantined}
+    files, proxies = SourceList(settings.data_dir), await pool.list_proxies()
     try:
-        if usable := [proxy for proxy in listed if proxy.id not in out]:
-            kept.remember(usable)
-        kept.write(fixed.LAST_REFRESH_FILE, asdict(progress))
+        if usable := [proxy for proxy in proxies if proxy.id not in quarantined]:
+            files.remember(usable)
+        files.write(fixed.LAST_REFRESH_FILE, asdict(progress))
     except OSError:  # a full disk, say; the refresh itself is in Redis
         log.exception("the end of the refresh %s could not be written down", progress.job_id)
 
 
 def last_refresh(settings: Settings) -> RefreshProgress | None:
-    """How the last refresh ended that was written down in this data folder."""
+    """Load how the last refresh saved in this data folder ended."""
     try:
         return RefreshProgress(**SourceList(settings.data_dir).read(fixed.LAST_REFRESH_FILE))
     except TypeError:
@@ -285,7 +293,7 @@ def last_refresh(settings: Settings) -> RefreshProgress | None:
 
 
 def sites_with_proxies() -> list[SiteConfig]:
-    """The portals whose files ask for proxies, and do not switch them off."""
+    """The enabled portals whose files ask for proxies."""
     configs = [load_site_config(site) for site in available_sites()]
     return [config for config in configs if config.enabled and config.proxies.use]
 
@@ -296,7 +304,7 @@ def needs_proxies(site: str) -> bool:
 
 
 def canary_request(config: SiteConfig, max_bytes: int) -> Request:
-    """The small page of a portal."""
+    """The request for a portal's small page."""
     starts = known_starts(config.site)
     begin = urlsplit(starts[0] if starts else f"https://{config.hosts[0]}")
     url = f"{begin.scheme}://{begin.netloc}{config.proxies.canary}"
@@ -307,19 +315,19 @@ def canary_request(config: SiteConfig, max_bytes: int) -> Request:
 
 
 def make_canary(request: Request, fetcher: Fetcher, gate: Gate, domain: str) -> Canary:
-    """Asks the portal through a proxy when a turn is free; otherwise nothing is sent and nothing learned.
+    """Return a canary that asks the portal through a proxy if the rate limit has a free slot.
 
-    So it is known whether the portal lets the proxy in. It stands behind nobody's back: a turn is taken where
-    nobody else wants it, and never reserved.
+    It shows whether the portal lets the proxy in. It never delays the crawl: it takes slots that nobody else
+    wants, reserves none, and sends nothing without one.
     """
 
     async def ask(proxy: Proxy, patience_seconds: float) -> Use | None:
         ends = time.monotonic() + patience_seconds
         while True:
-            found = await ask_now(proxy)
-            if not isinstance(found, Refusal):
-                return found
-            pause = max(fixed.CHECK_TURN_LOOK_SECONDS, found.retry_after_seconds)
+            answer = await ask_now(proxy)
+            if not isinstance(answer, Refusal):
+                return answer
+            pause = max(fixed.CHECK_TURN_LOOK_SECONDS, answer.retry_after_seconds)
             if time.monotonic() + pause > ends:
                 return None
             await asyncio.sleep(pause)
@@ -328,7 +336,7 @@ def make_canary(request: Request, fetcher: Fetcher, gate: Gate, domain: str) -> 
         async with gate.request(domain, 0.0) as entry:
             if isinstance(entry, Refusal):
                 return entry
-            # A slow proxy keeps no place of the crawl's; without it there is no further turn, so no redirect.
+            # A slow proxy must not hold a slot of the crawl; without a slot no redirect is followed.
             await gate.report(entry, Outcome.neutral())
             seconds = request.timeout_seconds
             escort = GateEscort(gate, entry, TimeoutBudget(seconds, time.monotonic), seconds)
@@ -346,7 +354,7 @@ def make_canary(request: Request, fetcher: Fetcher, gate: Gate, domain: str) -> 
 
 
 def get_refresher(settings: Settings, pool: ScoredProxyPool, redis_url: str | None) -> Refresher:
-    """Refreshes the pool from the operator's sources."""
+    """Return the refresher of a pool, with the operator's sources."""
     return Refresher(
         pool=pool,
         sources=SourceList(settings.data_dir).sources(),
@@ -357,10 +365,10 @@ def get_refresher(settings: Settings, pool: ScoredProxyPool, redis_url: str | No
 
 @asynccontextmanager
 async def open_checker(settings: Settings, redis_url: str | None) -> AsyncIterator[Checker]:
-    """A checker that knows ourselves and the portals that use proxies.
+    """Open a checker that knows our own address and the portals that use proxies.
 
-    Without judge and page some portal has to show what is a proxy, also where none uses them.
-    Raises `JudgeGone`: a judge or page is named, but does not answer.
+    Without judge and page a portal decides what is a proxy, even if none uses them.
+    Raises `JudgeGone` if a judge or page is configured but does not answer.
     """
     judge, page, portals = None, None, sites_with_proxies()
     if settings.proxy_judge_url is not None:
@@ -394,32 +402,32 @@ REFRESH_TASK: Final = "sale_sofia.proxies.tasks.refresh_proxies"
 
 
 def refresh_sender(redis_url: str) -> Callable[[str], None]:
-    """Sends a job to the workers on this Redis; that a message was lost is noticed by who waits for it."""
+    """Return a function that sends a job to the workers; whoever waits notices a lost message."""
 
     def send(job_id: str) -> None:
         from kombu.exceptions import OperationalError  # noqa: PLC0415 - slow, as Celery itself
 
-        # The lock that a lost one holds ends in a minute, and the next who asks sends another.
+        # The lock of a lost message expires in a minute, and the next caller sends another.
         with sender(redis_url) as app, suppress(OperationalError):
             app.send_task(REFRESH_TASK, args=[job_id], ignore_result=True, retry=False)
 
     return send
 
 
-# A refresh on the workers: one task gathers and deals, others check a part each, the last calls the end.
+# A refresh on the workers: one task gathers and deals, others check a part each, the last triggers the end.
 #
-# None waits for another, so that a refresh needs no more than one free worker; each part may be lost or come
-# twice. Candidates lie in Redis, where the pool is too: no message holds a password.
+# No task waits for another, so a refresh needs only one free worker; a part may be lost or delivered twice.
+# Candidates are stored in Redis, as the pool is: no message holds a password.
 
-# All numbers of the parts are added up at once: of two that end together, one is the last.
+# The numbers of all parts are added up atomically: of two that end together, one is the last.
 _DONE: Final = """
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 redis.call('EXPIRE', KEYS[1], ARGV[4])
 redis.call('DEL', KEYS[2])
 local checked, usable, parts = 0, 0, 0
-for _, told in ipairs(redis.call('HVALS', KEYS[1])) do
-  local one, other = string.match(told, '(%d+) (%d+)')
-  checked, usable, parts = checked + one, usable + other, parts + 1
+for _, result in ipairs(redis.call('HVALS', KEYS[1])) do
+  local part_checked, part_usable = string.match(result, '(%d+) (%d+)')
+  checked, usable, parts = checked + part_checked, usable + part_usable, parts + 1
 end
 redis.call('SET', KEYS[3], checked, 'EX', ARGV[4])
 redis.call('SET', KEYS[4], usable, 'EX', ARGV[4])
@@ -430,8 +438,8 @@ return parts
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What one refresh has dealt, in Redis."""
+class RefreshParts:
+    """The parts of one refresh, in Redis."""
 
     redis: Redis
     job_id: str
@@ -440,32 +448,32 @@ class Parts:
         return f"proxies:{self.job_id}:{name}"
 
     async def put(self, number: int, proxies: Sequence[Proxy]) -> None:
-        """Lay a part down for whoever takes it."""
-        told = json.dumps([proxy.as_record() for proxy in proxies])
-        await self.redis.set(self._key(f"chunk:{number}"), told, ex=fixed.PROGRESS_TTL_SECONDS)
+        """Store a part for the task that checks it."""
+        text = json.dumps([proxy.as_record() for proxy in proxies])
+        await self.redis.set(self._key(f"chunk:{number}"), text, ex=fixed.PROGRESS_TTL_SECONDS)
 
     async def get(self, number: int) -> list[Proxy] | None:
-        """A part; None where it was checked already, or never dealt."""
-        told = await self.redis.get(self._key(f"chunk:{number}"))
-        return None if told is None else [Proxy.from_record(one) for one in json.loads(told)]
+        """Load a part; None where it was checked already, or never stored."""
+        text = await self.redis.get(self._key(f"chunk:{number}"))
+        return None if text is None else [Proxy.from_record(record) for record in json.loads(text)]
 
-    async def end(self, number: int, sweep: Sweep) -> int:
-        """Count a part as checked, once, and show the sums; how many parts are."""
-        shown = [self._key(name) for name in ("checked", "usable", "completed_chunks")]
-        keys = [self._key("results"), self._key(f"chunk:{number}"), *shown]
-        told = (number, f"{sweep.checked} {len(sweep.usable)}", fixed.EVENTS_CHANNEL)
-        return int(await self.redis.eval(_DONE, len(keys), *keys, *told, fixed.PROGRESS_TTL_SECONDS))
+    async def end(self, number: int, sweep: RefreshResult) -> int:
+        """Count a part as checked, once, and write the sums; return how many parts are checked."""
+        sums = [self._key(name) for name in ("checked", "usable", "completed_chunks")]
+        keys = [self._key("results"), self._key(f"chunk:{number}"), *sums]
+        result = (number, f"{sweep.checked} {len(sweep.usable)}", fixed.EVENTS_CHANNEL)
+        return int(await self.redis.eval(_DONE, len(keys), *keys, *result, fixed.PROGRESS_TTL_SECONDS))
 
 
 @asynccontextmanager
 async def _refreshing(
     settings: Settings, redis_url: str, job_id: str
-) -> AsyncIterator[tuple[ScoredProxyPool, RefreshBoard, Parts]]:
-    """Pool, board and parts of a job; what goes wrong inside is its end, and told."""
+) -> AsyncIterator[tuple[ScoredProxyPool, RefreshBoard, RefreshParts]]:
+    """Open pool, board and parts of a job; an error inside ends the job, and is recorded."""
     async with open_pool(settings, redis_url) as pool, connect(redis_url) as redis:
         board = RefreshBoard(redis)
         try:
-            yield pool, board, Parts(redis, job_id)
+            yield pool, board, RefreshParts(redis, job_id)
         except Exception as error:
             failed = await board.fail(job_id, error)
             await record_end(settings, failed, pool)
@@ -473,20 +481,20 @@ async def _refreshing(
 
 
 async def deal(settings: Settings, redis_url: str, job_id: str, size: int | None = None) -> RefreshProgress:
-    """Gather all candidates and lay them down in parts of this size; how many are to be checked."""
+    """Gather all candidates and store them in parts of this size; return how many there are to check."""
     size = size or min(settings.proxy_check_chunk, settings.proxy_check_concurrency)
     async with _refreshing(settings, redis_url, job_id) as (pool, board, parts):
         if not await board.begin(job_id):
             return await board.replaced(job_id)
         begun = RefreshProgress(job_id, "CHECKING", started_at=time.time())
         await board.write(begun)
-        sweep, number = Sweep(), 0
+        sweep, number = RefreshResult(), 0
         async with Renewal(fixed.REFRESH_SHOW_SECONDS, partial(board.renew, job_id)):
             async with open_checker(settings, redis_url):
-                pass  # a judge that is gone is told here, once
-            found = await get_refresher(settings, pool, redis_url).gather(sweep)
-            found = islice(found, fixed.REFRESH_MOST_CANDIDATES)
-            while chunk := list(islice(found, size)):
+                pass  # a missing judge is reported here, once
+            gathered = await get_refresher(settings, pool, redis_url).gather(sweep)
+            candidates = islice(gathered, fixed.REFRESH_MOST_CANDIDATES)
+            while chunk := list(islice(candidates, size)):
                 number += 1
                 await parts.put(number, chunk)
         dealt = replace(begun, candidates=sweep.candidates, total_chunks=number)
@@ -494,9 +502,11 @@ async def deal(settings: Settings, redis_url: str, job_id: str, size: int | None
         return dealt
 
 
-async def check_part(settings: Settings, redis_url: str, job_id: str, number: int) -> tuple[Sweep, bool]:
-    """Check one part, unless it was or its refresh has ended; what was found, and whether it was the last."""
-    sweep = Sweep()
+async def check_part(
+    settings: Settings, redis_url: str, job_id: str, number: int
+) -> tuple[RefreshResult, bool]:
+    """Check a part, unless it or its refresh is done; return the findings, and whether it was the last."""
+    sweep = RefreshResult()
     async with _refreshing(settings, redis_url, job_id) as (pool, board, parts):
         progress, proxies = await board.read(job_id), await parts.get(number)
         if progress is None or progress.finished or proxies is None or not await board.go_on(job_id):
@@ -509,7 +519,7 @@ async def check_part(settings: Settings, redis_url: str, job_id: str, number: in
 
 
 async def finish(settings: Settings, redis_url: str, job_id: str) -> RefreshProgress | None:
-    """End a refresh whose parts are all checked; one that has others, or has ended, is left as it is."""
+    """End a refresh whose parts are all checked; any other is left as it is."""
     async with _refreshing(settings, redis_url, job_id) as (pool, board, _):
         progress = await board.read(job_id)
         if progress is None or progress.finished or progress.completed_chunks < progress.total_chunks:
@@ -522,7 +532,7 @@ async def finish(settings: Settings, redis_url: str, job_id: str) -> RefreshProg
 
 
 async def run_job(settings: Settings, redis_url: str, job_id: str) -> RefreshProgress:
-    """Carry out the refresh of a job, here and now; of one that may not run, what is told of it."""
+    """Run the refresh of a job in this process; for one that may not run, return its record."""
     dealt = await deal(settings, redis_url, job_id, fixed.REFRESH_OWN_CHUNK)
     if dealt.status != "CHECKING":
         return dealt

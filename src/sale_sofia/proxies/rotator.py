@@ -1,7 +1,7 @@
-"""The rotator: one address for tools that can use only one. It tunnels over the pool and looks into nothing.
+"""The rotator: one proxy address for tools that can use only one. It tunnels through the pool, unread.
 
-It never opens TLS, so certificates and the client's own manner of speaking survive; and it never goes
-directly: without a proxy the answer is 503.
+It never opens TLS, so certificates and the client's own TLS profile survive; and it never connects directly:
+without a proxy the answer is 503.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from sale_sofia.crawl.resilience.settings import RENEWALS_PER_LEASE
 from sale_sofia.operations.services.processes import tell_ready
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies import settings as fixed
-from sale_sofia.proxies.model import EVERYWHERE, Lease, NoProxy, NotAProxy, Use, Wish, parse_host
+from sale_sofia.proxies.model import EVERYWHERE, Lease, NoProxy, NotAProxy, ProxyQuery, Use, parse_host
 from sale_sofia.proxies.pool import ScoredProxyPool, get_pool
 from sale_sofia.proxies.settings import CHECK_CONNECT_SECONDS, ROTATOR_HOST, PoolRules
 from sale_sofia.proxies.tunnel import LoopbackServer, Streams, TunnelFailed, carry_both, read_head, tunnel
@@ -44,7 +44,7 @@ _MOST_PORT: Final = 65_535
 
 
 class BadRequest(ValueError):
-    """No request that a rotator can serve; `status` is the answer it gets."""
+    """A request that the rotator cannot serve; `status` is its HTTP answer."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -53,31 +53,31 @@ class BadRequest(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TunnelRequest:
-    """One tunnel that was asked for."""
+    """A tunnel that a client requested."""
 
     host: str
     port: int
     offset: int | None = None
-    """The same number, the same proxy."""
+    """The same number gives the same proxy."""
     session: str | None = None
     domain: str | None = None
     """The portal, where the host does not say it."""
 
 
 def read_request(head: str) -> TunnelRequest:
-    """The tunnel that a request's head asks for. Raises `BadRequest`: it asks for something else."""
+    """Parse the head of a CONNECT request; `BadRequest` for anything else."""
     first, *lines = head.split("\r\n")
-    found = _FIRST.fullmatch(first)
-    if found is None:
-        told = first.partition(" ")[0]
+    match = _FIRST.fullmatch(first)
+    if match is None:
+        method = first.partition(" ")[0]
         raise BadRequest(
-            405 if told.isupper() and told != "CONNECT" else 400, "only CONNECT host:port is served"
+            405 if method.isupper() and method != "CONNECT" else 400, "only CONNECT host:port is served"
         )
-    port = int(found["port"])
+    port = int(match["port"])
     if not 0 < port <= _MOST_PORT:
         raise BadRequest(400, f"no port {port}")
     try:
-        host = parse_host(found["host"].lower())
+        host = parse_host(match["host"].lower())
     except NotAProxy as error:
         raise BadRequest(400, str(error)) from None
     headers = {
@@ -96,15 +96,15 @@ def read_request(head: str) -> TunnelRequest:
     )
 
 
-def _session(told: str) -> re.Match[str] | None:
-    """`session-NAME[;domain=PORTAL]`, as it is or as the user of a basic login, as tools send it."""
-    kind, _, value = told.partition(" ")
+def _session(authorization: str) -> re.Match[str] | None:
+    """Match `session-NAME[;domain=PORTAL]`, bare or as the user of a basic login, as tools send it."""
+    kind, _, value = authorization.partition(" ")
     if kind.lower() == "basic":
         try:
-            told = b64decode(value, validate=True).decode("utf-8").partition(":")[0]
+            authorization = b64decode(value, validate=True).decode("utf-8").partition(":")[0]
         except (Undecodable, UnicodeDecodeError):
             return None
-    return _SESSION.fullmatch(told)
+    return _SESSION.fullmatch(authorization)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -121,11 +121,11 @@ class Rotator:
         self._server = LoopbackServer(self._serve)
 
     async def start(self, port: int) -> int:
-        """Listen; the port taken, which matters where 0 was asked for."""
+        """Listen, and return the port, which 0 leaves to the system."""
         return await self._server.start(port)
 
     async def stop(self) -> None:
-        """Listen no more, and end every tunnel."""
+        """Stop listening, and close every tunnel."""
         await self._server.stop()
 
     async def _serve(self, near: Streams) -> None:
@@ -171,10 +171,10 @@ class Rotator:
                 return NoProxy(None)
             only = rows[request.offset % len(rows)]
         domain = request.domain or self.domain_of(request.host)
-        return await self.pool.pick(domain, Wish(session=request.session, exclude=tried, only=only))
+        return await self.pool.pick(domain, ProxyQuery(session=request.session, exclude=tried, only=only))
 
     async def _through(self, near: Streams, request: TunnelRequest, lease: Lease) -> bool:
-        """Whether the tunnel was there; what became of it is told to the pool."""
+        """Carry the tunnel and report it to the pool; False if it could not be opened."""
         started, use = time.monotonic(), Use("neutral")
         try:
             async with (
@@ -207,21 +207,21 @@ async def _refuse(near: Streams, status: int, why: str, retry_after: float | Non
 
 
 def domain_of(host: str) -> str:
-    """The portal that a host belongs to; a host of none is its own."""
+    """Return the portal of a host; the host itself if it belongs to none."""
     return next((site for site in available_sites() if host in load_site_config(site).hosts), host)
 
 
 async def serve(settings: Settings, redis_url: str) -> None:
-    """Be the rotator until a signal asks for an end. Raises `ServiceError`: the port is taken."""
+    """Run the rotator until SIGINT or SIGTERM; `ServiceError` if the port is taken."""
     pool = await get_pool(settings, redis_url)
     rotator = Rotator(
         pool=pool,
         patience=Patience(CHECK_CONNECT_SECONDS, settings.proxy_timeout),
         lease_seconds=PoolRules.from_settings(settings).lease_seconds,
     )
-    asked = asyncio.Event()
+    stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, asked.set)
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
     try:
         await rotator.start(settings.rotator_port)
     except OSError as error:
@@ -230,7 +230,7 @@ async def serve(settings: Settings, redis_url: str) -> None:
             f"The rotator cannot listen on {place}: {error.strerror} (ROTATOR_PORT)."
         ) from None
     tell_ready()
-    await asked.wait()
+    await stop.wait()
     await rotator.stop()
     await pool.close()
 

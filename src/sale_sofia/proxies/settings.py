@@ -1,4 +1,4 @@
-"""How proxies are chosen, rested and checked; no environment variable sets it, each says its unit."""
+"""Settings of the proxies, and constants that no environment variable sets; each states its unit."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -10,51 +10,51 @@ from pydantic import AfterValidator, BaseModel, Field
 from sale_sofia.settings.types import decimal, described, notes, switch, whole
 
 FOLDER: Final = "proxies"
-"""Of the list of sources and the last findings, in DATA_DIR; readable by its owner alone."""
+"""Folder in DATA_DIR for sources and the last findings; readable by its owner alone."""
 SOURCES_FILE: Final = "sources.json"
 PUBLIC_LISTS_FILE: Final = "public_lists.yaml"
 """Public lists by address, beside this module."""
 KNOWN_FILE: Final = "known.json"
 LAST_REFRESH_FILE: Final = "refresh.json"
-"""The end of the last refresh, for who waits for it when Redis is gone or knows it no more."""
+"""The end of the last refresh, for when Redis is gone or has forgotten it."""
 STATS_FILE: Final = "stats.json"
-"""How proxies did, for `proxies stats` when no Redis knows it."""
+"""How proxies did, for `proxies stats` without Redis."""
 STATS_SECONDS: Final = 1.0
-"""How often a crawl without Redis notes how its proxies do."""
+"""How often a crawl without Redis saves how its proxies do."""
 
 KEEP_SHARE: Final = 0.05
-"""Share of reports that renew the life of what Redis knows; it lives for a week."""
+"""Share of reports that renew the expiry of the pool in Redis, which is a week."""
 
 SESSIONS_MOST: Final = 10_000
-"""Sessions from which on ended ones are forgotten."""
+"""With so many sessions, ended ones are forgotten."""
 READY_WITHIN_SECONDS: Final = 60.0
-"""A proxy that may be used so soon counts as ready; how often the supply of a portal is looked at."""
+"""A proxy usable so soon counts as ready; also how often a portal's supply is checked."""
 
 CHECK_CONNECT_SECONDS: Final = 5.0
 CHECK_SECONDS: Final = 10.0
-"""Patience of the checker with one proxy: for the connection, and for each question as a whole."""
+"""Patience of the checker with one proxy: for the connection, and for each request as a whole."""
 JUDGE_SECONDS: Final = 10.0
 """Patience with the judge when it is asked directly; nothing is checked without it."""
 CHECK_TURN_SECONDS: Final = 120.0
-"""Without a judge a check waits so long for a free turn of the portal; with one, not at all."""
+"""Without a judge a check waits so long for a free slot of the portal; with one, not at all."""
 CHECK_TURN_LOOK_SECONDS: Final = 0.1
-"""Shortest pause between two looks for such a turn."""
+"""Shortest pause between two looks for such a slot."""
 JUDGE_BODY_BYTES: Final = 65_536
-"""More than any answer of a judge."""
+"""Larger than any answer of a judge."""
 JUDGE_NONCE_CHARACTERS: Final = 64
-"""Of the longest nonce that a judge takes."""
+"""Length of the longest nonce that a judge accepts."""
 JUDGE_STOP_SECONDS: Final = 0.1
-"""How long a judge that stops waits for open requests: each is asked again elsewhere."""
+"""How long a stopping judge waits for open requests."""
 JUDGE_SEEN_MOST: Final = 100_000
-"""Plain requests that a judge remembers until it is asked for them over TLS."""
+"""Plain requests that a judge remembers until they are fetched over TLS."""
 JUDGE_HOST: Final = "127.0.0.1"
-"""Where it listens unless told otherwise: whoever runs it for proxies names the address they can reach."""
+"""Default address; an operator names one that proxies can reach."""
 JUDGE_PORT: Final = 8443
 JUDGE_HTTP_PORT: Final = 8480
-"""Where `sale-sofia proxies judge` listens unless told otherwise."""
+"""Default ports of `sale-sofia proxies judge`."""
 OWN_NETWORK_BITS: Final = 24
 OWN_NETWORK_BITS_IPV6: Final = 64
-"""An exit in the same network as an own address is no other address to a portal."""
+"""An exit in the same network as our own address counts as our own."""
 
 SOURCE_MAX_BYTES: Final = 64_000_000
 """More than two million lines: a source that goes on for ever is cut here."""
@@ -65,34 +65,34 @@ SOURCE_MAX_CANDIDATES: Final = 1_000_000
 LINE_MAX_CHARACTERS: Final = 500
 """A longer line is no proxy."""
 SHOWN_CHARACTERS: Final = 60
-"""Of a malformed line that are shown."""
+"""Characters of a malformed line that are shown."""
 JSON_DEEPEST: Final = 20
 """Levels of a JSON list that are looked into."""
 SHOWN_MALFORMED: Final = 5
 """Malformed lines of a source that are shown; all are counted."""
 
 REFRESH_MOST_CANDIDATES: Final = 100_000
-"""Of one refresh on the workers, those known before the others: more are not checked in its time."""
+"""Of one refresh on the workers, the pool's own first: more cannot be checked in its time."""
 REFRESH_OWN_CHUNK: Final = 5000
-"""Candidates of one part where a command checks them all by itself: none waits long for the slowest."""
+"""Candidates of one part where a command checks them all itself."""
 REFRESH_SECONDS: Final = 1500.0
 """Longest time of one refresh; below the limit of any task."""
 REFRESH_LOCK_SECONDS: Final = 60.0
-"""A refresh that was not heard of for so long is dead; a living one renews its lock."""
+"""A refresh that has not renewed its lock for so long is dead."""
 REFRESH_SHOW_SECONDS: Final = 1.0
 """How often a refresh shows its numbers and renews its lock."""
 START_WAIT_SECONDS: Final = 300.0
 """How long a crawl on workers waits for its proxies; then it begins, and its pages wait."""
 REFRESH_POLL_SECONDS: Final = 1.0
-"""How often those who wait look, when nothing is announced."""
+"""How often waiting processes look, without an event."""
 REFRESH_HOURS: Final = 6
 REFRESH_FACTOR: Final = 2
-"""Below so many times the least number of ready proxies a refresh is asked for."""
+"""Below so many times the minimum of ready proxies a refresh is triggered."""
 REFRESH_PAUSE_SECONDS: Final = 300.0
-"""After a refresh none is begun on demand for so long: it would find the same."""
+"""After a refresh none is triggered on demand for so long: it would find the same."""
 PROGRESS_TTL_SECONDS: Final = 86_400
 EVENTS_CHANNEL: Final = "proxies:events"
-"""Where every proxy that became available, and the end of a refresh, is announced."""
+"""Announces each proxy that became available, and the end of a refresh."""
 
 ROTATOR_HOST: Final = "127.0.0.1"
 LOOPBACK_MOST_CONNECTIONS: Final = 400
@@ -115,7 +115,7 @@ LANE_MEMORY_SECONDS: Final = 86_400.0
 TUNNEL_HEAD_BYTES: Final = 16_384
 """A proxy's answer to CONNECT with more header than this is refused."""
 WAIT_FOR_PROXY_SHARE: Final = 0.5
-"""Of the time of a request that may pass before it has a proxy."""
+"""Share of a request's time that may pass before it has a proxy."""
 WAIT_FOR_PROXY_SECONDS: Final = 10.0
 """A request waits so long for a proxy to be ready; beyond it the page is put back."""
 
@@ -147,7 +147,7 @@ success and 0.5 for a failure."""
 
 
 class ProxySettings(BaseModel, defer_build=True):
-    """How many proxies are wanted, and who judges them; none is used unless a portal's file asks."""
+    """How many proxies are needed, and what judges them; none is used unless a portal's file asks."""
 
     min_proxies_to_start: int = whole(10, 0, 10_000, "proxies", "Live proxies to wait for before a crawl.")
     min_proxies_for_scraping: int = whole(
@@ -205,15 +205,15 @@ class ProxySettings(BaseModel, defer_build=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolRules:
-    """How proxies are believed in, rested and leased; both pools know it."""
+    """How proxies are estimated, rested and leased, in both pools."""
 
     spacing_seconds: float
     lease_seconds: float
     choice: Choice = "sampled"
     decay: float = 0.97
-    """What is left of what was known with every further use: what a proxy was yesterday counts little."""
+    """Factor of earlier counts at every further use: what a proxy did yesterday counts little."""
     failure_decay: float = 0.5
-    """What is left of earlier successes after a failure: a proxy that died is soon believed dead."""
+    """Factor of earlier successes after a failure: a proxy that died soon counts as dead."""
     elsewhere: float = 0.3
     """How much a proxy's successes and failures on all portals count on one of them."""
     latency_half_seconds: float = 10.0
@@ -223,9 +223,9 @@ class PoolRules:
     candidates: int = 16
     """Proven proxies that one pick looks at: the longest rested ones."""
     explored: int = 2
-    """Others that it looks at beside them: with many more, one of them would nearly always be drawn."""
+    """Others that it looks at too: with many more, one of them would nearly always be drawn."""
     doubt_patience_seconds: float = 5.0
-    """Rather than one that failed last, a proven proxy is waited for so long."""
+    """How long a proven proxy is waited for rather than using one that failed last."""
     transport_seconds: float = 30.0
     """Rest after a transport error; doubles with every further one in a row."""
     transport_max_seconds: float = 1800.0
@@ -235,9 +235,9 @@ class PoolRules:
     jitter: float = 0.2
     """Largest share that chance adds to a rest, so that proxies do not come back together."""
     retry_after_max_seconds: float = 3600.0
-    """A longer wish of the portal is the rate limiter's business, not one proxy's."""
+    """A longer Retry-After concerns the rate limiter, not one proxy."""
     sticky_seconds: float = 1200.0
-    """A session that asked for nothing so long may get another proxy."""
+    """A session idle for so long may get another proxy."""
     session_patience_seconds: float = 30.0
     """A session waits for its own proxy so long before it takes another: longer than a usual spacing."""
     score_up: float = 1.1
@@ -249,12 +249,12 @@ class PoolRules:
     ready_above: float = 0.3
     """A proxy counts as ready for a portal when it is expected to succeed so often."""
     missed_sweeps: int = 3
-    """A proxy that was dead in so many checks in a row is forgotten; traffic never forgets one."""
+    """A proxy found dead by so many checks in a row is forgotten; failed requests never forget one."""
 
     @classmethod
     def from_settings(cls, settings: ProxySettings) -> Self:
-        """What people set, taken from the settings; everything else as it is fixed above."""
-        # A lease lasts the longest answer through a proxy and so much more.
+        """Take what can be set from the settings; the rest has the defaults above."""
+        # A lease outlasts the slowest answer through a proxy.
         return cls(
             spacing_seconds=settings.proxy_spacing,
             lease_seconds=settings.proxy_timeout + 15.0,
@@ -262,24 +262,24 @@ class PoolRules:
         )
 
 
-# How the browser lane works; no environment variable sets it, each says its unit.
+# Constants of the browser lane, which no environment variable sets.
 
 PROGRAMS: Final = ("chromium", "chromium-browser")
 """Names under which systems install Chromium."""
 BROWSER_FOLDER: Final = "lanes"
-"""Of what is remembered of the lanes where there is no Redis, in DATA_DIR; readable by its owner alone."""
+"""Folder in DATA_DIR for the memory of lanes without Redis; readable by its owner alone."""
 BUDGET_SECONDS: Final = 3600.0
-"""For so long BROWSER_PAGES_PER_HOUR counts."""
+"""The period of BROWSER_PAGES_PER_HOUR."""
 LADDER_BUDGET: Final = 3
 """Challenges taken to the browser before the ladder goes on."""
 MOST_DOCUMENTS: Final = 6
-"""Pages in one visit: a challenge that only leads to another one is given up."""
+"""Most pages in one visit: a chain of challenges is given up."""
 DOOR_CONNECT_SECONDS: Final = 10.0
-"""Patience of the browser's way out with one connection."""
+"""Connection timeout of the browser's door."""
 CLOSE_SECONDS: Final = 10.0
-"""Patience with a browser that is told to end; its driver then kills it."""
-MOST_GIVEN: Final = 1000
-"""Sessions of which is known that they have their cookies; beyond it they are given them again."""
+"""How long a browser may take to close; its driver then kills it."""
+COOKIE_SESSIONS_MOST: Final = 1000
+"""Sessions remembered as having their cookies; with more, cookies are given again."""
 
 
 class BrowserSettings(BaseModel, defer_build=True):

@@ -1,4 +1,4 @@
-"""Where candidates come from: proxies of one's own, files, and lists on the web; each read within limits."""
+"""Sources of candidates: single proxies, files, and lists on the web; each read within limits."""
 
 import asyncio
 import codecs
@@ -20,7 +20,7 @@ from sale_sofia.proxies.model import MASK, NotAProxy, Proxy, ProxyAddress, Schem
 from sale_sofia.settings.files import write_whole
 from sale_sofia.websites.site_file import load_yaml
 
-# Bounded, so that no text makes them look at its rest again and again.
+# Bounded, so that no text makes them quadratic.
 _TAGS: Final = re.compile(r"<[^<>]*>")
 _IN_HTML: Final = re.compile(
     r"(?:(?:https?|socks5h?)://)?(?:[\w.%-]{1,64}:[^\s@<>:/]{1,64}@)?\b(?:[0-9]{1,3}\.){3}[0-9]{1,3}\s*:\s*[0-9]{2,5}\b"
@@ -31,27 +31,27 @@ _HOSTS, _PORTS, _SCHEMES = ("ip", "host", "address", "addr"), ("port",), ("proto
 
 @dataclass(slots=True)
 class Count:
-    """What was made of a source."""
+    """What a source gave."""
 
     taken: int = 0
     duplicates: int = 0
     malformed: int = 0
     left: int = 0
-    """Beyond what one source may bring."""
-    shown: list[str] = field(default_factory=list)
-    """The first malformed ones, without anything that could be a password."""
+    """Beyond the limit of one source."""
+    examples: list[str] = field(default_factory=list)
+    """The first malformed lines, without anything that could be a password."""
 
     def note_malformed(self, line: str, why: str) -> None:
-        """Count it, and show the first few."""
+        """Count it, and keep the first few as examples."""
         self.malformed += 1
-        if len(self.shown) < fixed.SHOWN_MALFORMED:
-            self.shown.append(f"{masked_line(line)!r}: {why}")
+        if len(self.examples) < fixed.SHOWN_MALFORMED:
+            self.examples.append(f"{masked_line(line)!r}: {why}")
 
 
 def candidates(
     texts: Iterable[str], parse: Callable[[str], ProxyAddress], count: Count
 ) -> Iterator[ProxyAddress]:
-    """Each proxy once, in the order of the source; nothing is kept but what tells them apart."""
+    """Yield each proxy once, in the order of the source; only hashes are kept in memory."""
     seen: set[int] = set()
     for text in texts:
         try:
@@ -71,14 +71,14 @@ def candidates(
 
 
 def texts_of(head: str, rest: Iterable[str]) -> Iterator[str]:
-    """What may be proxies: lines; where the source begins like HTML or JSON, what stands in it."""
+    """Yield texts that may be proxies: lines, or addresses found in HTML or JSON."""
     start = head.lstrip()[:1]
     is_ipv6_line = re.match(r"\s*\[[0-9a-fA-F:.]+\]:[0-9]", head)
     if start == "<":
         # Addresses with their ports, written together or in neighbouring cells
         plain = _TAGS.sub(" ", "".join([head, *rest]))
-        for found in _IN_HTML.findall(plain):
-            yield re.sub(r"\s+", "", found)
+        for address in _IN_HTML.findall(plain):
+            yield re.sub(r"\s+", "", address)
         for host, port in _TABLE_ROW.findall(plain):
             yield f"{host}:{port}"
     elif start in {"{", "["} and not is_ipv6_line:
@@ -87,12 +87,12 @@ def texts_of(head: str, rest: Iterable[str]) -> Iterator[str]:
         left = ""
         for piece in chain((head,), rest):
             *whole, left = (left + piece).split("\n")
-            yield from filter(_says_something, whole)
-        yield from filter(_says_something, [left])
+            yield from filter(_has_content, whole)
+        yield from filter(_has_content, [left])
 
 
 def masked_line(line: str) -> str:
-    """A line that is safe to show: what stands before an @, or behind a port, could be a password."""
+    """Make a line safe to show: what stands before an @, or after a port, could be a password."""
     text = line.strip()
     if "@" in text:
         text = f"{MASK}@{text.rpartition('@')[2]}"
@@ -102,7 +102,7 @@ def masked_line(line: str) -> str:
     return text[: fixed.SHOWN_CHARACTERS]
 
 
-def _says_something(line: str) -> bool:
+def _has_content(line: str) -> bool:
     text = line.strip()
     return bool(text) and not text.startswith("#")
 
@@ -111,11 +111,11 @@ def _json(text: str) -> Iterator[str]:
     try:
         yield from _walk(json.loads(text), 0)
     except (ValueError, RecursionError):
-        for line in filter(_says_something, text.splitlines()):
+        for line in filter(_has_content, text.splitlines()):
             try:
                 yield from _walk(json.loads(line), 0)
             except (ValueError, RecursionError):
-                yield line  # no line of JSON lines: shown as it is
+                yield line  # not JSON: counted as malformed
 
 
 def _walk(value: Any, depth: int) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
@@ -131,48 +131,47 @@ def _walk(value: Any, depth: int) -> Iterator[str]:  # noqa: ANN401 - whatever J
         case dict():
             host, port, scheme = (_first(value, names) for names in (_HOSTS, _PORTS, _SCHEMES))
             if host and port:
-                known = scheme.lower() in {"http", "https", "socks5"}
-                yield f"{scheme.lower()}://{host}:{port}" if known else f"{host}:{port}"
+                is_supported = scheme.lower() in {"http", "https", "socks5"}
+                yield f"{scheme.lower()}://{host}:{port}" if is_supported else f"{host}:{port}"
                 return
             for item in value.values():
                 yield from _walk(item, depth + 1)
 
 
 def _first(value: Mapping[str, Any], names: Iterable[str]) -> str:
-    found = next((value[name] for name in names if isinstance(value.get(name), str | int)), "")
-    return str(found)
+    return str(next((value[name] for name in names if isinstance(value.get(name), str | int)), ""))
 
 
 _PIECE: Final = 1 << 16
 
 
 class SourceUnreadable(ValueError):
-    """A source that gave nothing; the sentence says which and why, and holds no password."""
+    """A source that gave nothing; the message says which and why, without a password."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One place: a proxy's own address, a file, or a list's address on the web."""
+class ProxySource:
+    """A proxy's address, a file, or the URL of a list on the web."""
 
     place: str
     tier: Tier = "free"
     scheme: Scheme = "http"
-    """Of proxies that do not say theirs."""
+    """Of proxies that do not state theirs."""
 
     @property
     def name(self) -> str:
-        """For people: without a password, and without what is asked of a list, which may be a key."""
+        """The place for people: without a password or the query of a URL, which may hold a key."""
         if self.is_proxy:
             return parse_proxy(self.place, self.scheme).masked
         if not self.is_url:
             return self.place
         parts = urlsplit(self.place)
-        shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-        return f"{shown}?{MASK}" if parts.query else shown
+        url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        return f"{url}?{MASK}" if parts.query else url
 
     @property
     def is_proxy(self) -> bool:
-        """Whether it is one proxy; an address without a port, or with a path, is a list's."""
+        """Whether it is a single proxy; a URL without a port, or with a path, is a list."""
         try:
             parse_proxy(self.place, self.scheme)
         except NotAProxy:
@@ -186,15 +185,15 @@ class Source:
 
 
 @cache
-def public_lists() -> Mapping[str, Source]:
+def public_lists() -> Mapping[str, ProxySource]:
     """The lists that come with sale-sofia, by name; each is off until somebody adds it to their sources."""
-    listed = load_yaml(Path(str(files("sale_sofia.proxies"))) / fixed.PUBLIC_LISTS_FILE)
-    return {name: Source(one["address"], "free", one["scheme"]) for name, one in listed.items()}
+    lists = load_yaml(Path(str(files("sale_sofia.proxies"))) / fixed.PUBLIC_LISTS_FILE)
+    return {name: ProxySource(row["address"], "free", row["scheme"]) for name, row in lists.items()}
 
 
-async def read_source(source: Source, count: Count) -> Iterator[Proxy]:
-    """Its candidates, read as they are asked for; `count` is filled meanwhile. Raises `SourceUnreadable`."""
-    # Of a list on the web, none inside our network is taken, unless the list is there too.
+async def read_source(source: ProxySource, count: Count) -> Iterator[Proxy]:
+    """Yield its candidates lazily, counting them in `count`; or raise `SourceUnreadable`."""
+    # A list from the internet must not name addresses inside our network.
     from_outside = source.is_url and not is_inside(urlsplit(source.place).hostname or "")
 
     def parse(text: str) -> ProxyAddress:
@@ -215,8 +214,8 @@ async def read_source(source: Source, count: Count) -> Iterator[Proxy]:
     return (Proxy(address, source.tier, name) for address in candidates(texts, parse, count))
 
 
-def _pieces(source: Source) -> Iterator[str]:
-    """The file in pieces."""
+def _pieces(source: ProxySource) -> Iterator[str]:
+    """Read the file in pieces."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     try:
         path = Path(source.place).expanduser()
@@ -229,8 +228,8 @@ def _pieces(source: Source) -> Iterator[str]:
         raise SourceUnreadable(f"{source.name}: cannot be read: {error.strerror}") from None
 
 
-async def _download(source: Source) -> str:
-    """What the list holds, or came in time; nothing is followed, which may lead inside, or unpacked."""
+async def _download(source: ProxySource) -> str:
+    """Return what came in time; no redirect is followed, which may lead inside, and nothing is unpacked."""
     import aiohttp  # noqa: PLC0415 - every crawl imports this module, few read a list on the web
 
     body = bytearray()
@@ -240,11 +239,11 @@ async def _download(source: Source) -> str:
             aiohttp.ClientSession(auto_decompress=False) as session,
             session.get(
                 source.place, allow_redirects=False, headers={"Accept-Encoding": "identity"}
-            ) as answer,
+            ) as response,
         ):
-            if answer.status != HTTPStatus.OK:
-                raise SourceUnreadable(f"{source.name}: HTTP {answer.status}")
-            async for piece in answer.content.iter_chunked(_PIECE):
+            if response.status != HTTPStatus.OK:
+                raise SourceUnreadable(f"{source.name}: HTTP {response.status}")
+            async for piece in response.content.iter_chunked(_PIECE):
                 body += piece
                 if len(body) > fixed.SOURCE_MAX_BYTES:
                     break
@@ -263,7 +262,7 @@ T = TypeVar("T")
 
 
 class SourceListBroken(ValueError):
-    """The file of sources was changed by hand and cannot be read."""
+    """The file of sources was edited by hand and cannot be parsed."""
 
 
 class SourceList:
@@ -272,57 +271,58 @@ class SourceList:
     def __init__(self, data_dir: Path) -> None:
         self.folder = data_dir / fixed.FOLDER
 
-    def sources(self) -> list[Source]:
-        """All sources, in the order in which they were added."""
-        return self._read(fixed.SOURCES_FILE, lambda one: Source(**one))
+    def sources(self) -> list[ProxySource]:
+        """Load all sources, in the order in which they were added."""
+        return self._read(fixed.SOURCES_FILE, lambda record: ProxySource(**record))
 
-    def add(self, source: Source) -> bool:
-        """Remember a source; False where it was known: it has this tier from now on."""
-        others = [one for one in self.sources() if one.place != source.place]
-        new = len(others) == len(self.sources())
-        self.write(fixed.SOURCES_FILE, [asdict(one) for one in [*others, source]])
-        return new
+    def add(self, source: ProxySource) -> bool:
+        """Save a source; False where it was there already: it has this tier from now on."""
+        before = self.sources()
+        others = [other for other in before if other.place != source.place]
+        self.write(fixed.SOURCES_FILE, [asdict(saved) for saved in [*others, source]])
+        return len(others) == len(before)
 
-    def drop(self, source: Source) -> bool:
-        """Forget a source; False where it was not known. What it gave stays in the pool."""
-        others = [one for one in self.sources() if one.place != source.place]
-        known = len(others) < len(self.sources())
-        if known:
-            self.write(fixed.SOURCES_FILE, [asdict(one) for one in others])
-        return known
+    def drop(self, source: ProxySource) -> bool:
+        """Delete a source; False where there is none. Its proxies stay in the pool."""
+        before = self.sources()
+        others = [other for other in before if other.place != source.place]
+        if len(others) == len(before):
+            return False
+        self.write(fixed.SOURCES_FILE, [asdict(other) for other in others])
+        return True
 
-    def known(self) -> list[Proxy]:
-        """What the last check found usable."""
+    def load_usable(self) -> list[Proxy]:
+        """Load what the last check found usable."""
         return self._read(fixed.KNOWN_FILE, Proxy.from_record)
 
     def remember(self, proxies: list[Proxy]) -> None:
-        """Keep what a check found usable."""
+        """Save what a check found usable."""
         self.write(fixed.KNOWN_FILE, [proxy.as_record() for proxy in proxies])
 
     def remember_sweep(self, usable: list[Proxy], *, whole: bool) -> None:
-        """Keep what a refresh found; one that found nothing, or did not end, takes nothing away."""
+        """Save what a refresh found; one that found nothing, or was not `whole`, removes nothing."""
         if usable:
-            found = {one.id for one in usable}
-            before = [] if whole else [one for one in self.known() if one.id not in found]
+            found = {proxy.id for proxy in usable}
+            before = [] if whole else [proxy for proxy in self.load_usable() if proxy.id not in found]
             self.remember([*usable, *before])
 
     def read(self, name: str) -> Any:  # noqa: ANN401 - whatever was written
-        """What was written under this name; None where nothing was, or what stands there is no JSON."""
+        """Load the JSON written under this name; None where there is none."""
         try:
             return json.loads((self.folder / name).read_text("utf-8"))
         except (OSError, ValueError, RecursionError):
             return None
 
-    def write(self, name: str, told: object) -> None:
-        """Write it under this name, whole and for its owner alone."""
-        write_whole(self.folder / name, json.dumps(told, ensure_ascii=False, indent=1))
+    def write(self, name: str, value: object) -> None:
+        """Write JSON under this name, atomically and readable by its owner alone."""
+        write_whole(self.folder / name, json.dumps(value, ensure_ascii=False, indent=1))
 
-    def _read(self, name: str, made: Callable[[dict[str, Any]], T]) -> list[T]:
+    def _read(self, name: str, parse: Callable[[dict[str, Any]], T]) -> list[T]:
         path = self.folder / name
         if not path.exists():
             return []
         try:
-            return [made(dict(one)) for one in json.loads(path.read_text("utf-8"))]
+            return [parse(dict(record)) for record in json.loads(path.read_text("utf-8"))]
         except (ValueError, TypeError, KeyError, RecursionError):
             raise SourceListBroken(
                 f"{path}: not the JSON that `sale-sofia proxies` writes; remove it"

@@ -1,4 +1,4 @@
-"""A connection to a host through a proxy: CONNECT or SOCKS5, its name looked up there, and never direct."""
+"""Connections through a proxy by CONNECT or SOCKS5: names are resolved there, and nothing goes directly."""
 
 import asyncio
 import ipaddress
@@ -18,7 +18,7 @@ from sale_sofia.proxies.model import ProxyAddress
 
 Fault = Literal["unreachable", "silent", "reset", "auth", "refused", "protocol"]
 """unreachable: no connection; silent: no answer in time; reset: it hung up; auth: it wants another password;
-refused: it will not lead there; protocol: it speaks something else."""
+refused: it will not connect there; protocol: it speaks something else."""
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 _SOCKS: Final = 5
 _LOGIN_MOST_BYTES: Final = 255
@@ -26,7 +26,7 @@ _NO_LOGIN, _LOGIN, _CONNECT, _NAME, _IPV4, _IPV6 = 0, 2, 1, 3, 1, 4
 
 
 class TunnelFailed(Exception):
-    """The proxy did not lead there; the sentence holds no password."""
+    """The proxy did not connect to the host; the message holds no password."""
 
     def __init__(self, fault: Fault, why: str) -> None:
         super().__init__(why)
@@ -35,7 +35,7 @@ class TunnelFailed(Exception):
 
 @asynccontextmanager
 async def tunnel(proxy: ProxyAddress, host: str, port: int, patience: Patience) -> AsyncIterator[Streams]:
-    """Streams to the host, closed at the end. Raises `TunnelFailed`: the proxy did not lead there."""
+    """Open streams to the host through the proxy, closed at the end; or raise `TunnelFailed`."""
     async with connected(proxy, patience) as streams:
         async with in_time(patience.seconds):
             await lead(proxy, streams, host, port)
@@ -44,7 +44,7 @@ async def tunnel(proxy: ProxyAddress, host: str, port: int, patience: Patience) 
 
 @asynccontextmanager
 async def connected(proxy: ProxyAddress, patience: Patience) -> AsyncIterator[Streams]:
-    """Streams to the proxy itself, closed at the end."""
+    """Open streams to the proxy itself, closed at the end."""
     reader, writer = await _connect(proxy, patience.connect_seconds)
     try:
         yield reader, writer
@@ -52,7 +52,7 @@ async def connected(proxy: ProxyAddress, patience: Patience) -> AsyncIterator[St
         raise TunnelFailed("reset", "it hung up") from None
     finally:
         writer.transport.abort()
-        await asyncio.sleep(0)  # it closes; that it did is never told in the middle of a TLS handshake
+        await asyncio.sleep(0)  # lets it close: asyncio reports no close during a TLS handshake
 
 
 async def _connect(proxy: ProxyAddress, seconds: float) -> Streams:
@@ -73,7 +73,7 @@ async def _connect(proxy: ProxyAddress, seconds: float) -> Streams:
 
 @asynccontextmanager
 async def in_time(seconds: float) -> AsyncIterator[None]:
-    """What is waited for inside comes in time, or the proxy was silent."""
+    """Limit the time of the block; `TunnelFailed` (silent) when it is up."""
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -82,7 +82,7 @@ async def in_time(seconds: float) -> AsyncIterator[None]:
 
 
 async def lead(proxy: ProxyAddress, streams: Streams, host: str, port: int) -> None:
-    """Ask the proxy to lead to the host; from then on the streams are the host's."""
+    """Have the proxy connect to the host; from then on the streams are the host's."""
     await (_ask_socks if proxy.scheme == "socks5" else _ask_connect)(proxy, streams, host, port)
 
 
@@ -94,10 +94,10 @@ async def _ask_connect(proxy: ProxyAddress, streams: Streams, host: str, port: i
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError:
         raise TunnelFailed("protocol", "its answer has no end") from None
-    found = re.match(rb"HTTP/1\.[01] ([0-9]{3})", head)
-    if found is None:
+    match = re.match(rb"HTTP/1\.[01] ([0-9]{3})", head)
+    if match is None:
         raise TunnelFailed("protocol", "no answer that an HTTP proxy gives")
-    status = int(found[1])
+    status = int(match[1])
     if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
         raise TunnelFailed("auth", "HTTP 407: it wants a password, or another one")
     if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
@@ -105,7 +105,7 @@ async def _ask_connect(proxy: ProxyAddress, streams: Streams, host: str, port: i
 
 
 def login_line(proxy: ProxyAddress) -> str:
-    """The header line with which an HTTP proxy is told who asks; nothing without a user."""
+    """The login header for an HTTP proxy; empty without a user."""
     if not proxy.user:
         return ""
     login = b64encode(f"{proxy.user}:{proxy.password}".encode()).decode("ascii")
@@ -156,7 +156,7 @@ def _socks_host(host: str) -> bytes:
 
 
 async def carry_both(near: Streams, far: Streams, may_go: Callable[[], bool] = lambda: True) -> bool:
-    """Carry bytes both ways, unread, until one side ends or none `may_go`; whether any came back."""
+    """Copy bytes both ways until one side ends or `may_go` is false; whether any came back."""
     came = asyncio.create_task(_carry(far[0], near[1], lambda: True))
     went = asyncio.create_task(_carry(near[0], far[1], may_go))
     try:
@@ -184,26 +184,26 @@ async def _carry(source: asyncio.StreamReader, to: asyncio.StreamWriter, may_go:
 
 
 _GONE: Final = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError)
-"""What a connection may end with, `TimeoutError` too; nobody is left to be told."""
+"""Errors a connection may end with, `TimeoutError` included; there is nobody left to report to."""
 
 
 @dataclass(slots=True)
 class LoopbackServer:
-    """Calls `serve` for each connection and closes it after that; no other machine can connect."""
+    """Calls `serve` for each connection, then closes it; no other machine can connect."""
 
     serve: Callable[[Streams], Awaitable[None]]
     _server: asyncio.Server | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def start(self, port: int = 0) -> int:
-        """Listen; the port taken, which matters where 0 was asked for."""
+        """Listen, and return the port, which 0 leaves to the system."""
         self._server = await asyncio.start_server(
             self._accept, fixed.ROTATOR_HOST, port, limit=fixed.ROTATOR_HEAD_BYTES
         )
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
-        """Listen no more, and end every connection."""
+        """Stop listening, and close every connection."""
         if self._server is not None:
             self._server.close()
         for task in list(self._tasks):
@@ -223,6 +223,6 @@ class LoopbackServer:
 
 
 async def read_head(near: Streams) -> str:
-    """The head of a request, whole and in time; TimeoutError or one of asyncio where none came."""
+    """Read the head of a request; raises TimeoutError or an asyncio error where none came."""
     async with asyncio.timeout(fixed.ROTATOR_HEAD_SECONDS):
         return (await near[0].readuntil(b"\r\n\r\n")).decode("latin-1")

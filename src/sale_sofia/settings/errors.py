@@ -1,16 +1,16 @@
-"""What can be wrong with a service; each message is one sentence for the person who runs the system."""
+"""Errors of services; each message is one sentence for the person who runs the system."""
 
 
 class ServiceError(RuntimeError):
-    """A service that is needed cannot be had."""
+    """A required service is not available."""
 
 
 class ServiceFailed(ServiceError):
-    """A service of ours does not start, or dies all the time: nothing that a person gave us is wrong."""
+    """A service of ours does not start, or keeps dying; no setting is wrong."""
 
 
 class NoRedisServer(ServiceError):
-    """There is no program on this machine that could be our own Redis."""
+    """No program on this machine can be our own Redis."""
 
 
 class RedisUnreachable(ServiceError):
@@ -18,7 +18,7 @@ class RedisUnreachable(ServiceError):
 
 
 class RedisNotStarted(ServiceError):
-    """Our own server did not come up, or its folder cannot be used."""
+    """Our own server did not start, or its folder cannot be used."""
 
 
 class RedisDied(RedisNotStarted):

@@ -1,7 +1,7 @@
-"""Files that are there whole or not at all, also after a kill, and also after the power was gone.
+"""Files written atomically and durably: whole or not at all, also after a kill or a power failure.
 
-A disk keeps a file's bytes once the file was synced, and its name once its folder was. All that we are to
-keep is written here: first the bytes, then the name, and only then is it said to be done.
+A disk keeps a file's bytes once the file is synced, and its name once its folder is. So the bytes are synced
+first, then the name, and only then does a write return. Also: YAML, read within limits.
 """
 
 import os
@@ -27,11 +27,11 @@ from sale_sofia.listings.settings import (
 
 
 @contextmanager
-def whole_or_not_at_all(path: Path) -> Iterator[Path]:
-    """A path to write to; what was written is there under the real one at the end, or nothing of it is.
+def atomic_write(path: Path) -> Iterator[Path]:
+    """Yield a path to write to; at the end it replaces the real one, whole or not at all.
 
     Raises:
-        ValueError: there is no such folder, or a folder of this name; nothing was begun.
+        ValueError: the folder is missing, or the path is a folder; nothing was written.
     """
     if not path.parent.is_dir():
         raise ValueError(f"{path}: there is no folder {path.parent}; make it, or name another file")
@@ -42,42 +42,42 @@ def whole_or_not_at_all(path: Path) -> Iterator[Path]:
         yield unfinished
         sync_file(unfinished)
         unfinished.replace(path)
-        keep_name(path)
+        sync_parents(path)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Replace the file, which only its owner can read; its folder is made if need be."""
+    """Replace the file atomically, readable by its owner alone; its folder is made if need be."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with whole_or_not_at_all(path) as unfinished:
+    with atomic_write(path) as unfinished:
         _write(unfinished, content)
 
 
 def write_new(path: Path, content: str | bytes) -> bool:
-    """Make the file, which only its owner can read; False where there is one, which stays as it is."""
+    """Create the file, readable by its owner alone; False where one exists, which stays as it is."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = _draft_of(path)
     try:
         _write(unfinished, content)
         sync_file(unfinished)
-        os.link(unfinished, path)  # never over another one, however many try at once
+        os.link(unfinished, path)  # never replaces a file, however many processes try at once
     except FileExistsError:
         return False
     finally:
         unfinished.unlink(missing_ok=True)
-    keep_name(path)
+    sync_parents(path)
     return True
 
 
-def keep_name(path: Path) -> None:
-    """Its name stays given, and so do those of all folders above it."""
+def sync_parents(path: Path) -> None:
+    """Make its name durable, and those of all folders above it."""
     sync_folder(path.parent)
-    _keep_folder(path.parent.absolute())
+    _sync_above(path.parent.absolute())
 
 
 def sync_folder(folder: Path) -> None:
-    """The names in it stay given."""
+    """Make the names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -86,17 +86,17 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """What is in it stays in it."""
+    """Make the content of a file durable."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
 @cache  # once for each folder in a process: names above it do not change while we write below
-def _keep_folder(folder: Path) -> None:
+def _sync_above(folder: Path) -> None:
     if folder.parent != folder:
-        with suppress(OSError):  # one that others made, and that we may not open, was there before us
+        with suppress(OSError):  # a folder that we may not open existed before us
             sync_folder(folder.parent)
-        _keep_folder(folder.parent)
+        _sync_above(folder.parent)
 
 
 def _draft_of(path: Path) -> Path:
@@ -109,55 +109,54 @@ def _write(path: Path, content: str | bytes) -> None:
         file.write(data)
 
 
-# YAML as all of us read it: plain values and nothing else, by the fast reader where there is one. The fast
-# reader goes down by calls of its own, so that a file nested deep enough ends the process; brackets in
-# brackets cost it the square of their number, and an alias may stand for a million values. What a text
-# holds is therefore counted before it is read, piece by piece and no further than its limit.
+# YAML: plain values only, by the C loader where there is one. The C loader recurses, so a deeply nested file
+# would crash the process; nested brackets cost it the square of their number, and an alias may stand for a
+# million values. So the values of a text are counted before it is loaded, event by event up to the limit.
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class YamlTooMuch(yaml.YAMLError):
-    """A text that is not read because of what reading it would cost; the sentence says what is allowed."""
+    """A text too expensive to load; the message says what is allowed."""
 
 
 def file_text(path: Path) -> str:
-    """The text of a user's file, of which no more is read than is allowed.
+    """Read the text of a user's file, up to the size limit.
 
     Raises:
         YamlTooMuch: it is longer than that.
         OSError, UnicodeDecodeError: it cannot be read, or is no text.
     """
     with path.open("rb") as file:
-        held = file.read(YAML_MOST_BYTES + 1)
-    if len(held) > YAML_MOST_BYTES:
+        data = file.read(YAML_MOST_BYTES + 1)
+    if len(data) > YAML_MOST_BYTES:
         raise YamlTooMuch(f"is longer than {YAML_MOST_BYTES} bytes, the most that is read of a file")
-    return held.decode("utf-8").replace("\r\n", "\n")
+    return data.decode("utf-8").replace("\r\n", "\n")
 
 
 def read_yaml(text: str) -> Any:  # noqa: ANN401 - each text has a shape of its own
-    """What the text holds; a tag that asks for an object of ours is an error.
+    """Load a YAML text; a tag for a Python object is an error.
 
     Raises:
         yaml.YAMLError: it is no YAML.
         YamlTooMuch: it holds more, or deeper, than any file of ours does.
     """
-    return _with_care(text, lambda: yaml.load(text, Loader=_LOADER))  # noqa: S506 - either is a safe loader
+    return _within_limits(text, lambda: yaml.load(text, Loader=_LOADER))  # noqa: S506 - either is a safe loader
 
 
 def read_shipped(package: str, name: str) -> Any:  # noqa: ANN401 - each file has a shape of its own
-    """What a YAML file of ours holds; nobody has to weigh it, which takes a third of the time."""
+    """Load a YAML file of ours, without counting its values, in a third of the time."""
     return yaml.load(files(package).joinpath(name).read_text("utf-8"), Loader=_LOADER)  # noqa: S506
 
 
 def compose_yaml(text: str) -> yaml.Node | None:
-    """The text as nodes with their places in it; raises as `read_yaml` does."""
-    node: yaml.Node | None = _with_care(text, lambda: yaml.compose(text, Loader=yaml.SafeLoader))
+    """Parse the text into nodes with their positions; raises as `read_yaml` does."""
+    node: yaml.Node | None = _within_limits(text, lambda: yaml.compose(text, Loader=yaml.SafeLoader))
     return node
 
 
 def end_of(node: yaml.Node) -> int:
-    """Where the last word of a node ends; a block's own end lies behind the remarks that follow it."""
+    """Return where the last value of a node ends; a block's own end includes the comments after it."""
     if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
         return int(node.end_mark.index)
     last = node.value[-1]
@@ -165,26 +164,26 @@ def end_of(node: yaml.Node) -> int:
 
 
 def line_end(text: str, place: int) -> int:
-    """Where the line of this place ends."""
+    """Return where the line of this position ends."""
     end = text.find("\n", place)
     return len(text) if end < 0 else end
 
 
-def _with_care(text: str, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the work makes
+def _within_limits(text: str, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the work makes
     if text.count("\n%") > YAML_MOST_DIRECTIVES:  # each is compared with all before it
         raise YamlTooMuch(f"has more than {YAML_MOST_DIRECTIVES} lines that begin with %")
     try:
-        _weigh(text)
+        _count_values(text)
         return work()
-    except (ValueError, LookupError, AttributeError) as error:  # a date or a number that there cannot be
+    except (ValueError, LookupError, AttributeError) as error:  # an impossible date or number
         raise yaml.YAMLError(f"a value cannot be read: {error}") from None
 
 
-def _weigh(text: str) -> None:
-    """Count what a text holds, every alias as all it stands for."""
+def _count_values(text: str) -> None:
+    """Count the values of a text, aliases written out; raise `YamlTooMuch` beyond a limit."""
     values = 0
     inside: list[tuple[str | None, int]] = []
-    """The anchor of each list and mapping we are in, and how many values came before it."""
+    """The anchor of each open list and mapping, and how many values came before it."""
     anchored: dict[str | None, int] = {}
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, AliasEvent):
@@ -214,7 +213,7 @@ def _weigh(text: str) -> None:
 
 
 def _number_too_long(event: ScalarEvent) -> bool:
-    """Whether it may be read as a number, at the cost of its length squared; a text in quotes is not."""
+    """Whether it may be loaded as a number, in quadratic time; a quoted text is not."""
     return (
         len(event.value) > YAML_NUMBER_CHARACTERS
         and not event.implicit[1]
@@ -226,21 +225,16 @@ def _line(event: Event) -> str:
     return f"line {event.start_mark.line + 1}" if event.start_mark else "a line"
 
 
-# Files that are nobody else's business: all that we make, and above all those with a secret in them.
+# Permissions, and a large import.
 
 
 def keep_others_out() -> None:
-    """From now on no other user can open a file or folder that this process, or a child of it, makes."""
+    """Make files and folders of this process and its children private to their owner."""
     os.umask(0o077 | os.umask(0o077))
 
 
-def write_own(path: Path, text: str) -> None:
-    """Replace the file; a reader sees the old one or the new one, and is its owner."""
-    write_whole(path, text)
-
-
 def load_arrow() -> ModuleType:
-    """Arrow with its Parquet files, which is large and slow to import: an extra, and only for who needs it.
+    """Import Arrow with Parquet, an optional dependency that is large and slow to import.
 
     Raises:
         ValueError: it is not installed.

@@ -49,10 +49,10 @@ DOCUMENTED_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "parallel_scraping": ("PARALLEL_SCRAPING_ENABLED",),
     "redis_url": ("REDIS_HOST", "REDIS_PORT", "REDIS_DB"),
 }
-"""Other variables that set a setting while its own is unset; the first of them decides whether they do."""
+"""Other variables that set a setting while its own is unset; only if the first of them is set."""
 _REDIS_PARTS: Final = {"REDIS_PORT": "6379", "REDIS_DB": "0"}
 MODE_SWITCHES: Final = frozenset({"redis_circuit_breaker_enabled", "redis_rate_limiter_enabled"})
-"""Settings that, unset, are as the mode says."""
+"""Settings that follow the mode while unset."""
 
 
 class SettingsError(ValueError):
@@ -79,8 +79,8 @@ class Settings(
 ):
     """All settings, valid and unchangeable. A field's environment variable is its name in capitals.
 
-    An empty variable counts as unset; no file is read. The parts of the slices are never made on their own:
-    pydantic builds what checks them once, for this one object, when it is first made (`defer_build`).
+    An empty variable counts as unset; no file is read. The parts of the slices are never instantiated
+    alone: pydantic builds one validator, for this class, at its first use (`defer_build`).
     """
 
     model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True, hide_input_in_errors=True)
@@ -94,7 +94,7 @@ class Settings(
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """What is given and the environment; to look through files that nobody named takes as long again."""
+        """Read arguments and the environment; looking for files would take as long again."""
         del settings_cls, dotenv_settings, file_secret_settings
         return init_settings, env_settings
 
@@ -257,9 +257,9 @@ class Settings(
 
     @field_validator("flower_password", mode="before")
     @classmethod
-    def _flower_password_from_file(cls, given: object, info: ValidationInfo) -> object:
+    def _flower_password_from_file(cls, password: object, info: ValidationInfo) -> object:
         path: Path | None = info.data.get("flower_password_file")
-        return given if path is None else password_in(path)
+        return password if path is None else password_in(path)
 
     @field_validator("flower_password")
     @classmethod
@@ -270,71 +270,70 @@ class Settings(
 
     @property
     def circuit_breaker_in_redis(self) -> bool:
-        """Whether breakers are shared through Redis: as set, otherwise as the mode says."""
+        """Whether breakers are shared through Redis: as set, else by the mode."""
         return bool(self.resolved("redis_circuit_breaker_enabled"))
 
     @property
     def rate_limiter_in_redis(self) -> bool:
-        """Whether rate limits are shared through Redis: as set, otherwise as the mode says."""
+        """Whether rate limits are shared through Redis: as set, else by the mode."""
         return bool(self.resolved("redis_rate_limiter_enabled"))
 
     def resolved(self, name: str) -> object:
-        """The value in effect of the field with this name: what follows the mode is worked out."""
+        """Return the effective value of a field, also of one that follows the mode."""
         value: object = getattr(self, name)
         return self.parallel_scraping if value is None and name in MODE_SWITCHES else value
 
     def rate_limit(self, domain: str, site_rate: float | None = None) -> float:
-        """Requests per minute: the domain's own entry, else its site's, else the default."""
+        """Return requests per minute: the domain's own entry, else its site's, else the default."""
         fallback = self.domain_rate_limits[DEFAULT_DOMAIN] if site_rate is None else site_rate
         return self.domain_rate_limits.get(domain, fallback)
 
 
 def load_settings() -> Settings:
-    """The settings of the environment as it is now.
+    """Load the settings from the environment as it is now.
 
     Raises:
         SettingsError: one line for every wrong variable; no line holds a secret.
     """
-    documented = _named_otherwise(os.environ)
+    documented = _documented_values(os.environ)
     try:
         return Settings(**documented)
     except ValidationError as error:
-        # The first word on a variable is enough; a default that was not worked out is no fault of its own.
+        # One error per variable is enough; a default that could not be computed follows from another error.
         wrong = [details for details in error.errors() if details["type"] != "default_factory_not_called"]
         first = {str(details["loc"][0]): details for details in reversed(wrong)}
         fields = {name: field for name, field in Settings.model_fields.items() if name in first}
-        said = {name: DOCUMENTED_NAMES[name][0] if name in documented else name.upper() for name in fields}
-        lines = [f"{said[name]}: {wrong_value(field, first[name])}" for name, field in fields.items()]
+        names = {name: DOCUMENTED_NAMES[name][0] if name in documented else name.upper() for name in fields}
+        lines = [f"{names[name]}: {wrong_value(field, first[name])}" for name, field in fields.items()]
         raise SettingsError("\n".join(lines)) from None
 
 
-def _named_otherwise(environ: Mapping[str, str]) -> dict[str, Any]:
-    """What the variables of `DOCUMENTED_NAMES` say; our own name wins."""
-    deciding = {setting: names[0] for setting, names in DOCUMENTED_NAMES.items()}
-    found: dict[str, Any] = {
+def _documented_values(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of the variables in `DOCUMENTED_NAMES`; a setting's own name wins."""
+    values: dict[str, Any] = {
         setting: environ[name]
-        for setting, name in deciding.items()
+        for setting, (name, *_) in DOCUMENTED_NAMES.items()
         if environ.get(name) and not environ.get(setting.upper())
     }
-    if host := found.get("redis_url"):
+    if host := values.get("redis_url"):
         port, number = (environ.get(name) or default for name, default in _REDIS_PARTS.items())
         if wrong := [part for part in (port, number) if not part.isdecimal()]:
             raise SettingsError(f"REDIS_PORT, REDIS_DB: allowed are whole numbers, not {wrong[0]!r:.40}")
-        found["redis_url"] = f"redis://{host}:{port}/{number}"
-    return found
+        values["redis_url"] = f"redis://{host}:{port}/{number}"
+    return values
 
 
 @cache
 def get_settings() -> Settings:
-    """The settings as they were at the first call; `get_settings.cache_clear()` forgets them."""
+    """Return the settings of the first call; `get_settings.cache_clear()` forgets them."""
     return load_settings()
 
 
-# The settings as environment variables, for the programs we start: they see what we see, from any folder.
+# The settings as environment variables, so that our child processes have the same, in any folder.
 
 
 def environment_of(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ` with every setting in it as it is in `settings`; it holds the secrets too."""
+    """Return `environ` with every setting as in `settings`, secrets included."""
     names = {name.upper() for name in Settings.model_fields}
     others = {name: value for name, value in environ.items() if name.upper() not in names}
     ours = {name.upper(): _as_text(value) for name, value in settings if value is not None}

@@ -1,4 +1,4 @@
-"""Our own modules as processes of their own."""
+"""Running our own modules as processes."""
 
 import atexit
 import gc
@@ -9,25 +9,25 @@ from sale_sofia.crawl.settings import COLLECTOR_THRESHOLDS
 
 
 def own_program(module: str, *arguments: str) -> list[str]:
-    """The command that runs a module of ours, with what is installed and nothing else.
+    """Return the command that runs a module of ours, importing only what is installed.
 
-    Left to itself Python looks first in the folder it is started in, where another user's modules may lie.
+    By default Python imports from the current folder first, where another user's modules may lie.
     """
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def start_quickly() -> None:
-    """Called by a program before it imports the rest: nobody looks for garbage among it at every turn.
+    """Reduce garbage collection during imports; called by a program before it imports the rest.
 
-    Nor does pydantic look through all that is installed for plugins of its own, of which we use none.
+    Also keeps pydantic from searching all installed packages for plugins, of which we use none.
     """
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 def end_at_once() -> None:
-    """Called by a program: at its end nothing looks for garbage among all that it has imported.
+    """Skip garbage collection at the end of a program.
 
-    That would last a third of a second, and the system takes back all memory anyway.
+    It would take a third of a second, and the system frees all memory anyway.
     """
     atexit.register(gc.freeze)

@@ -10,21 +10,21 @@ SOFIA: Final = ZoneInfo(TIME_ZONE)
 
 
 def moment_of(day: date, at: time) -> float:
-    """When Sofia's clock shows this time on this day; where it shows it twice in autumn, the first time.
+    """Return the moment of a Sofia day and time; the first one where autumn repeats it.
 
-    Where the clock jumps over it in spring, it is the same moment on the clock of before.
+    A time that spring skips is taken by the offset before the change.
     """
-    # Put together from date and time: adding hours to midnight would be wrong on two days of the year.
+    # Combined from date and time: adding hours to midnight would be wrong on two days of the year.
     return datetime.combine(day, at, SOFIA).timestamp()
 
 
 def day_of(moment: float) -> date:
-    """The day in Sofia."""
+    """Return the day in Sofia."""
     return datetime.fromtimestamp(moment, UTC).astimezone(SOFIA).date()
 
 
 def quiet_until(moment: float, start: time, end: time) -> float | None:
-    """When the quiet hours end that this moment falls into; None outside of them, their end included."""
+    """Return when the quiet hours of this moment end; None outside them, their end included."""
     for days in (-1, 0):
         evening = day_of(moment) + timedelta(days=days)
         morning = evening if start < end else evening + timedelta(days=1)

@@ -1,4 +1,4 @@
-"""The settings in effect, for people: each value, where it came from, what is allowed. Holds no secret."""
+"""The effective settings, for people: each value, its source, what is allowed. Holds no secret."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping
@@ -19,20 +19,20 @@ class SettingRow:
     name: str
     value: str
     source: str
-    """"environment", "default" or "follows the mode"; other variables that say the same thing are named."""
+    """"environment", "default" or "follows the mode"; other variables for the same setting are named."""
     unit: str
     allowed: str
     sentence: str
 
 
 def effective_settings(settings: Settings, environ: Mapping[str, str]) -> list[SettingRow]:
-    """Every setting once, in the order of the settings object; `environ` is where they were read from."""
-    given = {name.upper() for name, value in environ.items() if value}
+    """Return every setting once, in the order of the settings object, as read from `environ`."""
+    variables = {name.upper() for name, value in environ.items() if value}
     return [
         SettingRow(
             name=name.upper(),
             value=_as_text(settings.resolved(name), field),
-            source=_source(name, given),
+            source=_source(name, variables),
             unit=note(field, "unit"),
             allowed=note(field, "allowed"),
             sentence=field.description or "",
@@ -41,10 +41,12 @@ def effective_settings(settings: Settings, environ: Mapping[str, str]) -> list[S
     ]
 
 
-def _source(name: str, given: Collection[str]) -> str:
+def _source(name: str, variables: Collection[str]) -> str:
     documented = DOCUMENTED_NAMES.get(name, ())
-    also = ", ".join(one for one in documented if one in given) if {*documented[:1]} & {*given} else ""
-    if name.upper() in given:
+    also = ""
+    if documented and documented[0] in variables:
+        also = ", ".join(variable for variable in documented if variable in variables)
+    if name.upper() in variables:
         return f"environment ({name.upper()} wins over {also})" if also else "environment"
     if also:
         return f"environment ({also})"
@@ -52,12 +54,12 @@ def _source(name: str, given: Collection[str]) -> str:
 
 
 def settings_as_json(rows: Iterable[SettingRow]) -> str:
-    """The rows as a JSON list of objects."""
+    """Format the rows as a JSON list of objects."""
     return json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2)
 
 
 def settings_text(rows: Iterable[SettingRow]) -> str:
-    """The rows for a person, a few lines each: a table of so many words is as slow as all the rest."""
+    """Format the rows for a person, a few lines each: a table would double the time."""
     return "\n".join(
         f"{row.name} = {row.value}\n"
         f"    {row.sentence}\n"

@@ -1,4 +1,4 @@
-"""The kinds of value a setting may have; each field carries the text of what is allowed in it."""
+"""Types of settings; each field carries the text of what is allowed in it."""
 
 import ipaddress
 import json
@@ -37,71 +37,71 @@ def decimal(default: float, least: float, most: float, unit: str, sentence: str)
 
 
 def switch(*, default: bool | None, sentence: str) -> Any:  # noqa: ANN401 - as the field's own type says
-    """True or false; None, when unset, stands for "as the mode says"."""
+    """True or false; None, when unset, follows the mode."""
     return described(default, "true or false", "switch", sentence)
 
 
 def described(default: Any, allowed: str, unit: str, sentence: str) -> Any:  # noqa: ANN401 - as the field's own type says
-    """A value of which its type does not say what is allowed."""
+    """A value whose type does not say what is allowed."""
     return Field(default, description=sentence, json_schema_extra=notes(allowed, unit))
 
 
 def password_file(setting: str) -> Any:  # noqa: ANN401 - a path, or None
-    """A file with the password of another setting, so that it stands in no environment."""
+    """A file with the password of another setting, to keep it out of the environment."""
     allowed = "the path of a file that can be read, with the password alone in it"
     sentence = f"File with the password of {setting}; unset: it stands there, or none is needed."
     return described(None, allowed, "file", sentence)
 
 
 def notes(allowed: str, unit: str) -> JsonDict:
-    """What a field says of itself beyond its type; `note` reads it back."""
+    """Metadata of a field beyond its type; `note` reads it."""
     return {"allowed": allowed, "unit": unit}
 
 
 def note(field: FieldInfo, key: Literal["allowed", "unit"]) -> str:
-    """The text of what the field allows, or its unit."""
+    """Return what the field allows, or its unit."""
     extra = field.json_schema_extra
     return str(extra[key]) if isinstance(extra, dict) else ""
 
 
 def wrong_value(field: FieldInfo, details: ErrorDetails) -> str:
-    """What was given and what is allowed, in one sentence that never holds a secret."""
-    shown = "the given value"
+    """Say what was set and what is allowed, in one sentence that never holds a secret."""
+    value = "the given value"
     if SecretStr not in {field.annotation, *get_args(field.annotation)}:
-        shown = given(details)
+        value = shown_input(details)
         match details["loc"]:
             case (_, key):  # one entry of a setting that has several
-                shown += f" for {key!r}"
+                value += f" for {key!r}"
     reason = details.get("ctx", {}).get("error", note(field, "allowed"))
-    return f"{shown} is not allowed; {reason} ({note(field, 'unit')})."
+    return f"{value} is not allowed; {reason} ({note(field, 'unit')})."
 
 
-def given(details: ErrorDetails) -> str:
-    """What was given, as it is shown; not of a secret."""
+def shown_input(details: ErrorDetails) -> str:
+    """Return the refused value as text, shortened; not for secrets."""
     return repr(str(details["input"])[:_SHOWN_CHARACTERS])
 
 
 def at_key(place: Sequence[int | str], why: Said) -> Said:
-    """What is wrong at a place of a file, or with the whole of it."""
+    """Say what is wrong at a key of a file, or with the whole of it."""
     key = ".".join(map(str, place))
     return Said("wrong_file.key", key=key, why=why) if key else Said("wrong_file.whole", why=why)
 
 
 def why_refused(details: ErrorDetails, model: type[BaseModel]) -> Said:
-    """Why a value was refused: the sentence of our own check, or what pydantic's code for it means."""
+    """Say why a value was refused: the sentence of our own check, or that of pydantic's code."""
     context = details.get("ctx", {})
     if "error" in context:
         return Said.of(context["error"])
     code = f"pydantic.{details['type']}"
     match [*_choices(model, details["loc"])]:
         case [[*choices, last]] if choices and code == "pydantic.literal_error":
-            return Said(code, choices=[repr(one) for one in choices], last=repr(last))
-    known = code in dictionary() and context.get("min_length", 1) == 1 and "expected" not in context
-    return Said(code, **context) if known else Said.of(details["msg"])
+            return Said(code, choices=[repr(choice) for choice in choices], last=repr(last))
+    has_sentence = code in dictionary() and context.get("min_length", 1) == 1 and "expected" not in context
+    return Said(code, **context) if has_sentence else Said.of(details["msg"])
 
 
 def _choices(kind: Any, place: Sequence[int | str]) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 - a model, or a type in it
-    """The words that are allowed at a place of a model, for each type that may stand there and names some."""
+    """Yield the literals allowed at a place of a model, for each type there that has some."""
     if get_origin(kind) is Literal:
         yield get_args(kind)
     elif isinstance(kind, type) and issubclass(kind, BaseModel):
@@ -109,8 +109,8 @@ def _choices(kind: Any, place: Sequence[int | str]) -> Iterator[tuple[Any, ...]]
             yield from _choices(field.annotation, place[1:])
     else:
         below = place[1:] if get_origin(kind) in {tuple, list, dict} else place
-        for one in get_args(kind):
-            yield from _choices(one, below)
+        for argument in get_args(kind):
+            yield from _choices(argument, below)
 
 
 def _read_json(raw: object) -> object:
@@ -127,12 +127,12 @@ def _with_default(rates: Mapping[str, float]) -> Mapping[str, float]:
 
 
 def _check_folder(path: Path) -> Path:
-    # In a database URL everything after a "?" would be taken for options, and the file would be another one.
+    # In a database URL everything after a "?" is read as options, and the file would be another one.
     if "?" in str(path) or not str(path).strip():
         raise ValueError(FOLDER_ALLOWED)
     try:
         return path.expanduser()
-    except RuntimeError as error:  # `~name` of a user that this machine does not have
+    except RuntimeError as error:  # `~name` of an unknown user
         raise ValueError(FOLDER_ALLOWED) from error
 
 
@@ -150,12 +150,12 @@ MASK: Final = "***"
 _ENCODED: Final = "special characters of a password percent-encoded"
 DATABASE_ALLOWED: Final = f"sqlite:///path or postgresql[+psycopg]://user:password@host:port/name, {_ENCODED}"
 REDIS_ALLOWED: Final = f"redis[s]://user:password@host:port/number or unix:///path, {_ENCODED}"
-# Any other name may stand for a password, and a "&" in that password for the next name: then all is hidden.
+# Any other name may be a password's, and a "&" in that password looks like the next name: all is hidden.
 _SHOWN_QUERY_NAMES: Final = frozenset({"connect_timeout", "db", "host", "mode", "port", "sslmode", "timeout"})
 
 _SQLITE_URL: Final = re.compile(r"(?P<place>sqlite://(?:/[^?]*)?)(?:\?(?P<query>.*))?", re.DOTALL)
 _SQLITE_FILE: Final = re.compile(r"(?P<scheme>sqlite:///)(?P<path>(?!:memory:)[^?]+)(?P<query>.*)", re.DOTALL)
-# At most one "@" and no "#": nobody who reads such a URL can take a piece of the password for something else.
+# At most one "@" and no "#": no parser can take a piece of the password for something else.
 _SERVER_URL: Final = re.compile(
     r"(?P<scheme>[a-z+]+)://"
     r"(?:(?P<user>[^:@/?#\s]*)(?P<password>:[^@/?#\s]*)?@)?"
@@ -165,14 +165,14 @@ _SERVER_URL: Final = re.compile(
 
 
 def masked_url(url: str) -> str:
-    """The URL without its password and without a query that could hold one; safe to print.
+    """Mask the password of a URL, and a query that could hold one; safe to print.
 
-    A URL of a form that the settings would refuse is hidden whole.
+    A URL that the settings would refuse is masked whole.
     """
     if parts := _SQLITE_URL.fullmatch(url):
         return parts["place"] + _masked_query(parts["query"])
     if parts := _SERVER_URL.fullmatch(url):
-        # A lone name is hidden too: `redis://secret@host` is a common slip for `redis://:secret@host`.
+        # A lone name is masked too: `redis://secret@host` is a common slip for `redis://:secret@host`.
         user = MASK if parts["password"] is None else f"{parts['user']}:{MASK}"
         login = "" if parts["user"] is None else f"{user}@"
         return f"{parts['scheme']}://{login}{parts['place']}{_masked_query(parts['query'])}"
@@ -180,7 +180,7 @@ def masked_url(url: str) -> str:
 
 
 def with_password(url: str, path: Path) -> str:
-    """The URL of a server with the password that the file holds, in place of any other.
+    """Return the URL of a server with the password of a file in place of any other.
 
     Raises:
         ValueError: the file cannot be read, or holds none.
@@ -194,13 +194,13 @@ def with_password(url: str, path: Path) -> str:
 
 
 def from_any_folder(url: str) -> str:
-    """The URL; one of a SQLite file names the same file from whichever folder it is read."""
+    """Return the URL, with the absolute path of a SQLite file."""
     parts = _SQLITE_FILE.fullmatch(url)
     return f"{parts['scheme']}{Path(parts['path']).absolute()}{parts['query']}" if parts else url
 
 
 def password_in(path: Path) -> str:
-    """The password that the file holds.
+    """Read the password from a file.
 
     Raises:
         ValueError: it cannot be read, or holds none.
@@ -226,7 +226,7 @@ def _check_server(url: str) -> str:
 
 
 ServerUrl = Annotated[str, AfterValidator(_check_server)]
-"""Where a server of the web listens."""
+"""The address of a web server."""
 
 
 def _masked_query(query: str | None) -> str:
@@ -250,7 +250,7 @@ def _check_redis_url(secret: SecretStr | None) -> SecretStr | None:
     parts = _SERVER_URL.fullmatch(secret.get_secret_value())
     if parts:
         path = parts["path"] or ""
-        # The client reads a database that is no number as database 0, without a word.
+        # The client silently reads a database that is no number as database 0.
         if parts["scheme"] in {"redis", "rediss"} and re.fullmatch(r"/?[0-9]*", path):
             return secret
         if parts["scheme"] == "unix" and path:
@@ -268,16 +268,16 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 NETWORKS_ALLOWED: Final = "addresses or networks such as 127.0.0.1 or 10.0.0.0/8, with commas between them"
 
 
-def networks(given: object) -> object:
-    """The networks of a text; an address is a network of one.
+def networks(value: object) -> object:
+    """Parse the networks of a text; an address is a network of one.
 
     Raises:
         ValueError: one of them is neither.
     """
-    if not isinstance(given, str):
-        return given
+    if not isinstance(value, str):
+        return value
     try:
-        return tuple(ipaddress.ip_network(one.strip()) for one in given.split(","))
+        return tuple(ipaddress.ip_network(network.strip()) for network in value.split(","))
     except ValueError:
         raise ValueError(NETWORKS_ALLOWED) from None
 

@@ -1,6 +1,6 @@
-"""The one catalogue of words, Bulgarian and English, and sentences that are kept as a code with its values.
+"""The catalogue of words, Bulgarian and English, and messages stored as a code with values.
 
-It lies in the lowest slice, so that all may say something: commands, alerts, the dashboard.
+It is in the lowest slice, so that every slice can use it: commands, alerts, the dashboard.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ FILES: Final = tuple(Path(__file__).with_name(f"{name}.yaml") for name in ("word
 _SENTENCES: Final = FILES[1]
 _OTHER: Final = "other"
 _FIELDS: Final = ("field_name", "filter", "criteria", "alerts", "incident", "field", "fact")
-"""Where in the catalogue the names of fields stand."""
+"""Prefixes of the catalogue under which fields have names."""
 
 
 @cache
 def dictionary() -> Mapping[str, Texts]:
-    """Every key with its two texts."""
+    """Return every key with its two texts."""
     return {key: texts for file in FILES for key, texts in _texts(file).items()}
 
 
@@ -34,14 +34,14 @@ def _texts(file: Path) -> Mapping[str, Texts]:
 
 
 def _sentence(code: str) -> Texts | None:
-    """Its two texts: a crawl says some sentences, and the words of pages take much longer to read."""
+    """Return its two texts; the file of sentences is tried first, as the others are slow to load."""
     return _texts(_SENTENCES).get(code) or dictionary().get(code)
 
 
 class Said(str):
-    """A sentence that knows its code, which is a key of the catalogue, and the values of its gaps.
+    """A message with its code, a key of the catalogue, and the values of its placeholders.
 
-    As a text it is English. A value may be such a sentence again, or a list of them; None is an empty gap.
+    As a str it is English. A value may be such a message again, or a list of them; None is an empty text.
     """
 
     __slots__ = ("code", "values")
@@ -49,31 +49,31 @@ class Said(str):
     values: Mapping[str, Any]
 
     def __new__(cls, code: str, /, **values: Any) -> Self:  # noqa: ANN401 - whatever JSON holds
-        """Raises KeyError if the catalogue has no such code; a gap without a value is "?"."""
-        self = super().__new__(cls, _filled(code, values, "en"))
+        """Raises KeyError if the catalogue has no such code; a placeholder without a value is "?"."""
+        self = super().__new__(cls, _fill(code, values, "en"))
         self.code, self.values = code, values
         return self
 
     @classmethod
-    def of(cls, what: object) -> "Said":
-        """What was stored as this, or what an exception was raised with; other words as they are."""
-        match what:
+    def of(cls, source: object) -> "Said":
+        """Restore a message from its stored form or an exception; any other text is kept as it is."""
+        match source:
             case Said():
-                return what
+                return source
             case BaseException(args=(Said() as sentence,)):
                 return sentence
             case {"code": str(code), "values": dict(values)} if _sentence(code):
                 return cls(code, **{name: _read(value) for name, value in values.items()})
             case _:
-                return cls(_OTHER, words=str(what))
+                return cls(_OTHER, words=str(source))
 
     def stored(self) -> dict[str, Any]:
-        """What is kept of it, as JSON; `of` is the way back."""
-        return {"code": self.code, "values": {name: _stored(one) for name, one in self.values.items()}}
+        """Return it as JSON; `of` restores it."""
+        return {"code": self.code, "values": {name: _stored(value) for name, value in self.values.items()}}
 
     def in_words(self, language: Language) -> str:
-        """The sentence in a language."""
-        return _filled(self.code, self.values, language)
+        """Return the message in a language."""
+        return _fill(self.code, self.values, language)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Said.of, (self.stored(),)
@@ -81,24 +81,24 @@ class Said(str):
 
 def _read(value: Any) -> Any:  # noqa: ANN401 - of any shape
     if isinstance(value, list):
-        return [_read(one) for one in value]
+        return [_read(item) for item in value]
     return Said.of(value) if isinstance(value, dict) else value
 
 
 def _stored(value: Any) -> Any:  # noqa: ANN401 - of any shape
     if isinstance(value, list | tuple):
-        return [_stored(one) for one in value]
+        return [_stored(item) for item in value]
     return value.stored() if isinstance(value, Said) else value
 
 
-def _filled(code: str, values: Mapping[str, Any], language: Language) -> str:
+def _fill(code: str, values: Mapping[str, Any], language: Language) -> str:
     if (texts := _sentence(code)) is None:
         raise KeyError(code)
-    return _Gaps(language).vformat(texts[language], (), values)
+    return _Placeholders(language).vformat(texts[language], (), values)
 
 
-class _Gaps(Formatter):
-    """Fills the gaps of a text; `{n:_}` parts thousands by a space, `{key:field}` names a field."""
+class _Placeholders(Formatter):
+    """Fills placeholders; `{n:_}` separates thousands by a space, `{key:field}` names a field."""
 
     def __init__(self, language: Language) -> None:
         self._language = language
@@ -113,8 +113,8 @@ class _Gaps(Formatter):
             case Said():
                 return value.in_words(self._language)
             case list() | tuple():
-                return (format_spec or ", ").join(self.format_field(one, "") for one in value)
-            case str():  # as it was written; only a field has a name in each language
+                return (format_spec or ", ").join(self.format_field(item, "") for item in value)
+            case str():  # as it is; only a field has a name in each language
                 return self._field(value) if format_spec == "field" else value
             case float() if not format_spec and value.is_integer():
                 return str(int(value))
@@ -122,9 +122,9 @@ class _Gaps(Formatter):
                 return format(value, format_spec).replace("_", " ")
 
     def _field(self, key: str) -> str:
-        """What the pages call it; a place in a list belongs to the list. English names it as commands do."""
+        """Return its name on the pages, without list indexes. English uses the key, as commands do."""
         if self._language == "en":
             return key
         parts = [part for part in key.split(".") if not part.isdigit()]
         keys = (f"{kind}.{name}" for kind in _FIELDS for name in (".".join(parts), *parts[-1:]))
-        return next((dictionary()[one][self._language] for one in keys if one in dictionary()), key)
+        return next((dictionary()[name][self._language] for name in keys if name in dictionary()), key)

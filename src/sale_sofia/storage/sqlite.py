@@ -14,7 +14,7 @@ from typing import Final, cast
 from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, QueuePool, create_engine
 from sqlalchemy.exc import DBAPIError
 
-from sale_sofia.settings.files import keep_name
+from sale_sofia.settings.files import sync_parents
 from sale_sofia.storage.connections import from_json, guard_forks, to_json
 from sale_sofia.storage.errors import (
     CheckStopped,
@@ -203,7 +203,7 @@ class SqliteStore:
             self.file.touch()  # to SQLite an empty file is a database
             with closing(self._connect(writes=True)) as connection:
                 connection.execute("PRAGMA journal_mode = WAL")
-            keep_name(self.file)
+            sync_parents(self.file)
         except OSError as error:
             raise _explain_os_error(error, self.file) from error
         except sqlite3.Error as error:

@@ -23,7 +23,7 @@ _LOGIN: Final = re.compile(r"(?<=://)[^/\s]*@")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """One request that failed, and what comes next."""
+    """A request that failed, and the recovery action."""
 
     error: CrawlError
     action: Action
@@ -34,13 +34,13 @@ class Failure:
     url: str | None = None
     attempt: int | None = None
     max_attempts: int | None = None
-    """Tries that a page has with errors of this class, the first included."""
+    """Attempts that a page has with errors of this class, the first included."""
     strategy: str = "direct"
     proxy: str | None = None
 
 
 class ErrorLog:
-    """Appends lines to a file. Many processes may share it: a line is there whole, once, or not at all.
+    """Appends lines to a file that many processes may share: each line is written whole and once, or not.
 
     A file that has grown beyond `max_bytes` becomes `errors.jsonl.1`, in place of the one before it.
     """
@@ -51,28 +51,28 @@ class ErrorLog:
         self._max_bytes = max_bytes
 
     def write(self, failure: Failure, now: float) -> None:
-        """Add one line. A disk that refuses it is not the page's fault: the line is lost, nothing else."""
+        """Append one line; if the disk refuses it, the line is lost and nothing else."""
         line = json.dumps(_line(failure, now)).encode("ascii") + b"\n"
-        with suppress(OSError), self._opened() as file:
-            # One call of an appending file: lines of several processes never mix.
+        with suppress(OSError), self._open() as file:
+            # A single appending write: lines of several processes never mix.
             os.write(file, line)
             if os.fstat(file).st_size > self._max_bytes:
                 self._rotate(file)
 
     def read(self) -> Iterator[Line]:
-        """All lines, the oldest first; what is no whole line, or one of an earlier form, is passed over."""
+        """Yield all lines, the oldest first, skipping damaged ones and those of an earlier format."""
         for path in (self._old, self._path):
             with suppress(FileNotFoundError), path.open("rb") as file:
                 for line in file:
-                    known = None
+                    record = None
                     with suppress(ValueError, RecursionError):
-                        known = json.loads(line)
-                    if isinstance(known, dict) and "error_type" in known:
-                        yield known
+                        record = json.loads(line)
+                    if isinstance(record, dict) and "error_type" in record:
+                        yield record
 
     @contextmanager
-    def _opened(self) -> Iterator[int]:
-        """The current file, kept from being rotated meanwhile."""
+    def _open(self) -> Iterator[int]:
+        """Open the current file, locked against rotation."""
         while True:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -85,10 +85,10 @@ class ErrorLog:
                 os.close(file)
 
     def _rotate(self, file: int) -> None:
-        """Put the file aside, unless somebody writes to it or was faster: then the next line does it."""
+        """Rotate the file, unless another process writes to it or was faster; then a later line does."""
         with suppress(BlockingIOError):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Between the two locks another process may have put it aside.
+            # Between the two locks another process may have rotated it.
             if self._is_current(file):
                 self._path.replace(self._old)
 
@@ -104,12 +104,12 @@ def _line(failure: Failure, now: float) -> Line:
     return {
         "error_id": secrets.token_hex(ERROR_ID_BYTES),
         "timestamp": datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds"),
-        "url": _shown(failure.url),
+        "url": _masked(failure.url),
         "domain": failure.domain,
         "job": failure.job,
         "error_type": type(error).__name__,
         "http_status": error.status,
-        "message": _shown(_without(failure.url, str(error))),
+        "message": _masked(_without(failure.url, str(error))),
         "stack_trace": _stack_trace(error),
         "attempt": failure.attempt,
         "max_retries": None if most is None else max(0, most - 1),
@@ -117,23 +117,23 @@ def _line(failure: Failure, now: float) -> Line:
         "recovery_action": failure.action.value,
         "is_recoverable": failure.next_delay is not None,
         "strategy": failure.strategy,
-        "proxy": _shown(failure.proxy),
+        "proxy": _masked(failure.proxy),
         "page": error.page_digest,
     }
 
 
 def _without(url: str | None, message: str) -> str:
-    """The address stands in the record once."""
+    """Remove the address, which the record has already."""
     return message.replace(f"{url}: ", "") if url else message
 
 
 def _stack_trace(error: CrawlError) -> str | None:
-    """Where an error came from that our tree has no class for; None for all that is foreseen."""
+    """Return the trace of an error that has no class of ours; None for expected ones."""
     if type(error) is not CrawlError or error.__cause__ is None:
         return None
-    return _shown("".join(traceback.format_exception(error.__cause__))[-ERROR_TEXT_MAX:])
+    return _masked("".join(traceback.format_exception(error.__cause__))[-ERROR_TEXT_MAX:])
 
 
-def _shown(text: str | None) -> str | None:
-    """Without user names and passwords of addresses, and not endless."""
+def _masked(text: str | None) -> str | None:
+    """Mask logins in addresses, and limit the length."""
     return None if text is None else _LOGIN.sub("***@", text)[:ERROR_TEXT_MAX]

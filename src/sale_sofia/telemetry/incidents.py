@@ -1,4 +1,4 @@
-"""Incidents: what a person should look at, open until it is over. Alerts are made from these rows."""
+"""Incidents: problems for a person to look at, open until they are over. Alerts are made from these rows."""
 
 import logging
 import time
@@ -20,7 +20,7 @@ log: Final = logging.getLogger(__name__)
 
 
 class IncidentKind(StrEnum):
-    """All that an incident may be."""
+    """All kinds of incidents."""
 
     EMPTY_JOB = "empty_job"
     FAILED_JOB = "failed_job"
@@ -51,7 +51,7 @@ class IncidentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What was seen to be wrong with a portal."""
+    """A problem detected with a portal."""
 
     kind: IncidentKind
     site: str
@@ -70,14 +70,14 @@ class Incident:
     job_id: str | None
     opened_at: float
     seen_at: float
-    """When it was last seen to be so."""
+    """When the problem was last seen."""
     closed_at: float | None
     message: Said
     details: dict[str, Any]
 
 
 def open_incident(connection: Connection, trouble: Trouble, *, now: float) -> Incident:
-    """The open incident of this kind and site, new or told anew: one, however many processes see it."""
+    """Open or update the incident of this kind and site: one, however many processes see it."""
     new = insert_into(connection, incidents).values(
         kind=trouble.kind.value,
         site=trouble.site,
@@ -87,21 +87,21 @@ def open_incident(connection: Connection, trouble: Trouble, *, now: float) -> In
         message=trouble.message,
         details=trouble.details,
     )
-    told_anew = {name: new.excluded[name] for name in ("job_id", "seen_at", "message", "details")}
+    updated = {name: new.excluded[name] for name in ("job_id", "seen_at", "message", "details")}
     upsert = new.on_conflict_do_update(
-        index_elements=["kind", "site"], index_where=incidents.c.closed_at.is_(None), set_=told_anew
+        index_elements=["kind", "site"], index_where=incidents.c.closed_at.is_(None), set_=updated
     )
     return _incident(connection.execute(upsert.returning(*incidents.c)).mappings().one())
 
 
 def close_incident(connection: Connection, kind: IncidentKind, site: str, *, now: float) -> bool:
-    """The incident is over; `False` if there was none open."""
+    """Close the open incident; `False` if there was none."""
     chosen = (incidents.c.kind == kind.value, incidents.c.site == site, incidents.c.closed_at.is_(None))
     return bool(connection.execute(update(incidents).where(*chosen).values(closed_at=now)).rowcount)
 
 
 def open_incidents(connection: Connection, site: str | None = None) -> list[Incident]:
-    """All that are open, or those of one site, the oldest first."""
+    """Return all open incidents, or those of one site, the oldest first."""
     chosen = select(incidents).where(incidents.c.closed_at.is_(None))
     if site is not None:
         chosen = chosen.where(incidents.c.site == site)
@@ -110,7 +110,7 @@ def open_incidents(connection: Connection, site: str | None = None) -> list[Inci
 
 
 def newest_incidents(connection: Connection, limit: int) -> list[Incident]:
-    """Those that are open first, then those that are over; the newest first."""
+    """Return the open ones, then the closed ones; each with the newest first."""
     is_over = incidents.c.closed_at.is_not(None)
     ordered = select(incidents).order_by(is_over, incidents.c.opened_at.desc(), incidents.c.id.desc())
     return [_incident(row) for row in connection.execute(ordered.limit(limit)).mappings()]
@@ -120,42 +120,43 @@ def _incident(row: RowMapping) -> Incident:
     return Incident(**{**row, "kind": IncidentKind(row["kind"])})
 
 
-# What follows a crawl may fail without the crawl failing.
+# Work after a crawl may fail without the crawl failing.
 
 
 class Aftermath(NamedTuple):
-    """Work that follows a crawl, and the incident that its failure is."""
+    """Work after a crawl, and the incident that its failure opens."""
 
     name: str
     kind: IncidentKind
     site: str
     again: str
-    """The command that does it again."""
+    """The command that repeats it."""
 
 
 def attempt(
     database: Database,
-    what: Aftermath,
+    aftermath: Aftermath,
     work: Callable[[], object],
     *expected: type[Exception],
     clock: Callable[[], float] = time.time,
 ) -> bool:
-    """Do it; never raises, `False` if it failed.
+    """Do the work; never raises, `False` if it failed.
 
-    A failure is logged (with where it came from, unless it says itself what is wrong, as `expected` ones do)
-    and, where the database can be written, opens the incident; success closes it.
+    A failure is logged (with its trace, unless the message says what is wrong, as `expected` ones do) and,
+    where the database can be written, opens the incident; success closes it.
     """
     try:
         work()
-        database.run_write(partial(close_incident, kind=what.kind, site=what.site, now=clock()))
+        database.run_write(partial(close_incident, kind=aftermath.kind, site=aftermath.site, now=clock()))
     except Exception as error:
-        says_itself = isinstance(error, (DatabaseError, OSError, *expected))
-        log.warning("%s failed: %s", what.name, error, exc_info=not says_itself)
+        is_expected = isinstance(error, (DatabaseError, OSError, *expected))
+        log.warning("%s failed: %s", aftermath.name, error, exc_info=not is_expected)
         why = Said.of(error if str(error) else type(error).__name__)
-        trouble = Trouble(what.kind, what.site, Said(f"trouble.{what.kind}", why=why, again=what.again))
+        message = Said(f"trouble.{aftermath.kind}", why=why, again=aftermath.again)
+        trouble = Trouble(aftermath.kind, aftermath.site, message)
         try:
             database.run_write(partial(open_incident, trouble=trouble, now=clock()))
         except DatabaseError as unwritten:
-            log.warning("that %s failed could not be stored: %s", what.name, unwritten)
+            log.warning("that %s failed could not be stored: %s", aftermath.name, unwritten)
         return False
     return True

@@ -1,4 +1,4 @@
-"""What a line of the log looks like: text for people, JSON for machines; the same values in both."""
+"""Format of log lines: text for people, JSON for machines; the same values in both."""
 
 import logging
 from datetime import UTC, datetime
@@ -20,17 +20,17 @@ _MANY_LINES: Final = frozenset({"exception", "stack"})
 
 
 def make_formatter(settings: Settings | None) -> logging.Formatter:
-    """For the lines of all loggers: when, how grave, whose, what, and what is bound (job, site, url)."""
+    """Return the formatter of all loggers: time, level, logger, event and bound values (job, site, url)."""
     renderers: tuple[Processor, ...] = (_in_one_line, ConsoleRenderer(colors=False, pad_event_to=0))
     if settings is not None and settings.log_json:
-        renderers = (JSONRenderer(ensure_ascii=False), _written_out)
+        renderers = (JSONRenderer(ensure_ascii=False), _escape)
     return ProcessorFormatter(
         foreign_pre_chain=[
-            _when,
+            _add_time,
             add_log_level,
             add_logger_name,
-            _whose,
-            _bound,
+            _add_process,
+            _add_bound,
             ExtraAdder(),
             _without_repeats,
             format_exc_info,
@@ -43,35 +43,35 @@ def make_formatter(settings: Settings | None) -> logging.Formatter:
     )
 
 
-def _when(_logger: object, _method: str, line: EventDict) -> EventDict:
-    """The moment at which it was said, the same in every place it is written to."""
-    said = datetime.fromtimestamp(line["_record"].created, UTC)
-    return {"timestamp": said.isoformat(timespec="milliseconds"), **line}
+def _add_time(_logger: object, _method: str, line: EventDict) -> EventDict:
+    """Add the time of the record, the same in every log it is written to."""
+    created = datetime.fromtimestamp(line["_record"].created, UTC)
+    return {"timestamp": created.isoformat(timespec="milliseconds"), **line}
 
 
-def _whose(_logger: object, _method: str, line: EventDict) -> EventDict:
-    """Which of a worker's processes says it; a program of one process has nothing to tell."""
+def _add_process(_logger: object, _method: str, line: EventDict) -> EventDict:
+    """Add the process of a worker; programs with one process have no name here."""
     name = line["_record"].processName
     return line if name in _ONLY_ONE else {**line, "process": name}
 
 
-def _bound(_logger: object, _method: str, line: EventDict) -> EventDict:
-    """What is bound where it was said; the line's own words go before."""
+def _add_bound(_logger: object, _method: str, line: EventDict) -> EventDict:
+    """Add the bound values; the line's own win."""
     return {**line, **{name: value for name, value in BOUND.get().items() if name not in line}}
 
 
 def _without_repeats(_logger: object, _method: str, line: EventDict) -> EventDict:
-    """Celery's lines name their task and have it all again as `data`; other handlers leave the whole text."""
+    """Remove repeated values: Celery's `data`, and the text that other handlers leave."""
     return {name: value for name, value in line.items() if name not in _REPEATS}
 
 
 def _in_one_line(_logger: object, _method: str, line: EventDict) -> EventDict:
-    """What a page or a portal said cannot begin a line of its own, nor steer a terminal."""
+    """Escape values, so that text of a portal can neither start a line nor control a terminal."""
     for name, value in line.items():
         if isinstance(value, str):
             line[name] = value.translate(WRITTEN_OUT if name in _MANY_LINES else _ONE_LINE)
     return line
 
 
-def _written_out(_logger: object, _method: str, line: Any) -> Any:  # noqa: ANN401 - a whole line by now
+def _escape(_logger: object, _method: str, line: Any) -> Any:  # noqa: ANN401 - a whole line by now
     return line.translate(WRITTEN_OUT)

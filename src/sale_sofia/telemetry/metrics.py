@@ -1,4 +1,4 @@
-"""What a run counts, per domain: pure counters, as small after a million pages as after ten."""
+"""Counters of a run, per domain: as small after a million pages as after ten."""
 
 import math
 import secrets
@@ -23,9 +23,9 @@ from sale_sofia.telemetry.settings import METRICS_FLUSH_SECONDS, METRICS_WRITERS
 from sale_sofia.telemetry.tables import run_metrics
 
 RequestVerdict = VerdictKind | Literal["client_error", "unreadable", "no_answer", "refused"]
-"""Beyond the classifier's words: a 4xx, a page we cannot read, no whole answer, an answer we did not want."""
+"""Beyond the classifier's: a 4xx, a page we cannot parse, no whole answer, an answer we refused."""
 
-# The first class that fits is taken, so the particular stand before the general.
+# The first class that matches wins, so subclasses come first.
 _VERDICTS: Final[tuple[tuple[type[CrawlError], RequestVerdict], ...]] = (
     (tree.HttpRateLimit, "rate_limited"),
     (tree.HttpBlocked, "blocked"),
@@ -39,7 +39,7 @@ _VERDICTS: Final[tuple[tuple[type[CrawlError], RequestVerdict], ...]] = (
 
 
 def verdict_of(error: CrawlError) -> RequestVerdict:
-    """The word for a request that failed; `refused` is what we ourselves would not have, such as a bomb."""
+    """Return the verdict of a failed request; `refused` is what we rejected ourselves, such as a zip bomb."""
     return next((word for kind, word in _VERDICTS if isinstance(error, kind)), "refused")
 
 
@@ -51,15 +51,15 @@ _MOST: Final = fixed.SKETCH_MOST_SECONDS * MICROSECONDS
 
 
 def microseconds(seconds: float) -> int:
-    """Whole microseconds, none below zero: sums of whole numbers do not depend on the order of adding."""
+    """Round to whole microseconds, at least 0: sums of integers do not depend on the order."""
     return max(0, round(seconds * MICROSECONDS))
 
 
 @dataclass(slots=True)
 class TimeSketch:
-    """Times as counts in buckets that grow like powers: small, however many, and right to one per cent.
+    """Times counted in exponentially growing buckets: small, however many, and right to one per cent.
 
-    Merging loses nothing, in whatever order it is done.
+    Merging loses nothing, in any order.
     """
 
     total: int = 0
@@ -70,28 +70,28 @@ class TimeSketch:
 
     @property
     def count(self) -> int:
-        """How many times were added."""
+        """The number of times added."""
         return sum(self.buckets.values())
 
     def add(self, seconds: float) -> None:
-        """Take in one time."""
+        """Add one time."""
         time = microseconds(seconds)
         bucket = math.ceil(math.log(min(max(time, _LEAST), _MOST)) / _LOG_GROWTH)
         self._take(time, time, time)
         self.buckets[bucket] += 1
 
     def merge(self, other: Self) -> None:
-        """Take in all that another sketch holds."""
+        """Add all times of another sketch."""
         if other.least is not None and other.most is not None:
             self._take(other.total, other.least, other.most)
         self.buckets.update(other.buckets)
 
     def mean(self) -> float | None:
-        """The exact mean in seconds; None of nothing."""
+        """Return the exact mean in seconds; None without times."""
         return self.total / self.count / MICROSECONDS if self.buckets else None
 
     def quantile(self, share: float) -> float | None:
-        """Seconds that this share of the times stays within, at most one per cent wrong; None of nothing."""
+        """Return the quantile in seconds, at most one per cent wrong; None without times."""
         if self.least is None or self.most is None:
             return None
         rank, passed, estimate = share * (self.count - 1), 0, 0.0
@@ -103,20 +103,20 @@ class TimeSketch:
         return min(max(estimate, self.least), self.most) / MICROSECONDS
 
     def count_within(self, seconds: float) -> int:
-        """How many times stay within these seconds; those within one per cent of it may be on either side."""
+        """Count times up to these seconds; those within one per cent may be on either side."""
         most = seconds * MICROSECONDS
         return sum(count for bucket, count in self.buckets.items() if _middle(bucket) <= most)
 
     def to_dict(self) -> dict[str, Any]:
-        """The sketch as JSON."""
+        """Return the sketch as JSON."""
         buckets = {str(bucket): self.buckets[bucket] for bucket in sorted(self.buckets)}
         return {"total": self.total, "least": self.least, "most": self.most, "buckets": buckets}
 
     @classmethod
-    def from_dict(cls, known: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave."""
-        buckets = Counter({int(bucket): count for bucket, count in known["buckets"].items()})
-        return cls(known["total"], known["least"], known["most"], buckets)
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Restore a sketch from `to_dict`."""
+        buckets = Counter({int(bucket): count for bucket, count in stored["buckets"].items()})
+        return cls(stored["total"], stored["least"], stored["most"], buckets)
 
     def _take(self, total: int, least: int, most: int) -> None:
         self.total += total
@@ -125,7 +125,7 @@ class TimeSketch:
 
 
 def _middle(bucket: int) -> float:
-    """The value whose distance to both edges of the bucket is the same share of the edge."""
+    """Return the value with the same relative distance to both edges of the bucket."""
     return 2 * _GROWTH**bucket / (_GROWTH + 1)
 
 
@@ -135,38 +135,38 @@ Span = tuple[int, int]
 
 @dataclass(slots=True)
 class TimeSpans:
-    """Moments covered, as disjoint spans of milliseconds since 1970. Merging is the union of both.
+    """Disjoint spans of milliseconds since 1970. Merging is their union.
 
-    Beyond `OPEN_SPANS_MAX` spans the smallest gaps are filled, so that there is an end to their number.
+    Beyond `OPEN_SPANS_MAX` spans the smallest gaps are filled, to bound their number.
     """
 
     spans: tuple[Span, ...] = ()
 
     def add(self, start: float, seconds: float) -> None:
-        """Cover the `seconds` that begin at `start` (seconds since 1970)."""
+        """Add a span of `seconds` from `start` (seconds since 1970)."""
         end = start + seconds
         if seconds > 0:
             self.spans = _united([*self.spans, (round(start * _MILLISECONDS), round(end * _MILLISECONDS))])
 
     def merge(self, other: Self) -> None:
-        """Cover what the other one covers, too."""
+        """Add the spans of another."""
         self.spans = _united([*self.spans, *other.spans])
 
     def seconds_within(self, start: float, end: float) -> float:
-        """Seconds covered between two moments."""
+        """Return the seconds covered between two moments."""
         low, high = start * _MILLISECONDS, end * _MILLISECONDS
         return (
             sum(max(0.0, min(high, until) - max(low, since)) for since, until in self.spans) / _MILLISECONDS
         )
 
     def to_list(self) -> list[list[int]]:
-        """The spans as JSON."""
+        """Return the spans as JSON."""
         return [list(span) for span in self.spans]
 
     @classmethod
-    def from_list(cls, known: Iterable[list[int]]) -> Self:
-        """What `to_list` gave."""
-        return cls(tuple((since, until) for since, until in known))
+    def from_list(cls, stored: Iterable[list[int]]) -> Self:
+        """Restore spans from `to_list`."""
+        return cls(tuple((since, until) for since, until in stored))
 
 
 def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
@@ -184,31 +184,31 @@ def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 
 Stretch = tuple[str, float, float]
-"""A domain, the moment its circuit was open from, and for how many seconds."""
+"""A domain, when its circuit opened, and for how many seconds it was open."""
 
 
 @dataclass(slots=True)
 class OpenCircuits:
-    """Circuits believed to be open; foretold time counts once it passed and nobody got through."""
+    """Open circuits; predicted open time counts once it has passed without a request getting through."""
 
     _open: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """From when, and until when it was said to last."""
+    """Since when, and until when it is predicted to last."""
 
     def refused(self, domain: str, now: float, seconds: float) -> list[Stretch]:
-        """The circuit is open, and will be for `seconds`; gives what has passed of an earlier word on it."""
+        """Record that the circuit is open for `seconds`; return what has passed of earlier predictions."""
         _, until = self._open.get(domain, (now, now))
         passed = self._take(domain, now)
         self._open[domain] = (now, max(until, now + seconds))
         return passed
 
     def let_through(self, domain: str, when: float) -> list[Stretch]:
-        """A request could go: the circuit was open until then, at most; whatever was foretold is void."""
+        """Record that a request got through: the circuit was open until then at most."""
         passed = self._take(domain, when)
         self._open.pop(domain, None)
         return passed
 
     def passed(self, now: float) -> Iterable[Stretch]:
-        """What has passed until now; the rest is counted later."""
+        """Return what has passed until now; the rest is counted later."""
         return [stretch for domain in list(self._open) for stretch in self._take(domain, now)]
 
     def _take(self, domain: str, now: float) -> list[Stretch]:
@@ -228,10 +228,10 @@ _COUNTERS: Final = (
 
 @dataclass(slots=True)
 class DomainMetrics:
-    """One domain's counters. Merging loses nothing, in whatever order it is done: all are whole numbers."""
+    """One domain's counters. Merging loses nothing, in any order: all are integers."""
 
     verdicts: Counter[str] = field(default_factory=Counter)
-    """Requests by what came of each."""
+    """Requests by verdict."""
     response: TimeSketch = field(default_factory=TimeSketch)
     circuit_open: TimeSpans = field(default_factory=TimeSpans)
     bytes: int = 0
@@ -250,11 +250,11 @@ class DomainMetrics:
 
     @property
     def waited_seconds(self) -> float:
-        """Time spent waiting for the limiter, added up over all requests."""
+        """Time spent waiting for the rate limiter, over all requests."""
         return self.waited_microseconds / MICROSECONDS
 
     def merge(self, other: Self) -> None:
-        """Take in all that another one counted."""
+        """Add the counters of another."""
         self.verdicts.update(other.verdicts)
         self.response.merge(other.response)
         self.circuit_open.merge(other.circuit_open)
@@ -262,7 +262,7 @@ class DomainMetrics:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def to_dict(self) -> dict[str, Any]:
-        """The counters as JSON."""
+        """Return the counters as JSON."""
         return {
             "verdicts": dict(sorted(self.verdicts.items())),
             "response": self.response.to_dict(),
@@ -271,19 +271,19 @@ class DomainMetrics:
         }
 
     @classmethod
-    def from_dict(cls, known: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave."""
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Restore counters from `to_dict`."""
         return cls(
-            verdicts=Counter(known["verdicts"]),
-            response=TimeSketch.from_dict(known["response"]),
-            circuit_open=TimeSpans.from_list(known["circuit_open"]),
-            **{name: known[name] for name in _COUNTERS},
+            verdicts=Counter(stored["verdicts"]),
+            response=TimeSketch.from_dict(stored["response"]),
+            circuit_open=TimeSpans.from_list(stored["circuit_open"]),
+            **{name: stored[name] for name in _COUNTERS},
         )
 
 
 @dataclass(slots=True, eq=False)
 class MetricsCollector:
-    """Counts for one run, per domain; it belongs to one process. No call waits, fails, or keeps a page."""
+    """Counts for one run, per domain, in one process. No call waits, fails, or keeps a page in memory."""
 
     run_id: str
     """The job: a crawl of several portals is several runs."""
@@ -292,20 +292,20 @@ class MetricsCollector:
     _circuits: OpenCircuits = field(default_factory=OpenCircuits)
 
     def answered(self, domain: str, verdict: RequestVerdict, size: int, seconds: float) -> None:
-        """A request got a whole answer, of `size` bytes after `seconds`."""
+        """Count a request with a whole answer, of `size` bytes after `seconds`."""
         counted = self._of(domain)
         counted.verdicts[verdict] += 1
         counted.bytes += size
         counted.response.add(seconds)
 
     def unanswered(self, domain: str, verdict: RequestVerdict = "no_answer") -> None:
-        """A request got no whole answer; its time is that of our patience, and tells nothing."""
+        """Count a request without a whole answer; its time is only our timeout, and is not counted."""
         self._of(domain).verdicts[verdict] += 1
 
     def stored(
         self, domain: str, *, new: int = 0, changed: int = 0, unchanged: int = 0, failed: int = 0
     ) -> None:
-        """Adverts were committed, or given up."""
+        """Count adverts that were committed or given up."""
         counted = self._of(domain)
         counted.new += new
         counted.changed += changed
@@ -313,11 +313,11 @@ class MetricsCollector:
         counted.failed += failed
 
     def retried(self, domain: str) -> None:
-        """A page was asked for again."""
+        """Count a retry of a page."""
         self._of(domain).retries += 1
 
     def waited(self, domain: str, seconds: float) -> None:
-        """A request may go, after it waited for its turn; told of every one, also of no wait."""
+        """Count a request's wait for the rate limiter; to be called for every request, also with no wait."""
         self._cover(self._circuits.let_through(domain, self.clock() - seconds))
         if seconds > 0:
             counted = self._of(domain)
@@ -325,19 +325,19 @@ class MetricsCollector:
             counted.waited_microseconds += microseconds(seconds)
 
     def circuit_open(self, domain: str, seconds: float) -> None:
-        """A request was refused: the circuit is open for `seconds`; who says so too adds nothing."""
+        """Count a refused request: the circuit is open for `seconds`; repeated calls add nothing."""
         self._cover(self._circuits.refused(domain, self.clock(), seconds))
 
     def take(self) -> dict[str, DomainMetrics]:
-        """All that was counted since the last call; from now on it is the caller's."""
+        """Return what was counted since the last call, and start from zero."""
         self._cover(self._circuits.passed(self.clock()))
-        taken, self.domains = self.domains, {}
-        return taken
+        domains, self.domains = self.domains, {}
+        return domains
 
     def foretell(self) -> None:
-        """Count what is foretold of open circuits too: nobody is left here to see it pass.
+        """Count the predicted time of open circuits too, as this process ends before it passes.
 
-        A run's time ends now at the latest, so what has not passed yet is not heard of before it has.
+        Time beyond the end of the run is not counted by readers until it has passed.
         """
         self._cover(self._circuits.passed(math.inf))
 
@@ -353,39 +353,39 @@ class MetricsCollector:
 
 Meter: TypeAlias = MetricsCollector
 NO_METER: Final = MetricsCollector("")
-"""For whoever does not count: nobody reads it."""
+"""For callers that do not count: nobody reads it."""
 
 
-# One process's counters on their way into the database, where those of all processes become one row.
+# Flushing one process's counters into the database, where those of all processes become one row.
 
 
 @dataclass(slots=True)
-class Asked:
-    """One request under way."""
+class MeasuredRequest:
+    """A request under way."""
 
     verdict: RequestVerdict = "ok"
-    """What it is when nothing goes wrong; a removed advert is to be told here."""
+    """The verdict without an error; the caller sets it for a removed advert."""
     response: Response | None = None
-    """To be set as soon as there is one."""
+    """Set by the caller as soon as there is one."""
 
 
 @contextmanager
-def measured(meter: Meter, domain: str) -> Iterator[Asked]:
-    """Fetch and judge inside: the request is counted once, by its verdict, whatever becomes of it."""
-    asked = Asked()
+def measured(meter: Meter, domain: str) -> Iterator[MeasuredRequest]:
+    """Count the request of the block once, by its verdict or its error."""
+    request = MeasuredRequest()
 
     def count(verdict: RequestVerdict) -> None:
-        if asked.response is None:
+        if request.response is None:
             meter.unanswered(domain, verdict)
         else:
-            meter.answered(domain, verdict, len(asked.response.body), asked.response.seconds)
+            meter.answered(domain, verdict, len(request.response.body), request.response.seconds)
 
     try:
-        yield asked
+        yield request
     except CrawlError as error:
         count(verdict_of(error))
         raise
-    count(asked.verdict)
+    count(request.verdict)
 
 
 def add_counters(
@@ -397,42 +397,42 @@ def add_counters(
     *,
     now: float,
 ) -> None:
-    """Add what a writer counted to the run's rows; one of its numbers that is there adds nothing."""
+    """Add a writer's counters to the run's rows; a sequence number that is stored already adds nothing."""
     for domain, counters in sorted(counted.items()):
-        # An empty row first: where rows are locked one by one, only a row that is there can be.
+        # Insert an empty row first: only an existing row can be locked.
         row = {"job_id": run_id, "domain": domain, "counters": {}, "writers": {}, "updated_at": now}
         connection.execute(insert_into(connection, run_metrics).values(row).on_conflict_do_nothing())
         chosen = (run_metrics.c.job_id == run_id, run_metrics.c.domain == domain)
-        known = connection.execute(
+        stored = connection.execute(
             select(run_metrics.c.counters, run_metrics.c.writers).where(*chosen).with_for_update()
         ).one()
-        if known.writers.get(writer, 0) >= sequence:
-            continue  # the answer to its first try was lost
-        both = DomainMetrics.from_dict(known.counters) if known.counters else DomainMetrics()
+        if stored.writers.get(writer, 0) >= sequence:
+            continue  # the reply to its first attempt was lost
+        both = DomainMetrics.from_dict(stored.counters) if stored.counters else DomainMetrics()
         both.merge(counters)
-        # By their last flush, the newest last; the oldest are forgotten.
-        others = [(name, last) for name, last in known.writers.items() if name != writer]
+        # Ordered by last flush; the oldest are forgotten.
+        others = [(name, last) for name, last in stored.writers.items() if name != writer]
         writers = dict([*others, (writer, sequence)][-METRICS_WRITERS_MAX:])
         values = {"counters": both.to_dict(), "writers": writers, "updated_at": now}
         connection.execute(update(run_metrics).where(*chosen).values(values))
 
 
 def read_metrics(connection: Connection, run_id: str) -> dict[str, DomainMetrics]:
-    """All that was flushed for a run, per domain; one of which nothing was counted is not there."""
-    rows = select(run_metrics.c.domain, run_metrics.c.counters).where(run_metrics.c.job_id == run_id)
-    found = connection.execute(rows.order_by(run_metrics.c.domain))
-    return {row.domain: DomainMetrics.from_dict(row.counters) for row in found if row.counters}
+    """Return what was flushed for a run, per domain; domains without counters are left out."""
+    query = select(run_metrics.c.domain, run_metrics.c.counters).where(run_metrics.c.job_id == run_id)
+    rows = connection.execute(query.order_by(run_metrics.c.domain))
+    return {row.domain: DomainMetrics.from_dict(row.counters) for row in rows if row.counters}
 
 
 _TURNS = 2
-"""What failed before, and what was counted since; while a circuit is open there is always something left."""
+"""What failed before, and what was counted since; an open circuit always leaves something to count."""
 
 
 @dataclass(slots=True)
 class MetricsFlusher:
-    """Flushes a collector. A flush that failed, or whose answer was lost, is repeated and counts once.
+    """Flushes a collector. A flush that failed, or whose reply was lost, is retried and counts once.
 
-    It belongs to one process. Killed, it loses what was counted since the last flush, a few seconds' worth.
+    It belongs to one process. A kill loses what was counted since the last flush, a few seconds' worth.
     """
 
     database: Database
@@ -441,11 +441,11 @@ class MetricsFlusher:
     writer: str = field(default_factory=lambda: secrets.token_hex(8))
     _sequence: int = 0
     _sealed: dict[str, DomainMetrics] = field(default_factory=dict)
-    """Not known to be stored; it keeps its number, what is counted meanwhile waits for the next."""
+    """Not yet confirmed as stored; it keeps its number, and new counts wait for the next one."""
     _flushed_at: float = 0.0
 
     def flush(self) -> None:
-        """Bring what was counted into the database; after a `DatabaseError` the next flush does."""
+        """Store the counters; after a `DatabaseError` the next flush retries."""
         for _ in range(_TURNS):
             if self._seal():
                 self.database.run_write(self._add)
@@ -459,22 +459,22 @@ class MetricsFlusher:
                 self._stored()
 
     async def tick(self) -> None:
-        """Flush when it is time to. A database that cannot take it stops no crawl: it is tried again."""
+        """Flush when it is due. A database error does not stop the crawl: the flush is retried later."""
         if self.clock() - self._flushed_at >= METRICS_FLUSH_SECONDS:
             self._flushed_at = self.clock()
             with suppress(DatabaseError):
                 await self.flush_async()
 
     def close(self) -> None:
-        """The last flush. That the counters could not be stored does not make the crawl a failure."""
+        """Flush for the last time. A database error does not fail the crawl."""
         with suppress(DatabaseError):
             self.flush()
 
     def _seal(self) -> bool:
         """Whether there is anything to store."""
-        if not self._sealed and (taken := self.collector.take()):
+        if not self._sealed and (counted := self.collector.take()):
             self._sequence += 1
-            self._sealed = taken
+            self._sealed = counted
         return bool(self._sealed)
 
     def _add(self, connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""Limits of what is measured and reported; no environment variable sets them, each says its unit and why."""
+"""Settings of monitoring and logs, and constants that no environment variable sets; each states its unit."""
 
 from typing import Final, Literal
 
@@ -10,11 +10,11 @@ from sale_sofia.settings.types import decimal, notes, switch, whole
 SKETCH_RELATIVE_ERROR: Final = 0.01
 """Largest share by which a quantile of response times may be wrong."""
 SKETCH_LEAST_SECONDS: Final = 0.001
-"""Response times below this are not told apart; no portal answers in a millisecond."""
+"""Response times below this are not distinguished; no portal answers in a millisecond."""
 SKETCH_MOST_SECONDS: Final = 3600.0
-"""Response times above this are not told apart; with the least one it bounds a sketch to 757 buckets."""
+"""Response times above this are not distinguished; with the least it bounds a sketch to 757 buckets."""
 OPEN_SPANS_MAX: Final = 200
-"""Openings of one domain's circuit that a run keeps apart; beyond it the nearest two become one."""
+"""Openings of one domain's circuit that a run keeps; beyond it the nearest two become one."""
 
 METRICS_FLUSH_SECONDS: Final = 5.0
 """Time between two flushes of a process's counters: what a kill may lose of them."""
@@ -24,13 +24,13 @@ METRICS_WRITERS_MAX: Final = 256
 DRIFT_CERTAINTY: Final = 3.29
 """Standard deviations by which a share counted on few pages may be off: sure in 1999 of 2000 cases."""
 DRIFT_FEWEST_PAGES: Final = 3
-"""On fewer pages nothing is said to be as usual again."""
+"""On fewer pages drift is not declared over."""
 FLOOR_CRITICAL_SHARE: Final = 0.5
-"""A run that has less than this share of what `at_least` asks for is critical, else degraded."""
+"""A run with less than this share of what `at_least` requires is critical, else degraded."""
 DRIFT_SAMPLE_SHARE: Final = 0.02
-"""Most of a crawl's adverts that are opened only to see whether their pages are as they were."""
+"""Largest share of a crawl's adverts opened only to check their pages for drift."""
 DRIFT_NAMED: Final = 3
-"""Findings that an incident's sentence names; its details have all."""
+"""Findings that an incident's message names; its details have all."""
 REPAIR_PAGES: Final = 40
 """Archived pages, of adverts whose values are known, on which a new selector is tried."""
 REPAIR_LEAST_PAGES: Final = 3
@@ -63,7 +63,7 @@ PROGRESS_LINE_SECONDS: Final = 10.0
 SHOWN_JOBS: Final = 20
 """Jobs that are listed, the newest."""
 SHOWN_ERRORS: Final = 20
-"""Failed requests that `errors` shows unless told otherwise, the newest."""
+"""Failed requests that `errors` shows by default, the newest."""
 STATUS_WATCH_SECONDS: Final = 2.0
 """How often `status --watch` looks again."""
 
@@ -71,7 +71,7 @@ SECONDS_OF_AN_HOUR: Final = 3600.0
 DATA_LATE_SECONDS: Final = 26 * SECONDS_OF_AN_HOUR
 """A portal whose newest advert was seen longer ago is late: a day, and two hours for a slow crawl."""
 QUIET_RUNS: Final = 3
-"""So many runs in a row without anything new or changed are no chance any more."""
+"""So many runs in a row without anything new or changed are no coincidence."""
 LIVELY_CHANGES: Final = 5
 """New and changed adverts of a usual run from which on such a silence means something."""
 HEALTH_RUNS: Final = 14
@@ -89,7 +89,7 @@ GROWTH_FLOOR_SECONDS: Final = 0.05
 GROWTH_MEGABYTE_SECONDS: Final = 2.0
 """CPU time for a megabyte of anything."""
 GROWTH_LIMIT_SECONDS: Final = 60.0
-"""After this the readings of one shape are ended from outside and told as endless."""
+"""After this the measurements of one shape are killed and reported as endless."""
 GROWTH_TRIES: Final = 5
 """How often a reading that looks slow is measured before it is called so: the quickest counts."""
 GROWTH_KEPT_BYTES: Final = 2**30
@@ -164,13 +164,13 @@ class MonitoringSettings(BaseModel, defer_build=True):
 # Limits of what is logged; no environment variable sets them, each says its unit and why.
 
 LOG_MOST_BYTES: Final = 10_000_000
-"""A log that grew beyond this is put aside."""
-LOGS_PUT_ASIDE: Final = 4
-"""How many that were put aside are kept, beside the one that is written: 50 MB for each program."""
+"""A log larger than this is rotated."""
+ROTATED_LOGS: Final = 4
+"""Rotated logs that are kept, beside the current one: 50 MB for each program."""
 LEAST_SECRET: Final = 4
-"""Characters from which on a secret is hidden wherever it stands; shorter ones are in every word."""
+"""Shortest secret that is masked anywhere; shorter ones occur in ordinary words."""
 QUIET_LIBRARIES: Final = ("alembic", "httpx", "httpcore", "urllib3", "watchdog", "PIL")
-"""Libraries whose everyday words help nobody; their warnings are told."""
+"""Libraries of which only warnings are logged."""
 
 
 # Settings of what is logged, and how.

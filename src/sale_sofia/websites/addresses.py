@@ -1,4 +1,4 @@
-"""Addresses as a portal writes them."""
+"""Addresses of a portal."""
 
 import ipaddress
 import re
@@ -11,15 +11,15 @@ from sale_sofia.websites.site_file import PagingTable
 
 _ORIGIN = re.compile(r"https?://([a-z0-9.-]+)(?::\d+)?(?=[/?#]|$)")
 _PLAIN = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[\w.~-]++)++/?")
-"""A path that needs nothing done to it; most of a portal's links are such."""
+"""A path that needs no change; most of a portal's links are such."""
 _WHOLE = re.compile(rf"https?://[A-Za-z0-9.-]+(?::(?!(?:80|443)/)[1-9]\d*+)?{_PLAIN.pattern}")
 _USUAL_PORTS = {"https": ":443", "http": ":80"}
 
 
 def absolute(base: str, address: str) -> str:
-    """An address as a browser would follow it; a portal that leaves out the scheme means https.
+    """Resolve an address as a browser would; one without a scheme means https.
 
-    A port that goes without saying is left out. What is no address at all is empty.
+    A default port is left out. An invalid address gives an empty text.
     """
     if address.startswith("//"):
         address = f"https:{address}"
@@ -36,7 +36,7 @@ def absolute(base: str, address: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """The host an address names, empty where it names none."""
+    """Return the host of an address, empty where it has none."""
     if origin := _ORIGIN.match(url):
         return origin[1]
     try:
@@ -46,7 +46,7 @@ def host_of(url: str) -> str:
 
 
 def path_of(url: str) -> str:
-    """The path of an address."""
+    """Return the path of an address."""
     if (origin := _ORIGIN.match(url)) and _PLAIN.fullmatch(url, origin.end()):
         return url[origin.end() :]
     try:
@@ -57,7 +57,7 @@ def path_of(url: str) -> str:
 
 @lru_cache(REMEMBERED_HOSTS)
 def is_of(host: str, hosts: tuple[str, ...], site: str) -> bool:
-    """Whether a host is the portal's: one of its own, a firm's under it, or the bare address of a copy."""
+    """Whether a host is the portal's: one of its own, a firm's subdomain, or the IP address of a copy."""
     if host in hosts or host.endswith(f".{site}") or host in {"", "localhost"}:
         return True
     try:
@@ -68,34 +68,34 @@ def is_of(host: str, hosts: tuple[str, ...], site: str) -> bool:
 
 
 def following(url: str, paging: PagingTable, last: int | None) -> str | None:
-    """The address of the next page; None after the last one."""
+    """Return the address of the next page; None after the last one."""
     parts = urlsplit(url)
     if paging.path is not None:
-        head, found, number = parts.path.rpartition(paging.path)
-        numbered = bool(found) and number.isdecimal()
+        head, mark, number = parts.path.rpartition(paging.path)
+        numbered = bool(mark) and number.isdecimal()
         page = int(number) if numbered else 1
         if last is not None and page >= last:
             return None
         path = head if numbered else parts.path.rstrip("/")
         return urlunsplit(parts._replace(path=f"{path}{paging.path}{page + 1}"))
     query = parse_qsl(parts.query, keep_blank_values=True)
-    given = {key: int(value) for key, value in query if value.isdecimal()}
+    numbers = {key: int(value) for key, value in query if value.isdecimal()}
     if paging.window is not None:
         first_key, last_key = paging.window
-        first = given.get(first_key, 0)
-        size = given.get(last_key, -1) - first + 1
+        first = numbers.get(first_key, 0)
+        size = numbers.get(last_key, -1) - first + 1
         if size < 1:
-            return None  # an address that does not say how much it asks for
+            return None  # an address without its window
         moved = {first_key: first + size, last_key: first + 2 * size - 1}
     else:
-        now = {key: given.get(key, start) for key, (start, _) in paging.query.items()}
+        now = {key: numbers.get(key, start) for key, (start, _) in paging.query.items()}
         if last is not None and max(now.values()) >= last:
             return None
         moved = {key: now[key] + step for key, (_, step) in paging.query.items()}
-    kept = [(key, value) for key, value in query if key not in moved]
-    return asking(parts, [*kept, *((key, str(number)) for key, number in moved.items())])
+    others = [(key, value) for key, value in query if key not in moved]
+    return with_query(parts, [*others, *((key, str(number)) for key, number in moved.items())])
 
 
-def asking(parts: SplitResult, query: Sequence[tuple[str, str]]) -> str:
-    """The address with this query, which keeps the brackets and colons in which portals write filters."""
+def with_query(parts: SplitResult, query: Sequence[tuple[str, str]]) -> str:
+    """Return the address with this query, without escaping the brackets and colons of portals' filters."""
     return urlunsplit(parts._replace(query=urlencode(query, safe="[]:~,", quote_via=quote)))

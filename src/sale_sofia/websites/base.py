@@ -1,4 +1,4 @@
-"""What every portal's adapter gives: bytes in, data out, no network, no clock, no database."""
+"""The interface of a portal's adapter: bytes in, data out, no network, no clock, no database."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,15 +14,15 @@ PageKind = Literal["listing", "search", "project"]
 
 
 class CardReading(NamedTuple):
-    """What a card says under the names of `Listing`, and how each of its fields was found."""
+    """The facts of a card under the names of `Listing`, and how each of its fields was found."""
 
     facts: Mapping[str, Any] = {}
     seen: Mapping[str, FieldSeen] = {}
 
 
 @dataclass(frozen=True)
-class Card:
-    """One advert on a page of results: who it is, and what the card already tells of it."""
+class SearchCard:
+    """An advert on a page of results: its id and address, and the facts on its card."""
 
     external_id: str
     url: str
@@ -30,36 +30,36 @@ class Card:
 
     @cached_property
     def reading(self) -> CardReading:
-        """What the card says, read when first asked for."""
+        """The facts of the card, parsed on first use."""
         return self.read()
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Under the names of `Listing`; only what the card says."""
+        """The facts on the card, under the names of `Listing`."""
         return self.reading.facts
 
     def filling(self, names: tuple[str, ...]) -> Mapping[str, Any]:
-        """Of these facts, those that the card says, as JSON can hold them."""
-        said = {name: self.facts[name] for name in names if name in self.facts}
+        """Return those of these facts that the card has, as JSON values."""
+        facts = {name: self.facts[name] for name in names if name in self.facts}
         return {
-            name: value.isoformat() if isinstance(value, datetime) else value for name, value in said.items()
+            name: value.isoformat() if isinstance(value, datetime) else value for name, value in facts.items()
         }
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """One page of results. No cards means the portal itself said that nothing was found."""
+    """One page of results. It has no cards only if the portal itself says that nothing was found."""
 
     site: str
     url: str
-    cards: tuple[Card, ...]
+    cards: tuple[SearchCard, ...]
     next_url: str | None
     total: int | None
     capped: bool
-    """The portal has more results than it lets one page through."""
+    """The portal has more results than it shows of one search."""
     verified_empty: bool
     section: str = "search"
-    """Which of the site file's sections its layout is."""
+    """The section of the site file with its layout."""
     exact: bool = True
     """Whether the total is the number of results; of "1000+" only a lower bound is known."""
     last_page: int | None = None
@@ -73,9 +73,9 @@ class SearchPage:
     fills: tuple[str, ...] = ()
     """Facts that a card may give to an advert whose own page lacks them."""
     ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Ids of the portal's filters that the page names, by the key of their query."""
+    """Ids of the portal's filters on the page, by the key of their query."""
     further: tuple[str, ...] = ()
-    """Sitemaps that an index of them leads to."""
+    """The sitemaps of an index."""
 
 
 class Site(Protocol):
@@ -90,16 +90,16 @@ class Site(Protocol):
         """Whether it is crawled at all."""
 
     def kind_of(self, url: str) -> PageKind | None:
-        """What an address of this portal leads to; None for an address it does not have."""
+        """Return the kind of page at an address; None for an address that the portal does not have."""
 
     def listing_id(self, url: str) -> str | None:
-        """The id of the advert an address names; None for any other address."""
+        """Return the id of the advert of an address; None for any other address."""
 
     def search(self, page: Page) -> SearchPage:
-        """The results on a page, or a `PageError`; none only where the portal itself says so."""
+        """Return the results on a page, or raise `PageError`; none only if the portal itself says so."""
 
     def listing(self, page: Page) -> RawListing:
-        """The advert the address names, or a `PageError` that says what the page is instead."""
+        """Return the advert of the address, or raise the `PageError` that says what the page is instead."""
 
     def parts(self, url: str, hints: Hints) -> Parts:
-        """Smaller searches that together cover this one, or the page that must be read before."""
+        """Return smaller searches that together cover this one, or the page that must be read first."""

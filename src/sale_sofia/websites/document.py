@@ -1,4 +1,4 @@
-"""A parsed page, and the texts a link of a selector chain finds in it."""
+"""A parsed page, and the texts that the links of a selector chain find in it."""
 
 import json
 import re
@@ -30,7 +30,7 @@ from sale_sofia.listings.text import match_key, squeeze
 from sale_sofia.websites.patterns import compiled
 from sale_sofia.websites.site_file import CARD, JsonTable, Link, RowsTable
 
-# JSON in a page: the part that is asked for, and the texts a path finds in it.
+# JSON in a page: the part of a table, and the texts at a path.
 
 _DECODER = json.JSONDecoder(strict=False)
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -39,11 +39,11 @@ EVERY = "*"
 
 Keys = tuple[str, ...]
 Elements = dict[Keys, list[Any]]
-"""What was found in a JSON at the keys that end with `*`."""
+"""The elements of a JSON at keys that end with `*`."""
 
 
 def read_json(text: str, table: JsonTable) -> Any:  # noqa: ANN401 - whatever the page holds
-    """The part of the JSON that the table names; None where the page has no such thing.
+    """Return the part of the JSON that the table names; None where the page has none.
 
     Raises:
         TruncatedPage: the body is no whole JSON.
@@ -55,8 +55,8 @@ def read_json(text: str, table: JsonTable) -> Any:  # noqa: ANN401 - whatever th
     try:
         if table.body:
             return next(find(_DECODER.decode(text), keys), None)
-        found = compiled(table.after or "").search(text)
-        return _part(text, found.end(), keys) if found else None
+        match = compiled(table.after or "").search(text)
+        return _part(text, match.end(), keys) if match else None
     except RecursionError:
         raise HostilePage("the JSON is nested too deep") from None
     except ValueError:
@@ -66,7 +66,7 @@ def read_json(text: str, table: JsonTable) -> Any:  # noqa: ANN401 - whatever th
 
 
 def read_whole(text: str, path: str = "") -> Any:  # noqa: ANN401 - whatever the page holds
-    """The part of a text that is nothing but JSON; None where it is none, or does not have the part."""
+    """Return the part of a text that is JSON alone; None where it is not, or lacks the part."""
     try:
         text, place = _opened(text, _past_space(text, 0))
         return next(find(_DECODER.decode(text[place:]), keys_of(path)), None)
@@ -75,18 +75,18 @@ def read_whole(text: str, path: str = "") -> Any:  # noqa: ANN401 - whatever the
 
 
 def joined(text: str, pieces: str) -> str:
-    """The strings right after every place a pattern finds, as one text; it ends where one is broken."""
+    """Join the strings right after every match of a pattern, up to the first broken one."""
     strings: list[str] = []
     with suppress(ValueError, RecursionError):
-        for found in compiled(pieces).finditer(text):
-            piece = _DECODER.raw_decode(text, _past_space(text, found.end()))[0]
+        for match in compiled(pieces).finditer(text):
+            piece = _DECODER.raw_decode(text, _past_space(text, match.end()))[0]
             if isinstance(piece, str):
                 strings.append(piece)
     return "".join(strings)
 
 
 def _part(text: str, start: int, keys: Keys) -> Any:  # noqa: ANN401 - whatever the page holds
-    """The value at these keys of the JSON that begins here; what stands behind it is not read."""
+    """Return the value at these keys of the JSON that begins here; the rest is not read."""
     text, place = _opened(text, _past_space(text, start))
     for key in keys:
         place = _member(text, place, key)
@@ -94,7 +94,7 @@ def _part(text: str, start: int, keys: Keys) -> Any:  # noqa: ANN401 - whatever 
 
 
 def _opened(text: str, place: int) -> tuple[str, int]:
-    """The JSON itself where it stands inside strings."""
+    """Return the JSON itself where it is inside strings."""
     for _ in range(JSON_MOST_STRINGS):
         if not text.startswith('"', place):
             break
@@ -104,7 +104,7 @@ def _opened(text: str, place: int) -> tuple[str, int]:
 
 
 def _member(text: str, place: int, key: str) -> int:
-    """Where the value of this key begins in the object that begins here; values before it are passed over."""
+    """Return where the value of a key begins in the object that begins here, skipping values before it."""
     sign = "{"
     for _ in range(JSON_MOST_ELEMENTS):
         if not text.startswith(sign, place):
@@ -119,12 +119,12 @@ def _member(text: str, place: int, key: str) -> int:
 
 
 def _past_space(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return found.end() if found else place
+    match = _SPACE.match(text, place)
+    return match.end() if match else place
 
 
 def find(thing: Any, keys: Keys) -> Iterator[Any]:  # noqa: ANN401 - whatever the page holds
-    """Everything at these keys, in the page's order; `*` stands for every element."""
+    """Yield everything at these keys, in the page's order; `*` stands for every element."""
     if not keys:
         yield thing
     elif keys[0] == EVERY:
@@ -142,7 +142,7 @@ def find(thing: Any, keys: Keys) -> Iterator[Any]:  # noqa: ANN401 - whatever th
 
 
 def find_first(thing: Any, keys: Keys) -> Any:  # noqa: ANN401 - whatever the page holds
-    """The first thing at these keys, or None."""
+    """Return the first thing at these keys, or None."""
     for place, key in enumerate(keys):
         if key == EVERY or not isinstance(thing, dict):
             return next(find(thing, keys[place:]), None)
@@ -157,10 +157,10 @@ def find_at(thing: Any, path: str) -> Iterator[Any]:  # noqa: ANN401 - whatever 
     return find(thing, keys_of(path))
 
 
-def json_texts(thing: Any, link: Link, known: Elements | None = None) -> list[str]:  # noqa: ANN401
-    """The texts of a link's paths, joined for each element; one that lacks a value gives none.
+def json_texts(thing: Any, link: Link, elements_cache: Elements | None = None) -> list[str]:  # noqa: ANN401
+    """Return the texts of a link's paths, joined for each element; one that lacks a value gives none.
 
-    The elements are those `known` of the same thing to other links, or become so.
+    `elements_cache` keeps the elements of the same thing for other links.
 
     Raises:
         HostilePage: there are more elements than any page has.
@@ -170,7 +170,7 @@ def json_texts(thing: Any, link: Link, known: Elements | None = None) -> list[st
         text = scalar_text(find_first(thing, own[0]))
         return [text] if text else []
     texts = []
-    for element in _elements(thing, shared, {} if known is None else known):
+    for element in _elements(thing, shared, {} if elements_cache is None else elements_cache):
         values = [scalar_text(find_first(element, keys)) for keys in own]
         if all(values):
             texts.append(link.form.format(*values) if link.form else " ".join(values))
@@ -179,17 +179,17 @@ def json_texts(thing: Any, link: Link, known: Elements | None = None) -> list[st
     return texts
 
 
-def _elements(thing: Any, keys: Keys, known: Elements) -> list[Any]:  # noqa: ANN401 - whatever the page holds
-    if keys not in known:
-        known[keys] = list(islice(find(thing, keys), JSON_MOST_ELEMENTS + 1))
-    if len(known[keys]) > JSON_MOST_ELEMENTS:
+def _elements(thing: Any, keys: Keys, elements_cache: Elements) -> list[Any]:  # noqa: ANN401 - any JSON
+    if keys not in elements_cache:
+        elements_cache[keys] = list(islice(find(thing, keys), JSON_MOST_ELEMENTS + 1))
+    if len(elements_cache[keys]) > JSON_MOST_ELEMENTS:
         raise HostilePage(f"the JSON has more than {JSON_MOST_ELEMENTS} elements at {'.'.join(keys)}")
-    return known[keys]
+    return elements_cache[keys]
 
 
 @cache
 def _plan(paths: Keys) -> tuple[Keys, tuple[Keys, ...]]:
-    """The way to the elements that all paths share (up to their last `*`), and each path from there."""
+    """Return the keys that all paths share (up to their last `*`), and each path from there."""
     split = [keys_of(path) for path in paths]
     heads = {keys[: len(keys) - keys[::-1].index(EVERY)] if EVERY in keys else () for keys in split}
     shared = heads.pop() if len(heads) == 1 else ()
@@ -197,7 +197,7 @@ def _plan(paths: Keys) -> tuple[Keys, tuple[Keys, ...]]:
 
 
 def scalar_text(value: Any) -> str:  # noqa: ANN401 - whatever the page holds
-    """A text or a number as text, trimmed; true and false as such; nothing for anything else."""
+    """Return a scalar as text, trimmed; an empty text for anything else."""
     if isinstance(value, str):
         if _LOST.search(value):
             raise UndecodablePage("the JSON holds letters that were lost before it was sent")
@@ -209,12 +209,12 @@ def scalar_text(value: Any) -> str:  # noqa: ANN401 - whatever the page holds
 
 @cache
 def keys_of(path: str) -> Keys:
-    """The keys of a dotted path."""
+    """Return the keys of a dotted path."""
     return tuple(path.split(".")) if path else ()
 
 
 def squeezed_lines(text: str) -> str:
-    """The text with white space squeezed in each line, no line empty."""
+    """Squeeze white space in each line, and drop empty lines."""
     if "\n" not in text:
         return squeeze(text)
     return "\n".join([" ".join(words) for line in text.split("\n") if (words := line.split())])
@@ -230,12 +230,12 @@ _BETWEEN = frozenset({"-text", "-comment", "br"})
 
 
 def node_text(node: LexborNode, *, own: bool = False, glue: bool = False) -> str:
-    """An element's text: white space squeezed, a line for each piece between tags."""
+    """Return an element's text: white space squeezed, a line for each piece between tags."""
     return squeezed_lines(node.text(deep=not own, separator="" if glue else "\n"))
 
 
 def node_value(node: LexborNode, link: Link) -> str:
-    """What a link reads of an element: its text, or one of its attributes."""
+    """Return what a link reads of an element: its text, or one of its attributes."""
     if link.attr is not None:
         return attribute(node, link.attr)
     if link.without is not None:
@@ -247,12 +247,12 @@ def node_value(node: LexborNode, link: Link) -> str:
 
 
 def attribute(node: LexborNode, name: str) -> str:
-    """An attribute's text, empty where there is none."""
+    """Return an attribute's text, empty where there is none."""
     return (node.attributes.get(name) or "").strip()
 
 
 def markup_text(html: str) -> str:
-    """The text of a piece of HTML."""
+    """Return the text of a piece of HTML."""
     if "<" not in html and "&" not in html:
         return squeezed_lines(html)
     body = LexborHTMLParser(html).body
@@ -260,19 +260,20 @@ def markup_text(html: str) -> str:
 
 
 def read_rows(root: LexborHTMLParser | LexborNode, table: RowsTable) -> Rows:
-    """Label → value. A label that stands twice with two values says nothing."""
+    """Return label → value. A label with two different values has none."""
     nodes: Iterable[LexborNode] = root.css(table.css or "")
     if table.before is not None:
-        strange = {node.mem_id for node in root.css(table.before)}
+        foreign = {node.mem_id for node in root.css(table.before)}
         both = root.css(f"{table.css}, {table.before}")
-        nodes = takewhile(lambda node: node.mem_id not in strange, both)
+        nodes = takewhile(lambda node: node.mem_id not in foreign, both)
     return _joined(_row(node, table) for node in nodes)
 
 
 def read_json_rows(thing: Any, table: RowsTable) -> Rows:  # noqa: ANN401 - whatever the page holds
-    """The same from the elements of a JSON list."""
+    """As `read_rows`, from the elements of a JSON list."""
     label, value = keys_of(table.label or ""), keys_of(table.value or "")
-    elements = (one for found in find_at(thing, table.path) if isinstance(found, list) for one in found)
+    lists = find_at(thing, table.path)
+    elements = (element for rows in lists if isinstance(rows, list) for element in rows)
     return _joined(
         (scalar_text(find_first(element, label)), squeezed_lines(scalar_text(find_first(element, value))))
         for element in elements
@@ -281,7 +282,7 @@ def read_json_rows(thing: Any, table: RowsTable) -> Rows:  # noqa: ANN401 - what
 
 @lru_cache(REMEMBERED_LABELS)
 def row_label(text: str) -> str:
-    """The key under which a row is found."""
+    """Return the key of a row."""
     return match_key(text).rstrip(": ")
 
 
@@ -316,8 +317,8 @@ _NOTHING = "<html></html>"
 
 
 @dataclass(slots=True)
-class Card:
-    """One element of a page of results: a piece of markup, or of JSON. Links may read it alone."""
+class CardElement:
+    """An element of a page of results: a piece of markup, or of JSON, which links may read alone."""
 
     rows_tables: RowsTables
     node: LexborNode | None = None
@@ -326,7 +327,7 @@ class Card:
 
 
 class Document:
-    """One page, read many times: the tree, rows and JSON are made when first needed, and once."""
+    """One page, read many times: tree, rows and JSON are parsed on first use, and once."""
 
     def __init__(
         self,
@@ -341,7 +342,7 @@ class Document:
         self.url = url
         self.id = ""
         self.is_json = text.startswith(("{", "["))
-        self._page = Card(rows)
+        self._page = CardElement(rows)
         self._limits = limits
         self._sources = sources or {}
         self._json: dict[str, Any] = {}
@@ -352,21 +353,21 @@ class Document:
 
     @cached_property
     def tree(self) -> LexborHTMLParser:
-        """The markup; a page that is JSON has none."""
+        """The parsed markup; empty for a page that is JSON."""
         return LexborHTMLParser(_NOTHING if self.is_json else self.text)
 
-    def texts(self, link: Link, card: Card | None = None) -> Texts:
-        """What the link finds in the whole page or in one card of it; nothing found is empty."""
-        found = self._found(link, card)
+    def texts(self, link: Link, card: CardElement | None = None) -> Texts:
+        """Return what the link finds in the whole page or in one card of it."""
+        found = self._find(link, card)
         return self.matched(found, link) if found else ()
 
-    def unmatched(self, link: Link, card: Card | None = None) -> Texts:
-        """What the link finds and its `match` does not let count: for a person who writes the pattern."""
+    def unmatched(self, link: Link, card: CardElement | None = None) -> Texts:
+        """Return what the link finds but its `match` rejects, for the person who writes the pattern."""
         if link.match is None or link.page == "source" or self.texts(link, card):
             return ()
-        return tuple(filter(None, self._found(link, card)))
+        return tuple(filter(None, self._find(link, card)))
 
-    def _found(self, link: Link, card: Card | None) -> list[str]:
+    def _find(self, link: Link, card: CardElement | None) -> list[str]:
         if link.css is not None:
             values = self._css_texts(link, link.css, card)
             if not link.path:
@@ -381,7 +382,7 @@ class Document:
 
     @staticmethod
     def matched(found: list[str], link: Link) -> Texts:
-        """Of the texts found, what the link lets count."""
+        """Return what the `match` of the link accepts of these texts."""
         if link.match is None:
             return tuple(filter(None, found))
         pattern = compiled(link.match)
@@ -392,7 +393,7 @@ class Document:
             groups += [hit[1].strip() for hit in hits if hit[1]]
         return tuple(filter(None, groups))
 
-    def _css_texts(self, link: Link, css: str, card: Card | None) -> list[str]:
+    def _css_texts(self, link: Link, css: str, card: CardElement | None) -> list[str]:
         if card is not None and card.node is None:
             return []
         scope = card.node if card else None
@@ -402,26 +403,26 @@ class Document:
         return [] if node is None else [node_value(node, link)]
 
     def _first(self, css: str) -> LexborNode | None:
-        """The first element; several fields are read from the same one."""
+        """Return the first element, cached as several fields read the same one."""
         if css not in self._firsts:
             self._firsts[css] = self.tree.css_first(css)
         return self._firsts[css]
 
-    def _json_texts(self, link: Link, card: Card | None) -> list[str]:
+    def _json_texts(self, link: Link, card: CardElement | None) -> list[str]:
         data = (card and card.data) if link.json_ == CARD else self.json(link.json_ or "")
         read = self._markup_text if link.markup else squeezed_lines
         if data is None:
             return []
-        known = {} if link.json_ == CARD else self._elements.setdefault(link.json_ or "", {})
-        return [read(text) for text in json_texts(data, link, known)]
+        elements = {} if link.json_ == CARD else self._elements.setdefault(link.json_ or "", {})
+        return [read(text) for text in json_texts(data, link, elements)]
 
     def _markup_text(self, html: str) -> str:
-        """What stands in JSON was not weighed with the page: it may spell its tags as escapes."""
+        """Check markup in JSON by itself, as its tags may be escaped in the page."""
         refuse_hostile(html.encode(), self._limits)
         return markup_text(html)
 
     def json(self, name: str) -> Any:  # noqa: ANN401 - whatever the page holds
-        """The JSON of this name; None where the page has none."""
+        """Return the JSON of this name; None where the page has none."""
         if name not in self._json:
             table = self._sources[name]
             self._json[name] = self._read_json(table) if table.body == self.is_json else None
@@ -439,21 +440,21 @@ class Document:
             self._streams[table.pieces] = joined(self.text, table.pieces)
         return read_json(self._streams[table.pieces], table)
 
-    def _lone_text(self, link: Link, card: Card) -> str:
+    def _lone_text(self, link: Link, card: CardElement) -> str:
         if link.row is not None:
             return self.rows(link.rows, card).get(row_label(link.row), "")
         return {"id": self.id, "url": self.url, "source": self.text}[link.page or "url"]
 
     def rows_table(self, name: str) -> RowsTable:
-        """How a set of rows of the page is found."""
+        """Return the table of a set of rows of the page."""
         return self._page.rows_tables[name]
 
     def texts_with(self, link: Link, table: RowsTable | None) -> Texts:
-        """As `texts`, with the link's set of rows found as this table says."""
-        return self.texts(link, Card({link.rows: table}) if table else None)
+        """As `texts`, with this table for the link's set of rows."""
+        return self.texts(link, CardElement({link.rows: table}) if table else None)
 
-    def rows(self, name: str, card: Card | None = None) -> Rows:
-        """Label → value of a set of rows, of the page or of one card."""
+    def rows(self, name: str, card: CardElement | None = None) -> Rows:
+        """Return label → value of a set of rows, of the page or of one card."""
         card = card or self._page
         if name not in card.rows:
             table = card.rows_tables[name]
@@ -469,14 +470,14 @@ class Document:
         return [] if thing is None else json_texts(thing, link)
 
     def jsonld(self, kind: str) -> Mapping[str, Any] | None:
-        """The page's first JSON-LD object of this type, also in lists and in a `@graph`; none that is broken.
+        """Return the first valid JSON-LD object of this type, also in lists and in a `@graph`.
 
-        A script without the type's name is not read, unless it spells letters as escapes.
+        A script without the type's name is not parsed, unless it has escaped letters.
         """
         if kind not in self._jsonld:
             texts = (script.text() for script in self.tree.css('script[type="application/ld+json"]'))
-            named = (text for text in texts if kind in text or "\\u" in text)
-            things = (thing for text in named for thing in _things(_json(text)))
+            candidates = (text for text in texts if kind in text or "\\u" in text)
+            things = (thing for text in candidates for thing in _things(_json(text)))
             self._jsonld[kind] = next((thing for thing in things if kind in _types(thing)), None)
         return self._jsonld[kind]
 

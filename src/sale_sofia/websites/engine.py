@@ -1,4 +1,4 @@
-"""A portal read by its table of fields: the engine behind every site file."""
+"""The engine behind every site file: reads a portal by its table of fields."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -20,9 +20,8 @@ from sale_sofia.listings.page import (
 )
 from sale_sofia.listings.parsers import NAMED_BY_FIELD, PARSERS
 from sale_sofia.websites.addresses import absolute, following, host_of, is_of, path_of
-from sale_sofia.websites.base import Card as Card_of_results
-from sale_sofia.websites.base import CardReading, PageKind, SearchPage
-from sale_sofia.websites.document import Card, Document, find_at, node_text
+from sale_sofia.websites.base import CardReading, PageKind, SearchCard, SearchPage
+from sale_sofia.websites.document import CardElement, Document, find_at, node_text
 from sale_sofia.websites.patterns import compiled
 from sale_sofia.websites.site_file import (
     FieldTable,
@@ -36,13 +35,13 @@ from sale_sofia.websites.site_file import (
 from sale_sofia.websites.sitemaps import read_sitemap
 from sale_sofia.websites.splitting import Hints, Parts, split_search
 
-# The fields of a table, read from a page or from one card of it.
+# Fields of a table, from a page or from one card of it.
 
 
 def read_fields(
-    document: Document, tables: Mapping[str, FieldTable], card: Card | None = None
+    document: Document, tables: Mapping[str, FieldTable], card: CardElement | None = None
 ) -> dict[str, RawField]:
-    """Every field of which some link finds a text."""
+    """Return every field for which a link finds a text."""
     fields: dict[str, RawField] = {}
     for name, table in tables.items():
         for number, link in enumerate(table.links):
@@ -53,27 +52,27 @@ def read_fields(
     return fields
 
 
-def read_card(document: Document, tables: Mapping[str, FieldTable], card: Card) -> CardReading:
-    """What a card says, and how its fields were found."""
+def read_card(document: Document, tables: Mapping[str, FieldTable], card: CardElement) -> CardReading:
+    """Return the facts of a card, and how its fields were found."""
     facts, seen = read_seen(read_fields(document, tables, card))
     return CardReading({name: value for name, value in facts.items() if value is not None}, seen)
 
 
 def first_text(document: Document, links: tuple[Link, ...]) -> str | None:
-    """The first text of the first link that finds one."""
+    """Return the first text of the first link that finds one."""
     return next((texts[0] for link in links if (texts := document.texts(link))), None)
 
 
-# Pages of results, in whichever of the portal's layouts they come.
+# Pages of results, in each of the portal's layouts.
 
-_SHOWN = "body, body *:not(script):not(style):not(noscript):not(template)"
-"""Elements whose text a reader sees: a script may hold the words for the day when they are needed."""
+_VISIBLE = "body, body *:not(script):not(style):not(noscript):not(template)"
+"""Elements whose text a reader sees: a script may hold words that are not shown."""
 
 IdOf = Callable[[str], str | None]
 
 
 class Results:
-    """One layout of a portal's results. `id_of` says which advert an address names."""
+    """One layout of a portal's results. `id_of` returns the advert's id of an address."""
 
     def __init__(
         self, section: str, table: SearchTable, id_of: IdOf, is_search: Callable[[str], bool]
@@ -83,41 +82,41 @@ class Results:
         self._id_of = id_of
         self._is_search = is_search
 
-    def cards(self, document: Document) -> tuple[Card_of_results, ...]:
-        """Each advert once, in the portal's order: promoted ones stand twice."""
-        cards: dict[str, Card_of_results] = {}
+    def cards(self, document: Document) -> tuple[SearchCard, ...]:
+        """Return each advert once, in the portal's order: promoted ones are listed twice."""
+        cards: dict[str, SearchCard] = {}
         for element in self.elements(document):
             if card := self._card(document, element):
                 cards.setdefault(card.external_id, card)
         return tuple(cards.values())
 
     def has_cards(self, document: Document) -> bool:
-        """Whether at least one advert is shown in this layout."""
+        """Whether the page has a card of this layout."""
         return any(self._card(document, element) for element in self.elements(document))
 
     def is_results(self, document: Document) -> bool:
-        """Whether the page is one of results: it has cards, which others have too, and counts them."""
+        """Whether it is a page of results: it has cards, as other pages may, and a total."""
         if not self.has_cards(document):
             return False
         return not self.table.total or first_text(document, self.table.total) is not None
 
-    def elements(self, document: Document) -> Iterator[Card]:
-        """What may be cards of this layout, in the page's order."""
+    def elements(self, document: Document) -> Iterator[CardElement]:
+        """Yield possible cards of this layout, in the page's order."""
         table, css = self.table, self.table.cards
         if table.json_ is not None:
             for element in find_at(document.json(table.json_), css):
-                yield Card(table.rows, data=element)
+                yield CardElement(table.rows, data=element)
             return
-        # Nobody sees templates, and what stands inside hidden boxes.
+        # Templates and the content of hidden boxes are not visible.
         boxes = document.tree.css(table.hidden) if table.hidden is not None else ()
         hidden = {node.mem_id for box in boxes for node in box.css(css)}
         for node in document.tree.css(css):
             if len(node.css(css)) > 1:
                 raise LayoutChanged("one card of the results stands inside another")
             if node.mem_id not in hidden:
-                yield Card(table.rows, node=node)
+                yield CardElement(table.rows, node=node)
 
-    def _card(self, document: Document, element: Card) -> Card_of_results | None:
+    def _card(self, document: Document, element: CardElement) -> SearchCard | None:
         table = self.table
         own, address = document.texts(table.card_id, element), document.texts(table.card_url, element)
         if not own or not address:
@@ -125,18 +124,18 @@ class Results:
         url = absolute(document.url, address[0])
         if self._id_of(url) != own[0]:
             raise LayoutChanged(f"the card of advert {own[0]} leads to {url}")
-        return Card_of_results(own[0], url, partial(read_card, document, table.fields, element))
+        return SearchCard(own[0], url, partial(read_card, document, table.fields, element))
 
     def says_empty(self, document: Document) -> bool:
         """Whether the portal itself says that nothing was found."""
         table = self.table
         if table.none_found is not None and document.texts(table.none_found):
             return True
-        shown = (node_text(node, own=True) for node in document.tree.css(_SHOWN)) if table.empty else ()
-        return any(words in text for text in shown for words in table.empty)
+        texts = (node_text(node, own=True) for node in document.tree.css(_VISIBLE)) if table.empty else ()
+        return any(words in text for text in texts for words in table.empty)
 
-    def page(self, site: str, document: Document, cards: tuple[Card_of_results, ...]) -> SearchPage:
-        """All there is to know of a page with these cards; none is a page that says so itself."""
+    def page(self, site: str, document: Document, cards: tuple[SearchCard, ...]) -> SearchPage:
+        """Return the page with these cards; without any it is one that says so itself."""
         table = self.table
         total = _number(document, table.total) if cards else 0
         last_page = _number(document, table.last_page)
@@ -176,11 +175,11 @@ def _number(document: Document, links: tuple[Link, ...]) -> int | None:
 
 
 IDS = "ids"
-"""The section of a page that lists the ids of a filter."""
+"""The section name of pages that list the ids of a filter."""
 
 
 class TableSite:
-    """A portal whose site file says it all."""
+    """A portal defined by its site file alone."""
 
     def __init__(self, config: SiteConfig, limits: PageLimits) -> None:
         _refuse_unknown(config)
@@ -203,7 +202,7 @@ class TableSite:
         )
 
     def kind_of(self, url: str) -> PageKind | None:
-        """What an address leads to, by its path alone: the portal may be served from any host.
+        """Return the kind of page by the path alone: a portal may be served from any host.
 
         Sitemaps, and pages that list the ids of a filter, are searches: they lead to more addresses.
         """
@@ -219,23 +218,23 @@ class TableSite:
         return self.kind_of(url) == "search"
 
     def parts(self, url: str, hints: Hints) -> Parts:
-        """Smaller searches that together cover this one, or the page that must be read before.
+        """Return smaller searches that together cover this one, or the page that must be read first.
 
-        None when it cannot be cut, or never need be.
+        Empty when it cannot be cut, or need not be.
         """
         paging = self.config.search.paging if self.config.search else None
         mark = (paging.path or "").strip("/") if paging else "p-"
         return split_search(url, self.config.split, hints, mark)
 
     def listing(self, page: Page) -> RawListing:
-        """The advert at the page's address, in its own words."""
+        """Return the advert at the page's address, unparsed."""
         document = self.open(page)
-        document.id = self._own_id(document, asked=self.listing_id(page.url))
+        document.id = self._own_id(document, requested=self.listing_id(page.url))
         fields = read_fields(document, self.config.listing.fields)
         return RawListing(self.name, page.url, document.id, fields)
 
     def open(self, page: Page) -> Document:
-        """The page ready to be read; one of another website is refused."""
+        """Decode a page for reading; one of another website is refused."""
         self._refuse_foreign(host_of(page.url))
         as_json = self._answers_json and page.is_json
         text = page.json_text(self._limits) if as_json else page.text(self._limits, self._skipped)
@@ -250,53 +249,56 @@ class TableSite:
             raise ForeignPage(f"the page is of {host}, not of {self.name}")
 
     def _refuse_unproven(self, document: Document) -> None:
-        """Only a page with a mark of this portal may say that an advert is gone, or that none were found."""
+        """Raise `LayoutChanged` unless the page has a mark of this portal.
+
+        Only such a page may say that an advert is gone, or that none were found.
+        """
         if self._proof and not self.proof_on(document):
             raise LayoutChanged(f"the page has none of the marks of {self.name}, no cards and no advert's id")
 
     def proof_on(self, document: Document) -> tuple[str, ...]:
-        """The portal's own marks that stand on the page."""
+        """Return the portal's own marks on the page."""
         return tuple(mark for mark in self._proof if mark in document.text)
 
     def listing_id(self, url: str) -> str | None:
-        """The id of the advert an address names."""
-        found, digits = self._patterns["listing"].search(path_of(url)), self.config.urls.digits
-        if not found or digits is None:
-            return found["id"] if found else None
+        """Return the id of the advert of an address."""
+        match, digits = self._patterns["listing"].search(path_of(url)), self.config.urls.digits
+        if not match or digits is None:
+            return match["id"] if match else None
         number = 0
-        for sign in found["id"]:
+        for sign in match["id"]:
             if sign not in digits:
                 return None
             number = number * len(digits) + digits.index(sign)
         return str(number)
 
-    def _own_id(self, document: Document, asked: str | None) -> str:
-        """The one id the page gives itself; a page with none is named for what it is."""
+    def _own_id(self, document: Document, requested: str | None) -> str:
+        """Return the only id on the page; without one, raise what the page is instead."""
         ids = {text for link in self.config.listing.ids for text in document.texts(link)}
         if not ids:
-            self._say_what_it_is(document)
+            self._raise_other_kind(document)
         if len(ids) > 1:
             raise LayoutChanged(f"the page gives itself {len(ids)} ids: {', '.join(sorted(ids))}")
         own = ids.pop()
-        if asked and own != asked:
-            raise WrongListing(f"advert {asked} was asked for, the page is advert {own}")
-        if said := first_text(document, self.config.listing.gone):
-            raise RemovedListing(f"the portal says of the advert: {said}")
+        if requested and own != requested:
+            raise WrongListing(f"advert {requested} was asked for, the page is advert {own}")
+        if words := first_text(document, self.config.listing.gone):
+            raise RemovedListing(f"the portal says of the advert: {words}")
         return own
 
-    def _say_what_it_is(self, document: Document) -> NoReturn:
+    def _raise_other_kind(self, document: Document) -> NoReturn:
         self._refuse_unproven(document)
         kind = self.kind_of(first_text(document, self.config.address) or document.url)
         if kind == "project":
             raise ProjectPage("the page is a new building, not an advert")
         if kind == "search" or any(layout.is_results(document) for layout in self.layouts):
             raise RemovedListing("the portal shows a page of results in place of the advert")
-        if said := first_text(document, self.config.listing.gone):
-            raise RemovedListing(f"the portal says of the advert: {said}")
+        if words := first_text(document, self.config.listing.gone):
+            raise RemovedListing(f"the portal says of the advert: {words}")
         raise LayoutChanged("the page does not give its advert's id where it should stand")
 
     def search(self, page: Page) -> SearchPage:
-        """The results on one page, the adverts of a sitemap, or the ids that a page lists."""
+        """Return the results on one page, the adverts of a sitemap, or the ids that a page lists."""
         path = path_of(page.url)
         if self.config.sitemap is not None and self._is_sitemap(path):
             self._refuse_foreign(host_of(page.url))
@@ -314,11 +316,11 @@ class TableSite:
         results = layout.page(self.name, document, layout.cards(document))
         # Some pages of results name the ids of filters themselves.
         tables = [way.ids for way in self.config.split if way.ids and way.ids.links and not way.ids.page]
-        named = {table.query: ids for table in tables if (ids := _ids(document, table))}
-        return replace(results, ids=named)
+        filters = {table.query: ids for table in tables if (ids := _ids(document, table))}
+        return replace(results, ids=filters)
 
     def layout_of(self, document: Document) -> Results:
-        """The layout a page of results has: the first with cards, else the first that says it is empty."""
+        """Return the layout of a page of results: the first with cards, else the first that is empty."""
         for layout in self.layouts:
             if layout.has_cards(document):
                 return layout
@@ -330,12 +332,11 @@ class TableSite:
 
 
 def _ids(document: Document, table: IdSplit) -> tuple[str, ...]:
-    found = (text for link in table.links for text in document.texts(link))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(text for link in table.links for text in document.texts(link)))
 
 
 def _refuse_unknown(config: SiteConfig) -> None:
-    """Refuses parsers and rows that are not there, and facts that no listing has: all at once."""
+    """Raise `SiteConfigError` for all unknown parsers, rows and facts at once."""
     wrong = []
     for section, fields in config.field_tables.items():
         for name, field in fields.items():
@@ -356,10 +357,10 @@ def _wrong_field(name: str, field: FieldTable, rows: Mapping[str, RowsTable]) ->
         spec = getfullargspec(PARSERS[parser])
         needed = set(spec.kwonlyargs) - (spec.kwonlydefaults or {}).keys()
         if not needed <= arguments.keys() <= set(spec.kwonlyargs):
-            known, given = ", ".join(spec.kwonlyargs) or "no arguments", ", ".join(arguments) or "none"
-            yield f".parse: {parser} takes {known}, not {given}"
-    named = {link.rows for link in (*field.links, *field.agree) if link.row is not None}
-    if unknown := sorted(named - rows.keys()):
+            allowed, present = ", ".join(spec.kwonlyargs) or "no arguments", ", ".join(arguments) or "none"
+            yield f".parse: {parser} takes {allowed}, not {present}"
+    used = {link.rows for link in (*field.links, *field.agree) if link.row is not None}
+    if unknown := sorted(used - rows.keys()):
         there_are = f"there are {', '.join(sorted(rows))}: name one with rows:" if rows else "there are none"
         yield f": no rows named {', '.join(unknown)}; {there_are}"
     if parser in NAMED_BY_FIELD and name not in FACTS:

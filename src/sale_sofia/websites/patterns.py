@@ -1,8 +1,8 @@
-"""Which patterns can take more than a time in proportion to a text: found out before they ever see one.
+"""Finds regular expressions that may take more than linear time, before they see a text.
 
-A pattern is slow where one text has many ways through it: where a repeat may begin at every place of the
-text and reads on and on, where two repeats share what lies between them in any way they like, or where one
-stands inside another. Each shows itself by a text that, written again and again, adds a way each time.
+A pattern is slow where one text has many ways through it: where an unbounded repeat may begin at every place
+of the text, where two repeats can share the text between them in any way, or where one is inside another.
+Each is shown by a text that, repeated, adds a way each time.
 """
 
 import re
@@ -16,33 +16,33 @@ from re import _constants as op  # type: ignore[attr-defined]
 from typing import Any, Final
 
 # The ways a regular expression may read a text, as a graph: its letters, and what may follow each. Python's
-# engine tries one way after another. What it may cost on the worst text can therefore be read off the
-# graph: where one text has many ways through it. Letters are sets of a small alphabet, written as bits:
-# signs that mean something to patterns, both alphabets of our pages, and what the pattern itself names.
+# engine tries one way after another, so the worst cost can be read off the graph: where one text has many
+# ways through it. Letters are sets of a small alphabet, as bits: characters with a meaning in patterns, both
+# alphabets of our pages, and those that the pattern itself names.
 
 _ALPHABET: Final = "".join(map(chr, (*range(1, 128), *range(0x410, 0x450)))) + "\xa0²№€–ıſ\x85ё٣中"
 _MOST_WAYS: Final = 4096
-"""Ways between two letters without reading any; a pattern with more is too tangled to judge."""
+"""Ways between two letters without reading any; a pattern with more is too complex to judge."""
 _EDGE: Final = 1
-"""The bit that stands for no letter at all: the beginning and the end of a text."""
+"""The bit for no letter at all: the beginning and the end of a text."""
 
 Letters = int
 
 
 class Tangled(ValueError):
-    """A pattern with more ways from a letter to the next than can be looked at."""
+    """A pattern with too many ways from a letter to the next to judge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """From one place to the next: between which letters it may be gone."""
+    """A move from one place to the next, and the letters around it that allow it."""
 
     source: int
     target: int
     behind: Letters
     ahead: Letters
     hard: bool = False
-    """It repeats something without a bound, or with none that counts."""
+    """It repeats something without a bound, or with a very high one."""
 
 
 @dataclass(slots=True)
@@ -52,18 +52,18 @@ class Graph:
     letters: dict[int, Letters]
     ways: dict[int, list[Way]]
     bounds: dict[int, int]
-    """Letters inside repeats: how often they may be read in a row, where that has a bound."""
+    """For letters inside bounded repeats, how often they may be read in a row."""
     accepting: set[int]
     """Letters after which the whole pattern has matched, whatever follows."""
     ending: set[int]
-    """Letters after which it will have matched at the end, after trying everything else on the way there."""
+    """Letters after which it matches at the end of the text, having tried everything else before."""
     alphabet: str
     hollow: bool
     """Something that may be empty is repeated."""
     reach: dict[int, frozenset[int]] = field(default_factory=dict)
 
     def reachable(self, start: int) -> frozenset[int]:
-        """Letters that may be read after this one."""
+        """Return the letters that may be read after this one."""
         if start not in self.reach:
             found: set[int] = set()
             waiting = [start]
@@ -75,21 +75,24 @@ class Graph:
         return self.reach[start]
 
     def between(self, first: int, last: int) -> set[int]:
-        """Letters on the ways from one to the other, as far as nothing has matched with them."""
-        lead = {one for one in self.reachable(first) if one == last or last in self.reachable(one)}
-        return lead - self.accepting
+        """Return the letters on the ways from one to the other, except those that already match."""
+        on_the_way = {
+            letter for letter in self.reachable(first) if letter == last or last in self.reachable(letter)
+        }
+        return on_the_way - self.accepting
 
     def loops(self) -> list[int]:
-        """Letters that may be read again and again."""
-        return [one for one in (*self.bounds, BEFORE) if one in self.letters and one in self.reachable(one)]
+        """Return the letters that may be read repeatedly."""
+        candidates = (letter for letter in (*self.bounds, BEFORE) if letter in self.letters)
+        return [letter for letter in candidates if letter in self.reachable(letter)]
 
     def kinds(self, letters: Letters) -> list[str]:
-        """Of these letters one of each kind: a digit, a letter, a space, a sign."""
+        """Return one of these letters of each kind: digit, letter, space, other."""
         each = [sign for place, sign in enumerate(self.alphabet, 1) if letters >> place & 1]
         return list({(sign.isdecimal(), sign.isalpha(), sign.isspace()): sign for sign in each}.values())
 
-    def shown(self, letters: Letters) -> str:
-        """One of these letters, a plain one where there is one."""
+    def example(self, letters: Letters) -> str:
+        """Return one of these letters, alphanumeric if possible."""
         each = [sign for place, sign in enumerate(self.alphabet, 1) if letters >> place & 1]
         return next((sign for sign in each if sign.isalnum()), each[0] if each else "")
 
@@ -100,7 +103,7 @@ BEFORE: Final = 1
 
 
 def graph_of(pattern: str | bytes, flags: int = 0, how: str = "search") -> Graph:
-    """The graph of a pattern used in this way: search, match or fullmatch."""
+    """Return the graph of a pattern used for search, match or fullmatch."""
     tree = _parser.parse(pattern, flags)
     return _Builder(tree, how).graph()
 
@@ -116,7 +119,7 @@ class _Builder:
         """The moves that read nothing, by the place they begin at."""
         self.bounds: dict[int, int] = {}
         self.inside: list[int] = []
-        """How often each repeat around this place may go round, where that has a bound."""
+        """The bounds of the repeats around this place."""
         self.lazy: set[int] = set()
         self.hollow = False
         self._closures: dict[int, list[Way]] = {}
@@ -141,19 +144,19 @@ class _Builder:
         return Graph(self.letters, ways, self.bounds, free, ending & self.lazy, self.alphabet, self.hollow)
 
     def _accepts(self, source: int, followed_by: Letters) -> bool:
-        """Whether the pattern has matched by this letter, if one of those follows."""
+        """Whether the pattern has matched at this letter, if one of those follows."""
         return source != START and any(
             way.target == self.end and way.behind == self.any and way.ahead & followed_by == followed_by
             for way in self._closure(source)
         )
 
     def _reads_on(self, source: int, ways: list[Way]) -> bool:
-        """Whether nothing can keep this letter from being read to the end of the text, which matches."""
+        """Whether this letter can always be read to the end of the text, which matches."""
         again = Way(source, source, self.any, self.any, hard=True)
         return self.letters[source] == self.all and again in ways and self._accepts(source, _EDGE)
 
     def _closure(self, source: int) -> list[Way]:
-        """The next letters, and the end, by every way that reads nothing; one twice where there are two."""
+        """Return the next letters, and the end, by every way that reads nothing."""
         if source not in self._closures:
             begin = Way(source, source, self.any, self.any)
             self._closures[source] = list(self._walk(begin, ()))
@@ -209,7 +212,7 @@ class _Builder:
         if kind is op.AT:
             return self._at(value, source, flags)
         if kind in _ASSERTS:
-            return self._look(value, source, flags, wanted=kind is op.ASSERT)
+            return self._look(value, source, flags, positive=kind is op.ASSERT)
         if kind is op.GROUPREF:  # may be as long as any text
             return self._repeat((0, op.MAXREPEAT, [(op.ANY, None)]), source, flags | re.DOTALL)
         if kind is op.GROUPREF_EXISTS:
@@ -265,17 +268,17 @@ class _Builder:
             self._link(source, end, other, after_other)
         return end
 
-    def _look(self, value: Any, source: int, flags: int, *, wanted: bool) -> int:  # noqa: ANN401 - parsed
-        """One letter ahead, or the last one behind, narrows what may stand there; more cost their reading."""
+    def _look(self, value: Any, source: int, flags: int, *, positive: bool) -> int:  # noqa: ANN401 - parsed
+        """Narrow what may follow by one letter ahead, or the last one behind; longer lookaheads cost time."""
         end = self._point()
         side, body = value
         bare = body
         while len(bare) == 1 and bare[0][0] is op.SUBPATTERN:
             bare = bare[0][1][3]
-        last_counts = side < 0 and wanted and len(bare)
+        last_counts = side < 0 and positive and len(bare)
         if (len(bare) == 1 or last_counts) and bare[-1][0] in _LETTERS:
             letters = self._set(bare[-1], flags)
-            seen = letters if wanted else self.any & ~letters
+            seen = letters if positive else self.any & ~letters
             self._link(source, end, seen if side < 0 else -1, seen if side > 0 else -1)
             return end
         if side > 0:
@@ -284,7 +287,7 @@ class _Builder:
         return end
 
     def _set(self, node: tuple[Any, Any], flags: int) -> Letters:
-        """The letters that this part of a pattern takes; the same for parts that are written alike."""
+        """Return the letters that this part of a pattern matches, cached by its text."""
         key = repr(node), flags, self.alphabet
         if key not in _SETS:
             state = _parser.State()
@@ -300,9 +303,9 @@ class _Builder:
 
 
 _WRITTEN_OUT: Final = 4
-"""A letter repeated at most so often is looked at as that many letters."""
+"""A letter repeated at most so often is expanded into that many letters."""
 REPEAT_COUNTS_TO: Final = 400
-"""A repeat with a higher bound is taken for one without."""
+"""A repeat with a higher bound counts as unbounded."""
 _LETTERS: Final = (op.LITERAL, op.NOT_LITERAL, op.IN, op.ANY)
 _REPEATS: Final = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 _ASSERTS: Final = (op.ASSERT, op.ASSERT_NOT)
@@ -312,7 +315,7 @@ _SETS: Final[dict[tuple[str, int, str], Letters]] = {}
 
 
 def _codes(nodes: Any) -> Iterator[int]:  # noqa: ANN401 - a parsed pattern
-    """The letters a pattern names."""
+    """Yield the letters that a pattern names."""
     if isinstance(nodes, tuple) and nodes and nodes[0] in (op.LITERAL, op.NOT_LITERAL):
         yield nodes[1]
     elif isinstance(nodes, tuple) and nodes and nodes[0] is op.RANGE:
@@ -332,7 +335,7 @@ ALLOWED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """What is wrong with a pattern, and a text that shows it when it is repeated."""
+    """Why a pattern is slow, and a text that shows it when repeated."""
 
     reason: str
     text: str = ""
@@ -341,22 +344,22 @@ class Slow:
 
     def __str__(self) -> str:
         before = f"{self.before!r} with " if self.before else ""
-        shown = f"; try it on {before}{self.text!r} repeated" if self.text else ""
-        return f"{self.reason}{shown}; {ALLOWED}"
+        example = f"; try it on {before}{self.text!r} repeated" if self.text else ""
+        return f"{self.reason}{example}; {ALLOWED}"
 
 
 @cache
 def slowness(pattern: str | bytes, flags: int = 0, how: str = "search") -> Slow | None:
-    """Why the pattern may be slower than in proportion to a text; None where it cannot be."""
+    """Return why the pattern may take more than linear time; None where it cannot."""
     try:
         graph = graph_of(pattern, flags, how)
     except Tangled as error:
         return Slow(str(error))
     if graph.hollow:
         return Slow("a repeat repeats what may be empty, in more ways than can be tried")
-    loops = [one for one in graph.loops() if one not in graph.accepting]
+    loops = [letter for letter in graph.loops() if letter not in graph.accepting]
     for loop in loops:
-        # It may go round in two ways on the same text: with each round twice as many.
+        # Two ways around on the same text double with each round.
         if (text := _twice_round(graph, loop)) is not None:
             reason = "one repeat inside another reads the same text in ever more ways"
             return Slow(reason, text, way_to(graph, loop))
@@ -364,21 +367,21 @@ def slowness(pattern: str | bytes, flags: int = 0, how: str = "search") -> Slow 
 
 
 def way_to(graph: Graph, loop: int) -> str:
-    """A text that leads to this letter."""
+    """Return a text that leads to this letter."""
     waiting, seen = [(START, "")], {START}
     for place, text in waiting:
         for way in graph.ways[place]:
             letters = way.ahead & graph.letters[way.target]
             if way.target == loop:
-                return "" if loop == BEFORE else text + graph.shown(letters)
+                return "" if loop == BEFORE else text + graph.example(letters)
             if letters and way.target not in seen:
                 seen.add(way.target)
-                waiting.append((way.target, text + graph.shown(letters)))
+                waiting.append((way.target, text + graph.example(letters)))
     return ""
 
 
 def _shared(graph: Graph, loops: list[int]) -> Slow | None:
-    """Two repeats, or the search and a repeat, that may share a text at any place of it."""
+    """Find two repeats, or the search and a repeat, that may share a text at any place of it."""
     bounded: dict[int, dict[int, str]] = {}
     for first, second in product(loops, loops):
         if first == second or second in graph.ending or second not in graph.reachable(first):
@@ -396,13 +399,13 @@ _TWO: Final = "two repeats without a bound may share the same text at any place 
 
 
 def _too_many(graph: Graph, bounded: dict[int, dict[int, str]]) -> Slow | None:
-    """Repeats with bounds cost what their bounds come to where one may take over from another."""
+    """Find bounded repeats that may take over from each other, where the product of bounds is too high."""
 
     def most(first: int, passed: frozenset[int]) -> int:
         further = (
-            graph.bounds.get(one, 1) * most(one, passed | {one})
-            for one in bounded.get(first, ())
-            if one not in passed
+            graph.bounds.get(loop, 1) * most(loop, passed | {loop})
+            for loop in bounded.get(first, ())
+            if loop not in passed
         )
         return max(further, default=1)
 
@@ -415,13 +418,13 @@ def _too_many(graph: Graph, bounded: dict[int, dict[int, str]]) -> Slow | None:
 
 
 def _moved_on(graph: Graph, first: int, second: int) -> tuple[str | None, bool]:
-    """A text that both repeats read for themselves and that also leads from one to the other.
+    """Return a text that both repeats can read and that also leads from one to the other.
 
-    Whether both need no bound to go on reading it; a text for bounded ones where there is none such.
+    Also whether both are unbounded; else the text of bounded ones, if any.
     """
     bounded: str | None = None
     allowed = graph.between(first, first), graph.between(first, second), graph.between(second, second)
-    # All that three readers of one text may come to; the first and the third mark their rounds.
+    # All states of three readers of one text; the first and the third record unbounded rounds.
     start = (first, first, second, False, False)
     seen, waiting = {start}, [(start, "")]
     for state, text in waiting:
@@ -429,7 +432,7 @@ def _moved_on(graph: Graph, first: int, second: int) -> tuple[str | None, bool]:
             fresh = (a.target, b.target, c.target, state[3] or a.hard, state[4] or c.hard)
             if fresh in seen:
                 continue
-            longer = text + graph.shown(letters)
+            longer = text + graph.example(letters)
             seen.add(fresh)
             waiting.append((fresh, longer))
             if fresh[:3] == (first, second, second):
@@ -442,18 +445,18 @@ def _moved_on(graph: Graph, first: int, second: int) -> tuple[str | None, bool]:
 def _together(
     graph: Graph, places: tuple[int, ...], allowed: tuple[Container[int], ...]
 ) -> Iterator[tuple[tuple[Way, ...], int]]:
-    """The ways that readers at these places may go at once, and the letters on which they may."""
-    held: list[tuple[tuple[Way, ...], int, int]] = [((), -1, -1)]
+    """Yield the moves that readers at these places can make together, and on which letters."""
+    joint: list[tuple[tuple[Way, ...], int, int]] = [((), -1, -1)]
     for place, targets in zip(places, allowed, strict=True):
-        held = [
+        joint = [
             ((*ways, way), now, then)
-            for ways, behind, ahead in held
+            for ways, behind, ahead in joint
             for way in graph.ways[place]
             if way.target in targets
             if (now := behind & way.behind & graph.letters[place])
             if (then := ahead & way.ahead & graph.letters[way.target])
         ]
-    return ((ways, ahead) for ways, _, ahead in held)
+    return ((ways, ahead) for ways, _, ahead in joint)
 
 
 def _twice_round(graph: Graph, loop: int) -> str | None:
@@ -463,7 +466,7 @@ def _twice_round(graph: Graph, loop: int) -> str | None:
     for (x, y, parted), text in waiting:
         for (first, second), letters in _together(graph, (x, y), (home, home)):
             apart = parted or first is not second
-            fresh, longer = (first.target, second.target, apart), text + graph.shown(letters)
+            fresh, longer = (first.target, second.target, apart), text + graph.example(letters)
             if fresh == (loop, loop, True):
                 return longer
             if fresh not in seen:
@@ -479,13 +482,13 @@ _FLAGS = re.DOTALL
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern of a site file, ready to search with; its dot takes line breaks too."""
+    """Compile a pattern of a site file; its dot matches line breaks too."""
     return re.compile(pattern, _FLAGS)
 
 
 @cache
 def checked(pattern: str) -> str:
-    """The pattern, which takes no more time on any text than in proportion to its length.
+    """Return the pattern, which takes linear time on any text.
 
     Raises:
         ValueError: it is no regular expression, or may be slower.
@@ -500,7 +503,7 @@ def checked(pattern: str) -> str:
 
 
 def with_a_group(pattern: str) -> str:
-    """The pattern, where it has a group.
+    """Return the pattern, if it has a group.
 
     Raises:
         ValueError: it has none.
@@ -510,22 +513,22 @@ def with_a_group(pattern: str) -> str:
     return pattern
 
 
-# Texts made for a pattern: what each of its repeats reads, written again and again.
+# Test texts for a pattern: what each of its repeats reads, repeated.
 
 END = "\x01\n\x01"
-"""What stands behind a text so that no pattern takes it whole."""
+"""Put after a text so that no pattern matches it whole."""
 
 
 @cache
 def pieces_for(pattern: str | bytes, flags: int = 0) -> tuple[tuple[str, str], ...]:
-    """What a text begins with, and what is repeated after it: every way a repeat may be held up."""
+    """Return the beginning of a text and what is repeated after it, for each repeat of a pattern."""
     return tuple(dict.fromkeys(_pieces(pattern, flags)))
 
 
 def text_of(piece: tuple[str, str], size: int) -> str:
-    """A text of about so many characters."""
-    before, again = piece
-    return before + again * max(1, (size - len(before)) // len(again)) + END
+    """Return a text of about so many characters."""
+    before, unit = piece
+    return before + unit * max(1, (size - len(before)) // len(unit)) + END
 
 
 def _pieces(pattern: str | bytes, flags: int) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""One page, of whatever kind, as the JSON of `sale-sofia parse`."""
+"""A page of any kind as the JSON of `sale-sofia parse`."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from sale_sofia.listings.normalise import normalise, read_facts
 from sale_sofia.listings.page import LayoutChanged, Page, PageError, ProjectPage, RemovedListing
 from sale_sofia.listings.text import squeeze
 from sale_sofia.websites.base import SearchPage, Site
-from sale_sofia.websites.document import Card, Document
+from sale_sofia.websites.document import CardElement, Document
 from sale_sofia.websites.engine import IDS, Results, TableSite, read_fields
 from sale_sofia.websites.site_file import FieldTable, Link
 from sale_sofia.websites.sitemaps import SECTION
@@ -18,7 +18,7 @@ Answer = dict[str, Any]
 
 
 def read_page(site: Site, page: Page) -> Answer:
-    """What the page says. Never raises for a page: what is wrong with it is `kind: error`, by name."""
+    """Return the content of a page. Never raises for a page: its error is the answer, as `kind: error`."""
     try:
         return _read(site, page)
     except (ProjectPage, RemovedListing) as error:
@@ -29,7 +29,7 @@ def read_page(site: Site, page: Page) -> Answer:
 
 
 def error_answer(site: str | None, url: str | None, code: str, message: str) -> Answer:
-    """The answer for a page that gives no data."""
+    """Return the answer for a page that gives no data."""
     return {"site": site, "kind": "error", "url": url, "error": {"type": code, "message": message}}
 
 
@@ -42,32 +42,32 @@ def _read(site: Site, page: Page) -> Answer:
     except RemovedListing:
         if kind is not None:
             raise
-        return search_answer(site.search(page))  # an address of old: results where no advert was asked for
+        return search_answer(site.search(page))  # an old address of results
 
 
-def search_answer(found: SearchPage) -> Answer:
-    """The answer for a page of results."""
+def search_answer(results: SearchPage) -> Answer:
+    """Return the answer for a page of results."""
     return {
-        "site": found.site,
+        "site": results.site,
         "kind": "search",
-        "url": found.url,
-        "total": found.total,
-        "capped": found.capped,
-        "next_url": found.next_url,
+        "url": results.url,
+        "total": results.total,
+        "capped": results.capped,
+        "next_url": results.next_url,
         "cards": [
             {"external_id": card.external_id, "url": card.url, **card.filling(tuple(card.facts))}
-            for card in found.cards
+            for card in results.cards
         ],
     }
 
 
-# How a page is read, field by field: which link of each chain found a text, and what became of it.
+# How a page is read, field by field: which link of each chain found a text, and its value.
 
 _SHOWN_CHARACTERS = 70
 
 
 def check_page(site: TableSite, page: Page) -> Answer:
-    """What is read of the page, and how.
+    """Return what is read of the page, and how.
 
     Raises:
         PageError: the page cannot be read at all.
@@ -87,7 +87,7 @@ def _check_listing(site: TableSite, page: Page) -> Answer:
     raw, document = site.listing(page), site.open(page)
     try:
         flags = list(normalise(raw).flags)
-    except LayoutChanged as error:  # a page of which nothing is read is shown too
+    except LayoutChanged as error:  # a page without any fact is shown too
         flags = [error.code]
     tables = site.config.listing.fields
     rows = [
@@ -110,51 +110,51 @@ def _check_listing(site: TableSite, page: Page) -> Answer:
 
 
 def _proven(site: TableSite, document: Document) -> bool | None:
-    """Whether one of the portal's marks stands on the page; None where its file names none."""
+    """Whether one of the portal's marks is on the page; None where its file has none."""
     return bool(site.proof_on(document)) if site.config.proof else None
 
 
-def _unmatched(document: Document, table: FieldTable, places: Iterable[Card | None]) -> str | None:
-    """The first text that a link finds and its `match` refuses, in the page or in one of these cards."""
+def _unmatched(document: Document, table: FieldTable, places: Iterable[CardElement | None]) -> str | None:
+    """Return the first text that a link finds and its `match` rejects, in the page or one of these cards."""
     missed = (document.unmatched(link, card) for card in places for link in table.links)
     return next((_short(" | ".join(texts)) for texts in missed if texts), None)
 
 
-def _field_row(name: str, table: FieldTable, found: RawField | None, unmatched: str | None) -> Answer:
+def _field_row(name: str, table: FieldTable, field: RawField | None, unmatched: str | None) -> Answer:
     row: Answer = {
         "field": name,
         "links": len(table.links),
         "link": None,
         "selector": None,
         "text": None,
-        "unmatched": None if found else unmatched,
+        "unmatched": None if field else unmatched,
         "value": {},
     }
-    if found is None:
+    if field is None:
         return row
     return row | {
-        "link": found.link + 1,
-        "selector": selector(table.links[found.link]),
-        "text": _short(" | ".join(found.texts)),
+        "link": field.link + 1,
+        "selector": selector(table.links[field.link]),
+        "text": _short(" | ".join(field.texts)),
         "value": {
             fact: _short(str(value))
-            for fact, value in read_facts({name: found}).items()
+            for fact, value in read_facts({name: field}).items()
             if value not in (None, ())
         },
     }
 
 
 def _check_search(site: TableSite, page: Page) -> Answer:
-    found = site.search(page)
-    answer = search_answer(found) | {"cards": len(found.cards)}
-    if found.section in {SECTION, IDS}:
-        # A sitemap, or a page that lists the ids of a filter: there are no fields to look at.
-        ids = sum(map(len, found.ids.values()))
-        lists = {"list": found.section, "sitemaps": len(found.further), "ids": ids}
+    results = site.search(page)
+    answer = search_answer(results) | {"cards": len(results.cards)}
+    if results.section in {SECTION, IDS}:
+        # A sitemap, or a page that lists the ids of a filter, has no fields.
+        ids = sum(map(len, results.ids.values()))
+        lists = {"list": results.section, "sitemaps": len(results.further), "ids": ids}
         return answer | lists | {"fields": [], "missing": []}
     document = site.open(page)
     layout = site.layout_of(document)
-    rows = list(_search_rows(document, layout)) if found.cards else []
+    rows = list(_search_rows(document, layout)) if results.cards else []
     return answer | {
         "layout": site.layouts.index(layout) + 1,
         "fields": rows,
@@ -177,10 +177,10 @@ def _search_rows(document: Document, layout: Results) -> Iterator[Answer]:
 
 
 def selector(link: Link) -> str:
-    """A link as the site file writes it, on one line."""
-    given = link.model_dump(by_alias=True, exclude_defaults=True).items()
-    written = {key: f"[{', '.join(value)}]" if isinstance(value, tuple) else value for key, value in given}
-    return ", ".join(f"{key}: {value}" for key, value in written.items())
+    """Format a link as in the site file, on one line."""
+    options = link.model_dump(by_alias=True, exclude_defaults=True).items()
+    texts = {key: f"[{', '.join(value)}]" if isinstance(value, tuple) else value for key, value in options}
+    return ", ".join(f"{key}: {value}" for key, value in texts.items())
 
 
 def _short(text: str) -> str:

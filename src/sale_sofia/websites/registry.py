@@ -11,18 +11,18 @@ AVAILABLE_SITES = available_sites()
 
 
 class UnknownSite(ValueError):
-    """A portal that has no site file; the sentence lists those that do."""
+    """A portal without a site file; the message lists those that have one."""
 
 
 @cache
 def get_scraper(name: str) -> TableSite:
-    """The adapter of one portal."""
+    """Return the adapter of one portal."""
     if name not in AVAILABLE_SITES:
         raise UnknownSite(f"no site {name!r}; allowed: {', '.join(AVAILABLE_SITES)}")
     return TableSite(load_site_config(name), page_limits())
 
 
 def page_limits() -> PageLimits:
-    """What the settings let a page cost."""
+    """Return the limits of a page from the settings."""
     settings = get_settings()
     return PageLimits(settings.max_page_bytes, settings.max_page_tags, settings.max_page_options)

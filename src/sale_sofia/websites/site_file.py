@@ -1,8 +1,8 @@
-"""What is known about one portal: its addresses, its politeness, and the table of its fields.
+"""The site file of a portal: its addresses, its politeness, and the table of its fields.
 
-Two levels: `defaults.yaml` for all portals, `sites/<site>.yaml` over it, and over that a user's file of the
-same name (SITES_DIR), which stands in its place when it names its `site`. A file is checked whole when it is
-loaded, and what is wrong is named by file and key.
+`defaults.yaml` is for all portals, `sites/<site>.yaml` overrides it, and a user's file of the same name
+(SITES_DIR) overrides that, or replaces it when it names its `site`. A file is checked whole when it is
+loaded, and every mistake is reported with file and key.
 """
 
 import os
@@ -32,10 +32,10 @@ from sale_sofia.settings.types import at_key, why_refused
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.patterns import checked, with_a_group
 
-# Where a text of a page may stand: the pieces of which the tables of a site file are made.
+# Where a text may be on a page: the parts of a site file's tables.
 
 CARD = "card"
-"""The name by which a link reads the JSON of the card it stands in."""
+"""The name by which a link reads the JSON of its own card."""
 
 
 class Table(BaseModel):
@@ -45,22 +45,22 @@ class Table(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _know_every_key(cls, data: Any) -> Any:  # noqa: ANN401 - whatever the file holds
-        known = {field.alias or name for name, field in cls.model_fields.items()}
-        if isinstance(data, Mapping) and (unknown := sorted(map(str, data.keys() - known))):
-            raise ValueError(f"unknown key {', '.join(unknown)}; allowed: {', '.join(sorted(known))}")
+    def _refuse_unknown_keys(cls, data: Any) -> Any:  # noqa: ANN401 - whatever the file holds
+        allowed = {field.alias or name for name, field in cls.model_fields.items()}
+        if isinstance(data, Mapping) and (unknown := sorted(map(str, data.keys() - allowed))):
+            raise ValueError(f"unknown key {', '.join(unknown)}; allowed: {', '.join(sorted(allowed))}")
         return data
 
 
 Pattern = Annotated[str, AfterValidator(checked)]
 GroupPattern = Annotated[str, AfterValidator(checked), AfterValidator(with_a_group)]
 Paths = Annotated[
-    tuple[str, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
+    tuple[str, ...], BeforeValidator(lambda paths: (paths,) if isinstance(paths, str) else paths)
 ]
 
 
 class Link(Table):
-    """One place where a text may stand: exactly one of css, row, jsonld, json and page says which."""
+    """One place where a text may be: exactly one of css, row, jsonld, json and page says which."""
 
     css: str | None = None
     row: str | None = None
@@ -204,7 +204,7 @@ class PagingTable(Table):
         return self
 
 
-# What a site file says of the history of its adverts: when they are opened again, and when they are gone.
+# History of adverts: when they are opened again, and when they are gone.
 
 
 class HistoryTable(Table):
@@ -223,7 +223,7 @@ class HistoryTable(Table):
         return self
 
     def rules(self, settings: HistorySettings) -> HistoryRules:
-        """The same in the units of the database, beside what the settings say."""
+        """Return the same in the units of the database, with those of the settings."""
         return HistoryRules(
             first_seconds=self.first_hours * SECONDS_PER_HOUR,
             least_seconds=self.least_hours * SECONDS_PER_HOUR,
@@ -250,13 +250,13 @@ class DelistingTable(Table):
         return self
 
 
-# What a portal's file says of proxies: without a word none is used.
+# Proxies of a portal: without this section none is used.
 
 SiteTier = Literal["own", "free", "paid"]
 
 
 class ProxyTable(Table):
-    """Whether a portal is asked through proxies, through which, and what is done when none helps."""
+    """Whether a portal is requested through proxies, which, and what is done when none helps."""
 
     use: bool = False
     tiers: Annotated[tuple[SiteTier, ...], Field(min_length=1)] = ("own", "free", "paid")
@@ -272,7 +272,7 @@ _SITES_VARIABLE = "SITES_DIR"
 
 
 class SiteConfigError(ValueError):
-    """A site file that cannot be used, said in one sentence per mistake: file, key, what is allowed."""
+    """A site file that cannot be used; one sentence per mistake: file, key, what is allowed."""
 
 
 def _ascii(mark: bytes) -> bytes:
@@ -529,7 +529,7 @@ class SiteConfig(Table):
         return self
 
     @model_validator(mode="after")
-    def _know_every_json(self) -> "SiteConfig":
+    def _refuse_unknown_json(self) -> "SiteConfig":
         unknown = sorted(set(_json_names(self.model_dump(by_alias=True))) - {CARD, *self.json_})
         if unknown:
             raise ValueError(f"no json named {', '.join(unknown)}; allowed: {', '.join([CARD, *self.json_])}")
@@ -546,13 +546,13 @@ def _json_names(section: Any) -> Iterator[str]:  # noqa: ANN401 - any part of a 
 
 
 def load_site_config(site: str, folder: Path = CONFIG_FOLDER) -> SiteConfig:
-    """The checked configuration of one portal, its defaults filled in."""
+    """Load and check the configuration of one portal, with its defaults."""
     return _checked(tuple((path, read_text(path)) for path in _layers(site, folder)))
 
 
 @lru_cache(SITE_FILES_REMEMBERED)
 def _checked(files: tuple[tuple[Path, str], ...]) -> SiteConfig:
-    """A file is asked for at every turn and changes hardly ever: the same text is checked once."""
+    """Check each text once: files are loaded often, and hardly ever change."""
     merged: dict[str, Any] = {}
     for _, values in _in_effect(files):
         merged = merge(merged, values)
@@ -563,7 +563,7 @@ def _checked(files: tuple[tuple[Path, str], ...]) -> SiteConfig:
 
 
 def _layers(site: str, folder: Path) -> list[Path]:
-    """The files that say how a portal is read, each over those before it."""
+    """Return the files of a portal, each overriding those before it."""
     installed, own = folder / "sites" / f"{site}.yaml", own_sites_folder()
     mine = own / f"{site}.yaml" if own else None
     found = [path for path in (installed, mine) if path and path.exists()]
@@ -571,22 +571,22 @@ def _layers(site: str, folder: Path) -> list[Path]:
 
 
 def _in_effect(files: Iterable[tuple[Path, str]]) -> list[tuple[Path, dict[str, Any]]]:
-    """The files' values; a user's file that names its `site` stands for all of the installed one."""
+    """Return the files' values; a user's file that names its `site` replaces the installed one."""
     defaults, *others = ((path, parse_yaml(path, text)) for path, text in files)
     whole = [place for place, (_, values) in enumerate(others) if "site" in values]
     return [defaults, *others[max(whole, default=0) :]]
 
 
 def sources(site: str, folder: Path = CONFIG_FOLDER) -> dict[str, tuple[Any, Path]]:
-    """Every value of the portal's configuration that a file gives, by its dotted key, and that file."""
-    load_site_config(site, folder)  # what is wrong is told first
-    found: dict[str, tuple[Any, Path]] = {}
+    """Return every value of the portal's files by its dotted key, with its file."""
+    load_site_config(site, folder)  # raises for mistakes first
+    entries: dict[str, tuple[Any, Path]] = {}
     for path, values in _in_effect((path, read_text(path)) for path in _layers(site, folder)):
         for key, value in _leaves(values):
-            # What replaces a section, or a value by a section, is all that is left of it.
-            found = {name: kept for name, kept in found.items() if not f"{name}.".startswith(f"{key}.")}
-            found[key] = value, path
-    return found
+            # A value replaces a whole section, and a section a value.
+            entries = {name: entry for name, entry in entries.items() if not f"{name}.".startswith(f"{key}.")}
+            entries[key] = value, path
+    return entries
 
 
 def _leaves(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -599,20 +599,20 @@ def _leaves(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
 
 
 def sentences(path: Path, error: ValidationError, model: type[BaseModel]) -> Said:
-    """What is wrong with a file, a line for each mistake."""
+    """Return what is wrong with a file, a line for each mistake."""
     lines, mistakes = [], error.errors()
     for mistake in mistakes:
         place = mistake["loc"]
-        inner = (one["loc"] for one in mistakes if one["loc"] != place)
+        inner = (other["loc"] for other in mistakes if other["loc"] != place)
         if mistake["type"] == "too_short" and any(other[: len(place)] == place for other in inner):
-            continue  # a list is too short because its elements are wrong, which is told of each of them
+            continue  # a list is too short because its elements are wrong, which are reported themselves
         why = at_key(place, why_refused(mistake, model))
         lines.append(Said("wrong_file.at", path=str(path), why=why))
     return Said("wrong_file.lines", lines=lines)
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """`over` laid on `base`, section by section; a list or a value replaces what was there."""
+    """Return `base` overridden by `over`, section by section; a list or a value is replaced."""
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
@@ -622,7 +622,7 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file, or a `SiteConfigError` that says where it breaks."""
+    """Load the mapping of a YAML file, or raise `SiteConfigError` with the place of the mistake."""
     return parse_yaml(path, read_text(path))
 
 
@@ -631,7 +631,7 @@ def _wrong(path: Path, why: Said) -> SiteConfigError:
 
 
 def read_text(path: Path) -> str:
-    """The text of a user's file, or a `SiteConfigError` that says why there is none."""
+    """Read a user's file, or raise `SiteConfigError` with the reason."""
     try:
         return file_text(path)
     except UnicodeDecodeError:
@@ -643,7 +643,7 @@ def read_text(path: Path) -> str:
 
 
 def parse_yaml(path: Path, text: str) -> dict[str, Any]:
-    """The mapping in the text of a YAML file, or a `SiteConfigError` that says where it breaks."""
+    """Parse the mapping of a YAML text, or raise `SiteConfigError` with the place of the mistake."""
     try:
         loaded = read_yaml(text)
     except yaml.MarkedYAMLError as error:
@@ -661,12 +661,12 @@ def parse_yaml(path: Path, text: str) -> dict[str, Any]:
 
 @cache
 def available_sites(folder: Path = CONFIG_FOLDER) -> tuple[str, ...]:
-    """The portals that have a site file, in alphabetical order."""
+    """Return the portals that have a site file, in alphabetical order."""
     return tuple(sorted(_files(folder)))
 
 
 def enabled_sites() -> tuple[str, ...]:
-    """The portals that a crawl of all asks, in alphabetical order.
+    """Return the portals that a crawl of all includes, in alphabetical order.
 
     Raises:
         SiteConfigError: there are none.
@@ -678,14 +678,14 @@ def enabled_sites() -> tuple[str, ...]:
 
 
 def own_sites_folder() -> Path | None:
-    """The folder of the user's own site files (SITES_DIR), where one is named."""
+    """Return the folder of the user's own site files (SITES_DIR), if set."""
     own = os.environ.get(_SITES_VARIABLE)
-    # An unknown `~name` stays as it is: the settings refuse it with a sentence.
+    # An unknown `~name` stays as it is: the settings refuse it with a message.
     return Path(os.path.expanduser(own)) if own else None  # noqa: PTH111 - the other one raises
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Every portal's file; one of the user's own (SITES_DIR) goes before the installed one of its name."""
+    """Return every portal's file; one of the user's own (SITES_DIR) before the installed one."""
     own = own_sites_folder()
     folders = (folder / "sites", *((own,) if own else ()))
     return {path.stem: path for place in folders for path in sorted(place.glob("*.yaml"))}
@@ -693,7 +693,7 @@ def _files(folder: Path) -> dict[str, Path]:
 
 @cache
 def load_start_urls(folder: Path = CONFIG_FOLDER) -> Mapping[str, tuple[str, ...]]:
-    """Where a crawl of each portal begins."""
+    """Load the start addresses of each portal."""
     path = folder / "start_urls.yaml"
     start_urls = load_yaml(path)
     for site, urls in start_urls.items():
@@ -706,15 +706,15 @@ def load_start_urls(folder: Path = CONFIG_FOLDER) -> Mapping[str, tuple[str, ...
 
 
 def known_starts(site: str) -> tuple[str, ...]:
-    """Where a crawl of this portal begins: as its file says, else as `start_urls.yaml` does; or nothing."""
+    """Return the start addresses of a portal from its file, else from `start_urls.yaml`; or none."""
     return load_site_config(site).start_urls or load_start_urls().get(site, ())
 
 
 def start_urls_of(site: str) -> tuple[str, ...]:
-    """Where a crawl of this portal begins: as its file says, else as `start_urls.yaml` does.
+    """As `known_starts`, but there must be some.
 
     Raises:
-        SiteConfigError: neither says.
+        SiteConfigError: there are none.
     """
     found = known_starts(site)
     if not found:
@@ -723,9 +723,9 @@ def start_urls_of(site: str) -> tuple[str, ...]:
 
 
 def all_starts(site: str) -> tuple[tuple[str, ...], ...]:
-    """Where a crawl of this portal may begin: the next where robots.txt forbids the one before.
+    """Return the sets of start addresses of a portal: the next is for when robots.txt forbids the first.
 
-    A copy of a portal, which begins at another host, is never left for the portal itself.
+    A crawl of a copy, at another host, never leaves it for the portal itself.
     """
     first, config = start_urls_of(site), load_site_config(site)
     if urlsplit(first[0]).hostname in config.hosts:
@@ -736,5 +736,5 @@ def all_starts(site: str) -> tuple[tuple[str, ...], ...]:
 
 
 def path_and_query(url: str) -> str:
-    """An address without its host."""
+    """Return an address without its host."""
     return urlunsplit(urlsplit(url)._replace(scheme="", netloc="", fragment=""))

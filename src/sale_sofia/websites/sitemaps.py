@@ -1,4 +1,4 @@
-"""Sitemaps: lists of addresses that a portal keeps for machines, alone or behind an index of them."""
+"""Sitemaps: a portal's lists of addresses for machines, with or without an index."""
 
 import re
 import zlib
@@ -8,7 +8,7 @@ from html import unescape
 
 from sale_sofia.listings.page import LayoutChanged, Page, PageLimits, PageTooLarge, TruncatedPage, decode_json
 from sale_sofia.websites.addresses import absolute
-from sale_sofia.websites.base import Card, CardReading, SearchPage
+from sale_sofia.websites.base import CardReading, SearchCard, SearchPage
 from sale_sofia.websites.patterns import compiled
 from sale_sofia.websites.site_file import SitemapTable
 
@@ -25,30 +25,30 @@ IdOf = Callable[[str], str | None]
 
 
 def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits, id_of: IdOf) -> SearchPage:
-    """The adverts of a sitemap, or the sitemaps of an index.
+    """Return the adverts of a sitemap, or the sitemaps of an index.
 
-    A `lastmod` is what a card says of its advert: where it moves, the advert may have changed.
+    A `lastmod` is a fact of the card: when it changes, the advert may have changed.
 
     Raises:
-        PageError: it is no whole sitemap, or one of nothing we know.
+        PageError: it is no whole sitemap, or has no address of ours.
     """
-    text = decode_json(_unpacked(page.body, limits.max_bytes), page.content_type)
-    if not _END.search(_without_remarks(text[-_TAIL_CHARACTERS:])):
+    text = decode_json(_decompress(page.body, limits.max_bytes), page.content_type)
+    if not _END.search(_without_comments(text[-_TAIL_CHARACTERS:])):
         raise TruncatedPage("the sitemap does not end: </urlset> or </sitemapindex> is missing")
     follow, adverts = compiled(table.follow or ""), compiled(table.adverts or "")
     further: list[str] = []
-    cards: dict[str, Card] = {}
+    cards: dict[str, SearchCard] = {}
     count = 0
     for kind, entry in _entries(text):
         count += 1
-        found = _ADDRESS.search(entry)
-        url = absolute(page.url, unescape(found[1].strip())) if found else ""
+        address = _ADDRESS.search(entry)
+        url = absolute(page.url, unescape(address[1].strip())) if address else ""
         if kind == "sitemap" and url and follow.search(url):
             further.append(url)
         elif kind == "url" and url and adverts.search(url) and (own := id_of(url)):
             changed = _CHANGED.search(entry)
             facts = {"lastmod": changed[1].strip()} if changed else {}
-            cards[own] = Card(own, url, partial(CardReading, facts))
+            cards[own] = SearchCard(own, url, partial(CardReading, facts))
     if not further and not cards:
         raise LayoutChanged(f"none of the {count} addresses of the sitemap is one of {site}'s adverts")
     return SearchPage(
@@ -65,8 +65,8 @@ def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits,
     )
 
 
-def _without_remarks(tail: str) -> str:
-    """The end of a sitemap without the comments behind it."""
+def _without_comments(tail: str) -> str:
+    """Remove the comments after the end of a sitemap."""
     tail = tail.rstrip()
     while tail.endswith("-->"):
         tail = tail.rpartition("<!--")[0].rstrip()
@@ -74,7 +74,7 @@ def _without_remarks(tail: str) -> str:
 
 
 def _entries(text: str) -> Iterator[tuple[str, str]]:
-    """What an entry is of, and what stands in it up to the first tag that closes it."""
+    """Yield the kind of each entry, and its content up to the first closing tag."""
     opened: re.Match[str] | None = None
     for tag in _TAG.finditer(text):
         if not tag["closes"]:
@@ -84,7 +84,7 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
             opened = None
 
 
-def _unpacked(body: bytes, most: int) -> bytes:
+def _decompress(body: bytes, most: int) -> bytes:
     if not body.startswith(_GZIP):
         return body
     packer = zlib.decompressobj(_GZIP_WINDOW)

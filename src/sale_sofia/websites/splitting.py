@@ -1,4 +1,4 @@
-"""Cuts a search that its portal caps into smaller ones that together find the same."""
+"""Splits a search that its portal caps into smaller ones that together find the same."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, parse_qsl, urljoin, urlsplit, urlunsplit
 
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.listings.settings import SPLIT_FILL, SPLIT_GROUPS
-from sale_sofia.websites.addresses import asking
+from sale_sofia.websites.addresses import with_query
 from sale_sofia.websites.patterns import compiled
 from sale_sofia.websites.site_file import IdSplit, PathSplit, PriceSplit, SplitTable
 
@@ -25,9 +25,9 @@ class Hints:
     most: int | None = None
     """How many of them the portal shows."""
     ids: Mapping[str, Ids] = field(default_factory=dict)
-    """What was learnt of a portal's filters, by the key of their query."""
+    """Ids learnt of a portal's filters, by the key of their query."""
     useless: frozenset[str] = frozenset()
-    """Ways that are known to cut nothing."""
+    """Ways known to split nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class Parts:
     """Which of the site file's ways made them."""
     urls: tuple[str, ...] = ()
     ids_page: str | None = None
-    """Without `urls`: the page that has to be read first, for it lists the ids that name the parts."""
+    """Without `urls`: the page to read first, which lists the ids of the parts."""
 
 
 def split_search(url: str, ways: Sequence[SplitTable], hints: Hints, page_mark: str | None) -> Parts:
-    """The parts by the first way that cuts this search, each from its first page."""
+    """Return the parts by the first way that splits this search, each from its first page."""
     parts = urlsplit(url)
     head, _, last = parts.path.rpartition("/")
     if page_mark and last.startswith(page_mark):
@@ -83,7 +83,7 @@ class PathSearch:
 
 
 def read_path(url: str, table: PathSplit) -> PathSearch | None:
-    """What the path of a search names; None for one that is not of the table's city."""
+    """Parse the path of a search; None for one that is not of the table's city."""
     parts = urlsplit(url)._replace(fragment="")
     root, _, rest = parts.path.partition(f"/{table.city}")
     if (
@@ -95,39 +95,39 @@ def read_path(url: str, table: PathSplit) -> PathSearch | None:
     words = list(filter(None, rest.split("/")))
     query = parse_qsl(parts.query, keep_blank_values=True)
     added = dict(query).get(table.added_types or "", "")
-    numbers = [int(one) for one in added.split("~") if one.isdecimal()]
+    numbers = [int(digits) for digits in added.split("~") if digits.isdecimal()]
     more = [table.types[number - 1] for number in numbers if 0 < number <= len(table.types)]
     kinds = [word for word in words if word in table.types]
     places = [word for word in words if word not in table.types]
-    kept = [(key, value) for key, value in query if key != table.added_types]
+    others = [(key, value) for key, value in query if key != table.added_types]
     base = f"{root}/{table.city}"
-    return PathSearch(parts, base, places, list(dict.fromkeys([*kinds, *more])), kept)
+    return PathSearch(parts, base, places, list(dict.fromkeys([*kinds, *more])), others)
 
 
 def _by_path(url: str, table: PathSplit) -> Iterator[str]:
-    """By neighbourhood, then by type; a search that names both, or one type alone, is not cut further."""
+    """Split by neighbourhood, then by type; a search with both, or one type alone, is not split further."""
     search = read_path(url, table)
     if search is None:
         return
     if table.neighbourhoods and not search.places:
         tail = search.parts.path.removeprefix(search.base).rstrip("/")
-        for one in neighbourhoods():
-            yield urlunsplit(search.parts._replace(path=f"{search.base}/{one.slug}{tail}"))
+        for place in neighbourhoods():
+            yield urlunsplit(search.parts._replace(path=f"{search.base}/{place.slug}{tail}"))
         return
     kinds = search.kinds or table.types
     for kind in kinds if len(kinds) >= _SMALLEST else ():
-        yield asking(search.parts._replace(path=f"{search.base}{search.place}/{kind}"), search.query)
+        yield with_query(search.parts._replace(path=f"{search.base}{search.place}/{kind}"), search.query)
 
 
 def _by_ids(url: str, table: IdSplit, hints: Hints) -> Iterator[str]:
-    """So many groups of ids that each should fit under the cap; a group that does not is cut again."""
+    """Split into groups of ids that should each fit under the cap; one that does not is split again."""
     parts = urlsplit(url)._replace(fragment="")
     query = parse_qsl(parts.query, keep_blank_values=True)
-    kept = [(key, value) for key, value in query if key != table.query]
-    named = [value for key, value in query if key == table.query]
+    others = [(key, value) for key, value in query if key != table.query]
+    present = [value for key, value in query if key == table.query]
     if table.between is not None:
-        named = [one for value in named for one in value.split(table.between)]
-    ids: Sequence[str] = list(filter(None, named))
+        present = [part for value in present for part in value.split(table.between)]
+    ids: Sequence[str] = list(filter(None, present))
     if not ids and table.neighbourhoods:
         ids = [str(place.id) for place in neighbourhoods()]
     ids = ids or table.known or hints.ids.get(table.query, ())
@@ -139,26 +139,26 @@ def _by_ids(url: str, table: IdSplit, hints: Hints) -> Iterator[str]:
     for first, last in pairwise(edges):
         values = ids[first:last]
         if table.between is not None:
-            values = ["".join(one + table.between for one in values)]
-        yield asking(parts, kept + [(table.query, value) for value in values])
+            values = ["".join(value + table.between for value in values)]
+        yield with_query(parts, others + [(table.query, value) for value in values])
 
 
 def _by_price(url: str, table: PriceSplit) -> Iterator[str]:
-    """At the steps of the table, then each part in halves, down to a euro.
+    """Split at the steps of the table, then each part in halves, down to a euro.
 
-    Parts share their border: a price of 49 999.50 € would stand between two that do not.
+    Parts share their border: a price of 49 999.50 € would be between two that do not.
     """
     parts, least, most = urlsplit(url)._replace(fragment=""), table.least, table.most
     query = parse_qsl(parts.query, keep_blank_values=True)
-    asked = dict(query)
-    kept = [(key, "0" if key == "offset" else value) for key, value in query if key not in {least, most}]
-    for low, high in _ranges(asked.get(least) or "0", asked.get(most) or "", table.steps):
+    current = dict(query)
+    others = [(key, "0" if key == "offset" else value) for key, value in query if key not in {least, most}]
+    for low, high in _ranges(current.get(least) or "0", current.get(most) or "", table.steps):
         prices = [(least, str(low)), *([(most, str(high))] if high is not None else [])]
-        yield asking(parts, kept + prices)
+        yield with_query(parts, others + prices)
 
 
 def _ranges(low: str, high: str, steps: tuple[int, ...]) -> list[tuple[int, int | None]]:
-    """Smaller ranges of prices, the last of them open where this one is; none for what is no whole number."""
+    """Return smaller ranges of prices, the last open where this one is; none for what is no whole number."""
     if not low.isdecimal() or not (high or "0").isdecimal():
         return []
     least = int(low)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from redis_servers import fresh_database, shared_server
 from sale_sofia.crawl.resilience.scripts import ToldTime, connect
-from sale_sofia.proxies.model import Lease, NoProxy, Proxy, ProxyAddress, Tier, Use, Wish
+from sale_sofia.proxies.model import Lease, NoProxy, Proxy, ProxyAddress, ProxyQuery, Tier, Use
 from sale_sofia.proxies.pool import MemoryProxyPool, RedisProxyPool, ScoredProxyPool
 from sale_sofia.proxies.settings import PoolRules
 
@@ -38,8 +38,8 @@ class World:
         return self.runner.run(work)
 
     def put(self, *proxies: Proxy) -> None:
-        for one in proxies:
-            self.run(self.pool.put(one))
+        for proxy in proxies:
+            self.run(self.pool.put(proxy))
 
     def pick(self, domain: str = IMOT, **wish: object) -> Lease:
         found = self.look(domain, **wish)
@@ -47,7 +47,7 @@ class World:
         return found
 
     def look(self, domain: str = IMOT, **wish: object) -> Lease | NoProxy:
-        return self.run(self.pool.pick(domain, Wish(**wish)))  # type: ignore[arg-type]
+        return self.run(self.pool.pick(domain, ProxyQuery(**wish)))  # type: ignore[arg-type]
 
     def use(self, use: Use, domain: str = IMOT, **wish: object) -> Proxy:
         """Pick and report."""

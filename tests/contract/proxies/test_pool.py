@@ -7,7 +7,7 @@ from redis.asyncio import Redis
 
 from contract.proxies.pools import BAZAR, BLOCKED, IMOT, OK, RULES, TRANSPORT, WORLDS, World, proxy
 from sale_sofia.crawl.resilience.scripts import ForeignKey
-from sale_sofia.proxies.model import DomainStats, NoProxy, Proxy, Use, Wish, parse_proxy
+from sale_sofia.proxies.model import DomainStats, NoProxy, Proxy, ProxyQuery, Use, parse_proxy
 from sale_sofia.proxies.pool import RedisProxyPool
 from sale_sofia.proxies.settings import Choice, PoolRules
 
@@ -149,7 +149,7 @@ def test_a_failure_never_deletes(world: World) -> None:
     for _ in range(50):
         world.use(TRANSPORT)
         world.now += 1801
-    assert world.run(world.pool.known()) == [proxy(1)]
+    assert world.run(world.pool.list_proxies()) == [proxy(1)]
 
 
 def test_the_good_ones_are_preferred(world: World) -> None:
@@ -272,7 +272,7 @@ def test_dead_in_three_checks_in_a_row_is_forgotten(world: World) -> None:
     assert not world.run(world.pool.missed(proxy(1).id, "dead"))
     assert not world.run(world.pool.missed(proxy(1).id, "dead"))
     assert world.run(world.pool.missed(proxy(1).id, "dead"))
-    assert world.run(world.pool.known()) == [proxy(2)]
+    assert world.run(world.pool.list_proxies()) == [proxy(2)]
     assert not world.run(world.pool.missed("nobody", "dead"))
 
 
@@ -333,7 +333,7 @@ def test_removed_by_a_person(world: World) -> None:
     lease = world.pick(exclude=(proxy(2).id,))
     assert world.run(world.pool.remove([proxy(1).id, "nobody"])) == 1
     assert not world.run(world.pool.report(lease, OK))
-    assert world.run(world.pool.known()) == [proxy(2)]
+    assert world.run(world.pool.list_proxies()) == [proxy(2)]
 
 
 def test_a_proven_one_is_found_behind_hundreds_of_unknown_ones(world: World) -> None:
@@ -366,8 +366,8 @@ def test_passwords_are_kept_and_never_shown(world: World) -> None:
     world.put(paid)
     lease = world.pick()
     assert lease.proxy.address.password == "s3cret"  # noqa: S105 - of no proxy there is
-    shown = f"{lease!r} {lease} {world.run(world.pool.get_stats(IMOT))} {world.run(world.pool.known())}"
-    assert "s3cret" not in shown
+    stats, proxies = world.run(world.pool.get_stats(IMOT)), world.run(world.pool.list_proxies())
+    assert "s3cret" not in f"{lease!r} {lease} {stats} {proxies}"
 
 
 def test_a_foreign_key_of_our_name_is_said_and_left_alone() -> None:
@@ -376,7 +376,7 @@ def test_a_foreign_key_of_our_name_is_said_and_left_alone() -> None:
     async def look(redis: Redis) -> None:
         await redis.set("proxies:{pool}:known", "theirs")
         with pytest.raises(ForeignKey, match="known holds a string where a hash belongs"):
-            await made.pool.pick(IMOT, Wish())
+            await made.pool.pick(IMOT, ProxyQuery())
         assert await redis.get("proxies:{pool}:known") == "theirs"
 
     assert isinstance(made.pool, RedisProxyPool)

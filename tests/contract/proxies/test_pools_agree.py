@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 )
 
 from contract.proxies.pools import BAZAR, IMOT, WORLDS, proxy
-from sale_sofia.proxies.model import TIERS, DomainStats, Lease, Use, Wish
+from sale_sofia.proxies.model import TIERS, DomainStats, Lease, ProxyQuery, Use
 from sale_sofia.proxies.pool import ScoredProxyPool
 from sale_sofia.proxies.settings import PoolRules
 
@@ -38,7 +38,7 @@ USES = st.sampled_from(
     ]
 )
 WISHES = st.builds(
-    Wish,
+    ProxyQuery,
     tiers=st.lists(st.sampled_from(TIERS), min_size=1, unique=True).map(tuple),
     session=st.sampled_from([None, None, "one", "two"]),
     only=st.sampled_from(["", "", "", proxy(1).id, proxy(2).id]),
@@ -64,12 +64,12 @@ class PoolPair(RuleBasedStateMachine):
         for world in self.worlds:
             world.now += seconds
 
-    @rule(one=PROXIES)
-    def a_check_finds_one(self, one: Any) -> None:  # noqa: ANN401
-        self.both(lambda pool: pool.put(one))
+    @rule(candidate=PROXIES)
+    def a_check_finds_one(self, candidate: Any) -> None:  # noqa: ANN401
+        self.both(lambda pool: pool.put(candidate))
 
     @rule(domain=DOMAINS, wish=WISHES, seed=st.integers(0, 2**31))
-    def somebody_picks(self, domain: str, wish: Wish, seed: int) -> None:
+    def somebody_picks(self, domain: str, wish: ProxyQuery, seed: int) -> None:
         for world in self.worlds:
             world.seeds = lambda: seed
         found = self.both(lambda pool: pool.pick(domain, wish))
@@ -90,23 +90,23 @@ class PoolPair(RuleBasedStateMachine):
         lease = data.draw(st.sampled_from(self.leases))
         self.both(lambda pool: pool.renew(lease))
 
-    @rule(one=PROXIES, domain=DOMAINS, use=USES)
-    def a_canary_comes_back(self, one: Any, domain: str, use: Use) -> None:  # noqa: ANN401
-        self.both(lambda pool: pool.note(one.id, domain, use))
+    @rule(candidate=PROXIES, domain=DOMAINS, use=USES)
+    def a_canary_comes_back(self, candidate: Any, domain: str, use: Use) -> None:  # noqa: ANN401
+        self.both(lambda pool: pool.note(candidate.id, domain, use))
 
-    @rule(one=PROXIES, how=st.sampled_from(["missed", "quarantine", "remove"]))
-    def one_is_taken_out(self, one: Any, how: str) -> None:  # noqa: ANN401
+    @rule(candidate=PROXIES, how=st.sampled_from(["missed", "quarantine", "remove"]))
+    def one_is_taken_out(self, candidate: Any, how: str) -> None:  # noqa: ANN401
         if how == "remove":
-            self.both(lambda pool: pool.remove([one.id]))
+            self.both(lambda pool: pool.remove([candidate.id]))
         else:
-            self.both(lambda pool: getattr(pool, how)(one.id, "why"))
+            self.both(lambda pool: getattr(pool, how)(candidate.id, "why"))
 
     @invariant()
     def they_are_in_the_same_state(self) -> None:
-        self.both(lambda pool: pool.known())
+        self.both(lambda pool: pool.list_proxies())
         for domain in (IMOT, BAZAR, "*"):
             memory, other = (world.run(world.pool.get_stats(domain)) for world in self.worlds)
-            assert [nearly(one) for one in other] == [nearly(one) for one in memory]
+            assert [nearly(value) for value in other] == [nearly(value) for value in memory]
         for domain in (IMOT, BAZAR):
             self.both(partial(ready, domain=domain))
 
@@ -122,7 +122,7 @@ async def ready(pool: ScoredProxyPool, domain: str) -> int:
 def nearly(row: DomainStats) -> tuple[Any, ...]:
     """A row in which the last digits of a number do not matter."""
     values = (getattr(row, name) for name in row.__slots__)
-    return tuple(round(one, 9) if isinstance(one, float) else one for one in values)
+    return tuple(round(value, 9) if isinstance(value, float) else value for value in values)
 
 
 class ScoredPair(PoolPair):

@@ -66,10 +66,10 @@ def test_runs_of_long_ago_are_read_once(db: Database) -> None:
     totals, later = RunTotals(), ENDED + SETTLED_SECONDS
     requests(totals, db, later)
     with db.read() as connection:
-        asked: list[str] = []
-        event.listen(connection, "before_cursor_execute", lambda *given: asked.append(given[2]))
+        statements: list[str] = []
+        event.listen(connection, "before_cursor_execute", lambda *given: statements.append(given[2]))
         assert totals.read(connection, now=later)["imot.bg"].counted.verdicts == {"ok": 3}
-    assert [sentence for sentence in asked if "run_metrics" in sentence] == []
+    assert [sentence for sentence in statements if "run_metrics" in sentence] == []
 
 
 def test_open_circuits_count_for_each_run(db: Database) -> None:
@@ -90,7 +90,7 @@ def test_response_times_are_a_histogram(db: Database) -> None:
         count(db, "job", seconds=seconds, times=times)
     found = db.run_read(lambda connection: RunTotals().read(connection, now=ENDED))
     *_, family = run_families(found)
-    assert {one.labels.get("le", one.name): one.value for one in family.samples} == {
+    assert {sample.labels.get("le", sample.name): sample.value for sample in family.samples} == {
         "0.05": 2, "0.1": 2, "0.25": 3, "0.5": 3, "1.0": 3, "2.5": 3, "5.0": 7, "10.0": 7, "30.0": 7,
         "60.0": 7, "+Inf": 8, "sale_sofia_response_seconds_count": 8,
         "sale_sofia_response_seconds_sum": pytest.approx(112.28),
@@ -111,7 +111,7 @@ def test_what_the_database_says_now(db: Database) -> None:
         rows = [{**sweep, "job_id": "open", "gone": None}, {**sweep, "job_id": "done", "gone": 7}]
         connection.execute(insert(sweeps), rows)
     found = {
-        family.name: {tuple(one.labels.values()): one.value for one in family.samples}
+        family.name: {tuple(sample.labels.values()): sample.value for sample in family.samples}
         for family in db.run_read(figure_families)
     }
     assert found == {
@@ -130,7 +130,8 @@ def test_adverts_that_are_there(db: Database) -> None:
         connection.execute(update(listings).where(listings.c.external_id == "id1").values(gone_at=300.0))
     found = db.run_read(lambda connection: stored_families(connection, 12))
     families = {
-        family.name: {tuple(one.labels.values()): one.value for one in family.samples} for family in found
+        family.name: {tuple(sample.labels.values()): sample.value for sample in family.samples}
+        for family in found
     }
     assert families == {
         "sale_sofia_listings": {("imot.bg",): 2},

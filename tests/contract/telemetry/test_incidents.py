@@ -84,8 +84,8 @@ def test_closed_is_closed_once_and_the_next_is_a_new_one(db: Database) -> None:
 def test_ten_processes_at_once_open_one(db: Database, store_url: str) -> None:
     seen = at_once(open_many, [(store_url, worker, 20) for worker in range(10)])
     assert seen == [{1}] * 10
-    [one] = db.run_read(open_incidents)
-    assert one.message == f"seen by {one.details['by']}"
+    [incident] = db.run_read(open_incidents)
+    assert incident.message == f"seen by {incident.details['by']}"
 
 
 def test_postgresql_gets_the_same_partial_index() -> None:

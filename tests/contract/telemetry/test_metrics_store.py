@@ -41,14 +41,14 @@ def busy(db: Database) -> Iterator[None]:
 
 
 def test_flushes_add_up_by_domain(db: Database) -> None:
-    one, two = flusher(db, "one"), flusher(db, "two")
-    one.collector.answered("imot.bg", "ok", 10, 0.5)
-    one.collector.retried("bazar.bg")
-    one.flush()
-    two.collector.answered("imot.bg", "blocked", 5, 1.5)
-    two.flush()
-    one.collector.answered("imot.bg", "ok", 1, 0.5)
-    one.flush()
+    first, second = flusher(db, "one"), flusher(db, "second")
+    first.collector.answered("imot.bg", "ok", 10, 0.5)
+    first.collector.retried("bazar.bg")
+    first.flush()
+    second.collector.answered("imot.bg", "blocked", 5, 1.5)
+    second.flush()
+    first.collector.answered("imot.bg", "ok", 1, 0.5)
+    first.flush()
     found = stored(db)
     assert found["imot.bg"].verdicts == {"ok": 2, "blocked": 1}
     assert found["imot.bg"].bytes == 16
@@ -62,23 +62,23 @@ def test_nothing_counted_is_nothing_written(db: Database) -> None:
 
 def test_a_flush_ends_though_a_circuit_stays_open(db: Database) -> None:
     moments = itertools.count(100)
-    one = MetricsFlusher(db, MetricsCollector("job", clock=lambda: float(next(moments))), writer="w")
-    one.collector.circuit_open("imot.bg", 9e9)  # time passes with every look
-    one.flush()
-    asyncio.run(one.flush_async())
+    writer = MetricsFlusher(db, MetricsCollector("job", clock=lambda: float(next(moments))), writer="w")
+    writer.collector.circuit_open("imot.bg", 9e9)  # time passes with every look
+    writer.flush()
+    asyncio.run(writer.flush_async())
     assert next(moments) < 110
     (opened, _), *_ = stored(db)["imot.bg"].circuit_open.spans
     assert opened == 100_000
 
 
 def test_a_flush_whose_answer_was_lost_counts_once(db: Database) -> None:
-    one = flusher(db)
-    one.collector.retried("imot.bg")
-    assert one._seal()  # noqa: SLF001 - the transaction is committed, its answer never comes
-    db.run_write(one._add)  # noqa: SLF001
-    one.collector.retried("imot.bg")
-    one.flush()
-    one.flush()
+    writer = flusher(db)
+    writer.collector.retried("imot.bg")
+    assert writer._seal()  # noqa: SLF001 - the transaction is committed, its answer never comes
+    db.run_write(writer._add)  # noqa: SLF001
+    writer.collector.retried("imot.bg")
+    writer.flush()
+    writer.flush()
     assert stored(db)["imot.bg"].retries == 2
 
 
@@ -98,25 +98,25 @@ def test_a_flush_that_failed_is_brought_by_the_next(store_url: str, db: Database
 
 def test_a_tick_flushes_when_it_is_time_and_forgives_the_database(store_url: str, db: Database) -> None:
     now = [100.0]
-    one = flusher(database(store_url, timeout=0.01, retries=0))
-    one.clock = lambda: now[0]
+    writer = flusher(database(store_url, timeout=0.01, retries=0))
+    writer.clock = lambda: now[0]
 
     async def ticks() -> list[int]:
         seen = []
         for moment, locked in ((100.0, False), (104.9, False), (105.0, True), (105.1, False), (110.0, False)):
             now[0] = moment
-            one.collector.retried("imot.bg")
+            writer.collector.retried("imot.bg")
             if locked:
                 with busy(db):
-                    await one.tick()
+                    await writer.tick()
             else:
-                await one.tick()
+                await writer.tick()
             seen.append(stored(db)["imot.bg"].retries)
         return seen
 
     assert METRICS_FLUSH_SECONDS == 5
     assert asyncio.run(ticks()) == [1, 1, 1, 1, 5]
-    one.database.dispose()
+    writer.database.dispose()
 
 
 @pytest.mark.slow
@@ -138,9 +138,9 @@ def test_eight_processes_at_once_lose_nothing_and_count_nothing_twice(db: Databa
 @pytest.mark.slow
 def test_only_the_last_writers_are_remembered(db: Database) -> None:
     for number in range(METRICS_WRITERS_MAX + 5):
-        one = flusher(db, f"w{number}")
-        one.collector.retried("imot.bg")
-        one.flush()
+        writer = flusher(db, f"w{number}")
+        writer.collector.retried("imot.bg")
+        writer.flush()
     with db.read() as connection:
         writers = connection.execute(select(run_metrics.c.writers)).scalar_one()
     assert list(writers) == [f"w{number}" for number in range(5, METRICS_WRITERS_MAX + 5)]

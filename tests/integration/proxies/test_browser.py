@@ -29,7 +29,7 @@ from sale_sofia.crawl.resilience.errors import (
 from sale_sofia.proxies.browser import (
     BrowserDoor,
     BrowserProgram,
-    Visit,
+    BrowserVisit,
     browser_cookies,
     curl_line,
     new_context,
@@ -86,12 +86,12 @@ def kept(loop: asyncio.Runner) -> Iterator[KeptBrowser]:
     loop.run(starting.__aexit__(None, None, None))
 
 
-Visiting = Callable[..., Visit]
+Visiting = Callable[..., BrowserVisit]
 
 
 @pytest.fixture
 def visit(loop: asyncio.Runner, kept: KeptBrowser) -> Visiting:
-    def visit(challenger: Challenger, escort: Escorted, **more: object) -> Visit:
+    def visit(challenger: Challenger, escort: Escorted, **more: object) -> BrowserVisit:
         return loop.run(visiting(kept, challenger, escort, **more))
 
     return visit
@@ -99,7 +99,7 @@ def visit(loop: asyncio.Runner, kept: KeptBrowser) -> Visiting:
 
 async def visiting(
     program: BrowserProgram, challenger: Challenger, escort: Escorted, **more: object
-) -> Visit:
+) -> BrowserVisit:
     async with portal(challenger.answer) as log:
         return await program.visit(asking(log, escort, **more), [HAS])  # type: ignore[arg-type]
 
@@ -110,7 +110,7 @@ def test_a_challenge_is_passed_with_nothing_asked_for_but_page_and_script(progra
     assert (found.response.status, found.response.body.decode()) == (200, ADVERT.decode("cp1251"))
     assert challenger.paths() == ["/advert", SCRIPT_PATH, "/advert"]
     # Each request waited for a turn of its own.
-    assert [urlsplit(url).path for url in escort.asked] == ["/advert", SCRIPT_PATH, "/advert"]
+    assert [urlsplit(url).path for url in escort.urls] == ["/advert", SCRIPT_PATH, "/advert"]
     assert all(cookie.startswith("visitor=seven") for _, cookie, _ in challenger.seen)
     assert HAS in found.cookies
     assert any(b"\tpassed\t" in line for line in found.cookies)
@@ -127,7 +127,7 @@ def test_each_step_waits_for_its_turn_and_what_robots_txt_forbids_is_not_asked_f
     found = visit(challenger, escort, path="/step0")
     assert found.response.status == 200
     assert challenger.paths() == [*pages, "/advert"]
-    assert [urlsplit(url).path for url in escort.asked] == [*pages, SCRIPT_PATH, "/advert"]
+    assert [urlsplit(url).path for url in escort.urls] == [*pages, SCRIPT_PATH, "/advert"]
 
 
 def _leading(path: str) -> Callable[[], web.Response]:
@@ -163,10 +163,10 @@ def elsewhere(port: int) -> Mapping[str, object]:
 def test_more_than_a_page_has_ends_the_visit_at_once(loop: asyncio.Runner, kept: KeptBrowser) -> None:
     sent = 0
 
-    async def huge(asked: web.BaseRequest) -> web.StreamResponse:
+    async def huge(request: web.BaseRequest) -> web.StreamResponse:
         nonlocal sent
         response = web.StreamResponse(headers={"Content-Type": "text/html"})
-        await response.prepare(asked)
+        await response.prepare(request)
         while sent < 300_000_000:
             await response.write(b"x" * 100_000)
             sent += 100_000
@@ -239,15 +239,15 @@ def test_a_hostile_page_reaches_nobody_else_and_asks_for_nothing_out_of_turn(pro
         async with other, portal(challenger.answer) as log:
             found = await program.visit(asking(log, escort), [])
         assert found.response.url.endswith("/done")
-        return challenger.paths(), [urlsplit(url).path for url in escort.asked]
+        return challenger.paths(), [urlsplit(url).path for url in escort.urls]
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as packets:
         packets.bind(("127.0.0.1", 0))
         packets.settimeout(0.0)
-        asked, turns = asyncio.run(run(packets))
+        paths, turns = asyncio.run(run(packets))
         with pytest.raises(BlockingIOError):
             packets.recv(1)
-    assert (asked, turns, reached) == (["/advert", "/done"], ["/advert", "/done"], [])
+    assert (paths, turns, reached) == (["/advert", "/done"], ["/advert", "/done"], [])
 
 
 def test_a_page_that_begins_a_download_is_at_its_end(visit: Visiting) -> None:
@@ -284,9 +284,9 @@ def test_without_its_proxy_nothing_goes_out(
             proxy = world.fleet.members[0].address
             route = Route(f"{proxy.scheme}://{proxy.place}", "s")
             request = replace(world.request(world.url()), route=route, escort=Escorted())
-            with pytest.raises(ServiceProxy) as told:
+            with pytest.raises(ServiceProxy) as raised:
                 await kept.visit(request, [])
-            return told.value, world.origins.sources()
+            return raised.value, world.origins.sources()
 
     _, sources = loop.run(run())
     assert sources == set()
@@ -305,12 +305,12 @@ def test_a_proxy_that_answers_for_the_portal_is_asked_once(
     loop: asyncio.Runner, kept: KeptBrowser, answer: str
 ) -> None:
     """Only over plain http can it; the password of the browser's own way out stays there."""
-    asked: list[str] = []
+    heads: list[str] = []
 
     async def serve(near: Streams) -> None:
         await read_head(near)
         near[1].write(b"HTTP/1.1 200 OK\r\n\r\n")
-        asked.append(await read_head(near))
+        heads.append(await read_head(near))
         near[1].write(ANSWERED_BY_PROXY[answer])
         await near[1].drain()
         await near[0].read()
@@ -326,8 +326,8 @@ def test_a_proxy_that_answers_for_the_portal_is_asked_once(
             await proxy.stop()
 
     loop.run(run())
-    assert len(asked) == 1
-    assert "authorization" not in asked[0].lower()
+    assert len(heads) == 1
+    assert "authorization" not in heads[0].lower()
 
 
 def test_a_program_that_is_no_browser_is_named(tmp_path: Path) -> None:
@@ -345,5 +345,5 @@ def test_cookies_are_the_same_in_curl_and_in_the_browser() -> None:
         b"#HttpOnly_.imot.bg\tTRUE\t/\tTRUE\t1900000000\tcf_clearance\ta=b; c",
         b".imot.bg\tTRUE\t/obiavi\tFALSE\t0\tempty\t",
     ]
-    assert [curl_line(one) for one in browser_cookies(lines)] == lines
+    assert [curl_line(cookie) for cookie in browser_cookies(lines)] == lines
     assert browser_cookies([b"no cookie"]) == []

@@ -102,17 +102,17 @@ def test_the_budget_is_of_all_together_and_of_an_hour(store: Store) -> None:
     clock = Clock(3600.0 * 300)
 
     async def scenario() -> list[bool]:
-        one, other = LaneMemory(store.notes(clock), 3), LaneMemory(store.notes(clock), 3)
-        first = [
-            await one.may_spend(),
+        first, other = LaneMemory(store.notes(clock), 3), LaneMemory(store.notes(clock), 3)
+        spent = [
+            await first.may_spend(),
             await other.may_spend(),
-            await one.may_spend(),
+            await first.may_spend(),
             await other.may_spend(),
         ]
         clock.now += 3599
-        later = [await one.may_spend()]
+        later = [await first.may_spend()]
         clock.now += 1
-        return first + later + [await other.may_spend()]
+        return spent + later + [await other.may_spend()]
 
     assert store.run(scenario) == [True, True, True, False, False, True]
 
@@ -123,8 +123,8 @@ def test_without_redis_nothing_is_known_and_no_browser_is_used() -> None:
         memory = LaneMemory(RedisNotes(client, "imot.bg"), 3)
         await memory.browser_helped("p", PASSED)
         await memory.refused("p")
-        known = (await memory.needs_browser(), await memory.clearance("p"), await memory.may_spend())
-        assert known == (False, None, False)
+        memories = (await memory.needs_browser(), await memory.clearance("p"), await memory.may_spend())
+        assert memories == (False, None, False)
         await client.aclose()
 
     asyncio.run(scenario())
@@ -178,20 +178,20 @@ def test_through_once_by_the_browser_then_by_http_and_after_a_day_the_cheap_way_
     clock = Clock()
 
     async def scenario() -> None:
-        async with made(tmp_path, clock) as one:
-            assert (await one.fetch()).status == 200
+        async with made(tmp_path, clock) as setup:
+            assert (await setup.fetch()).status == 200
             # By HTTP, then in the browser: the page, its script, the page.
-            assert one.news() == ["/advert", "/advert", SCRIPT_PATH, "/advert"]
-            assert len(one.escort.asked) == 3
-            assert [(await one.fetch(f"/{number}")).status for number in range(3)] == [200] * 3
-            assert [cookie.startswith("passed=") for _, cookie, _ in one.challenger.seen] == [True] * 3
-            assert one.news() == ["/0", "/1", "/2"]
+            assert setup.news() == ["/advert", "/advert", SCRIPT_PATH, "/advert"]
+            assert len(setup.escort.urls) == 3
+            assert [(await setup.fetch(f"/{number}")).status for number in range(3)] == [200] * 3
+            assert [cookie.startswith("passed=") for _, cookie, _ in setup.challenger.seen] == [True] * 3
+            assert setup.news() == ["/0", "/1", "/2"]
             clock.now += DAY
-            one.challenger.closed = False
-            one.lane.inner.forget_sessions()
-            assert (await one.fetch()).status == 200
-            assert [(path, cookie) for path, cookie, _ in one.challenger.seen] == [("/advert", "")]
-            assert "Firefox" in one.challenger.seen[0][2]
+            setup.challenger.closed = False
+            setup.lane.inner.forget_sessions()
+            assert (await setup.fetch()).status == 200
+            assert [(path, cookie) for path, cookie, _ in setup.challenger.seen] == [("/advert", "")]
+            assert "Firefox" in setup.challenger.seen[0][2]
 
     asyncio.run(scenario())
 
@@ -200,14 +200,14 @@ def test_another_process_goes_to_the_browser_at_once_and_nobody_goes_twice(tmp_p
     clock = Clock()
 
     async def scenario() -> None:
-        async with made(tmp_path, clock) as one:
-            await one.lane.memory.browser_helped("another way out", PASSED)
-            found = await asyncio.gather(*(one.fetch(f"/{number}") for number in range(3)))
+        async with made(tmp_path, clock) as setup:
+            await setup.lane.memory.browser_helped("another way out", PASSED)
+            found = await asyncio.gather(*(setup.fetch(f"/{number}") for number in range(3)))
             assert [answer.status for answer in found] == [200] * 3
-            visited = one.news()
+            visited = setup.news()
             assert visited[0] == visited[2]  # nothing by HTTP before
             assert (visited.count(SCRIPT_PATH), len(visited)) == (1, 5)
-            assert await one.lane.memory.notes.count("pages", 3600.0) == 2  # this is the second
+            assert await setup.lane.memory.notes.count("pages", 3600.0) == 2  # this is the second
         async with made(tmp_path, clock) as later:
             # The port is another one, but a cookie knows no ports: the visitor is let in without a browser.
             assert (await later.fetch()).status == 200
@@ -218,24 +218,24 @@ def test_another_process_goes_to_the_browser_at_once_and_nobody_goes_twice(tmp_p
 
 def test_a_captcha_in_the_browser_is_a_block_and_the_budget_ends_it(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with made(tmp_path, Clock(), budget=1, page=CAPTCHA) as one:
-            await one.lane.memory.browser_helped("another way out", PASSED)
-            assert (await one.fetch()).body == CAPTCHA
-            assert not await one.lane.memory.needs_browser()
-            one.news()
-            one.lane.inner.forget_sessions()
-            assert (await one.fetch()).status == 403
-            assert one.news() == ["/advert"]
+        async with made(tmp_path, Clock(), budget=1, page=CAPTCHA) as setup:
+            await setup.lane.memory.browser_helped("another way out", PASSED)
+            assert (await setup.fetch()).body == CAPTCHA
+            assert not await setup.lane.memory.needs_browser()
+            setup.news()
+            setup.lane.inner.forget_sessions()
+            assert (await setup.fetch()).status == 403
+            assert setup.news() == ["/advert"]
 
     asyncio.run(scenario())
 
 
 def test_who_has_no_escort_never_meets_the_browser(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with made(tmp_path, Clock()) as one:
-            await one.lane.memory.browser_helped("", PASSED)
-            await one.lane.memory.refused("")
-            assert (await one.lane.fetch(asking(one.log, None, "/robots.txt"))).status == 403
-            assert one.news() == ["/robots.txt"]
+        async with made(tmp_path, Clock()) as setup:
+            await setup.lane.memory.browser_helped("", PASSED)
+            await setup.lane.memory.refused("")
+            assert (await setup.lane.fetch(asking(setup.log, None, "/robots.txt"))).status == 403
+            assert setup.news() == ["/robots.txt"]
 
     asyncio.run(scenario())

@@ -32,9 +32,9 @@ class Running:
         """What the rotator answers to a request as it stands."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         writer.write(text.encode())
-        told = await reader.read()
+        answer = await reader.read()
         writer.close()
-        return int(told.split(b" ")[1]), told
+        return int(answer.split(b" ")[1]), answer
 
     async def get(self, host: str = "portal-a.test", headers: str = "") -> int:
         """One page through a tunnel, its certificate checked; the status of tunnel or page."""
@@ -52,7 +52,7 @@ class Running:
         return status
 
     def exits(self) -> list[str]:
-        return [asked.source for asked in self.world.origins.log]
+        return [request.source for request in self.world.origins.log]
 
 
 @asynccontextmanager
@@ -75,7 +75,7 @@ def test_pages_come_through_proxies_with_their_own_certificates(certificates: Ce
     async def scenario() -> tuple[list[int], set[str], set[str]]:
         async with running(certificates, {"good": 2, "socks5": 1, "with_password": 1}) as made:
             statuses = [await made.get() for _ in range(8)]
-            return statuses, set(made.exits()), {one.host for one in made.world.fleet.members}
+            return statuses, set(made.exits()), {member.host for member in made.world.fleet.members}
 
     statuses, exits, hosts = asyncio.run(scenario())
     assert statuses == [200] * 8
@@ -87,7 +87,7 @@ def test_a_proxy_that_fails_is_replaced_and_booked_as_itself(certificates: Certi
         async with running(certificates, {"good": 1, "reset": 2}) as made:
             statuses = [await made.get() for _ in range(3)]
             rows = await made.pool.get_stats("portal-a.test")
-            kinds = {one.address.id: one.kind for one in made.world.fleet.members}
+            kinds = {member.address.id: member.kind for member in made.world.fleet.members}
             return statuses, {f"{kinds[row.id]} {row.id}": row.successes for row in rows}
 
     statuses, successes = asyncio.run(scenario())
@@ -101,7 +101,7 @@ def test_an_empty_pool_is_503_and_nothing_goes_out(certificates: Certificates) -
     async def scenario() -> tuple[list[int], set[str]]:
         async with running(certificates, {"good": 1}, filled=False) as made:
             headers = ["", "X-Proxy-Offset: 0\r\n", "Proxy-Authorization: session-a\r\n"]
-            statuses = [await made.get(headers=one) for one in headers]
+            statuses = [await made.get(headers=header) for header in headers]
             return statuses, made.world.origins.sources()
 
     assert asyncio.run(scenario()) == ([503, 503, 503], set())
@@ -139,8 +139,8 @@ def test_the_same_offset_is_the_same_proxy(certificates: Certificates) -> None:
 @pytest.mark.parametrize("basic", [False, True])
 def test_a_session_keeps_its_proxy(certificates: Certificates, *, basic: bool) -> None:
     def login(name: str) -> str:
-        told = f"session-{name};domain=imot.bg"
-        value = f"Basic {b64encode(f'{told}:x'.encode()).decode()}" if basic else told
+        session = f"session-{name};domain=imot.bg"
+        value = f"Basic {b64encode(f'{session}:x'.encode()).decode()}" if basic else session
         return f"Proxy-Authorization: {value}\r\n"
 
     async def scenario() -> tuple[list[str], list[str]]:

@@ -6,7 +6,7 @@ from sale_sofia.cli.sites import sample
 from sale_sofia.crawl.fetch.base import Response
 from sale_sofia.crawl.probe import Advert, Look, Probe, values_of, without_phones
 from sale_sofia.listings.model import Listing
-from sale_sofia.websites.base import Card, SearchPage
+from sale_sofia.websites.base import SearchCard, SearchPage
 from tables import each_row
 
 SITE, URL = "imot.bg", "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
@@ -15,7 +15,7 @@ WHOLE = {"price_eur": 100_000.0, "area_sqm": 60.0, "city": "София", "proper
 
 
 def results(*ids: str, total: int | None, following: bool = True) -> Look:
-    cards = tuple(Card(one, f"{URL}/{one}") for one in ids)
+    cards = tuple(SearchCard(one, f"{URL}/{one}") for one in ids)
     page = SearchPage(SITE, URL, cards, f"{URL}/p-2" if following else None, total, False, not cards)  # noqa: FBT003
     return Look("results", URL, "search", answer=ANSWER, search=page)
 

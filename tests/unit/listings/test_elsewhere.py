@@ -3,7 +3,7 @@
 import time
 
 from sale_sofia.listings.model import RawField, RawListing
-from sale_sofia.listings.normalise import normalise, told_elsewhere
+from sale_sofia.listings.normalise import names_other_town, normalise
 from tables import each_row
 
 MOST_SECONDS = 2.0
@@ -22,7 +22,7 @@ MOST_SECONDS = 2.0
     ],
 )
 def test_another_place_is_seen(title: str, description: str | None) -> None:
-    assert told_elsewhere("София", title, description)
+    assert names_other_town("София", title, description)
 
 
 @each_row(
@@ -39,12 +39,12 @@ def test_another_place_is_seen(title: str, description: str | None) -> None:
     ],
 )
 def test_what_only_sounds_like_one_is_not(title: str | None, description: str | None) -> None:
-    assert not told_elsewhere("София", title, description)
+    assert not names_other_town("София", title, description)
 
 
 def test_a_road_between_towns_is_no_other_town() -> None:
-    assert not told_elsewhere("Русе", "Нива на главен път Варна-Русе", None)
-    assert told_elsewhere("Бургас", "Двустаен в София", None)
+    assert not names_other_town("Русе", "Нива на главен път Варна-Русе", None)
+    assert names_other_town("Бургас", "Двустаен в София", None)
 
 
 def test_the_portals_town_stays_and_the_flag_tells() -> None:
@@ -59,5 +59,5 @@ def test_the_portals_town_stays_and_the_flag_tells() -> None:
 def test_long_words_do_not_hold_up_the_search_for_other_towns() -> None:
     for unit in ("гр. ", "в Бургас", "на ", ", "):
         started = time.process_time()
-        told_elsewhere("София", unit * 20_000, unit * 20_000)
+        names_other_town("София", unit * 20_000, unit * 20_000)
         assert time.process_time() - started < MOST_SECONDS

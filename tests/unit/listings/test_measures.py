@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sale_sofia.listings.numbers import Floor, parse_area, parse_count, parse_farmland, parse_floor
+from sale_sofia.listings.numbers import FloorNumbers, parse_area, parse_count, parse_farmland, parse_floor
 from tables import each_row
 
 
@@ -63,11 +63,11 @@ def test_what_is_not_one_area_is_no_area(printed: str) -> None:
     ],
 )
 def test_a_floor(printed: str, floor: int, total: int | None) -> None:
-    assert parse_floor(printed) == Floor(floor, total)
+    assert parse_floor(printed) == FloorNumbers(floor, total)
 
 
 def test_a_lone_number_is_marked_as_bare() -> None:
-    assert parse_floor("3") == Floor(3, None, bare=True)
+    assert parse_floor("3") == FloorNumbers(3, None, bare=True)
 
 
 @each_row("printed", ["", "последен", "Мансарда", "8-ми от 5", "1-ви от 0", "1-ви от 5 ТEЦ: ДА", "ДА"])
@@ -85,16 +85,16 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
 @each_row(
     ("printed", "floor"),
     [
-        ("от 6", Floor(None, 6)),
-        (" от 6", Floor(None, 6)),
-        ("2 от", Floor(2, None)),
-        ("0 от 5", Floor(0, 5)),
+        ("от 6", FloorNumbers(None, 6)),
+        (" от 6", FloorNumbers(None, 6)),
+        ("2 от", FloorNumbers(2, None)),
+        ("0 от 5", FloorNumbers(0, 5)),
         ("от", None),
         ("от 0", None),
         ("5 от 2", None),
     ],
 )
-def test_half_a_floor(printed: str, floor: Floor | None) -> None:
+def test_half_a_floor(printed: str, floor: FloorNumbers | None) -> None:
     """imoti.net leaves out what it does not know, and prints the word between."""
     assert parse_floor(printed) == floor
 

@@ -11,7 +11,7 @@ from tables import each_row
 
 
 def field(parser: str, *texts: str, agree: tuple[str, ...] = (), **arguments: Any) -> RawField:  # noqa: ANN401
-    return RawField(texts, 0, parser, arguments, tuple((one,) for one in agree))
+    return RawField(texts, 0, parser, arguments, tuple((text,) for text in agree))
 
 
 def listing(fields: Mapping[str, RawField]) -> dict[str, Any]:
@@ -104,8 +104,8 @@ def test_publication_comes_from_the_family_id() -> None:
 
 def test_nothing_said_is_nothing_known() -> None:
     read = listing({})
-    known = {key for key, value in read.items() if value not in (None, ())}
-    assert known == {"site", "kind", "url", "external_id", "views"}
+    stated = {key for key, value in read.items() if value not in (None, ())}
+    assert stated == {"site", "kind", "url", "external_id", "views"}
 
 
 NAMED = {

@@ -69,8 +69,8 @@ def test_stages_of_a_building() -> None:
 
 
 def test_a_slash_after_the_code_of_a_town_parts_no_number() -> None:
-    told = PARSERS["phones"]("x", ("02/465-19-50\r\n0899-032-036", "0888 123 456/0899 123456"))
-    assert told == {"phones": ("+35924651950", "+359899032036", "+359888123456", "+359899123456")}
+    facts = PARSERS["phones"]("x", ("02/465-19-50\r\n0899-032-036", "0888 123 456/0899 123456"))
+    assert facts == {"phones": ("+35924651950", "+359899032036", "+359888123456", "+359899123456")}
 
 
 def test_the_middle_of_the_city_is_no_place() -> None:

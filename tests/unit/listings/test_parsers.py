@@ -276,8 +276,8 @@ def test_condition_and_yes_or_no() -> None:
 
 
 def test_a_place_whose_town_the_portal_leaves_out() -> None:
-    known = read("place", "кв. Лозенец", town="София")
-    assert known == {"city": "София", "district": "Лозенец", "neighbourhood": "Лозенец"}
+    facts = read("place", "кв. Лозенец", town="София")
+    assert facts == {"city": "София", "district": "Лозенец", "neighbourhood": "Лозенец"}
     assert read("place", "кв. Няма такъв", town="София")["neighbourhood"] is None
     assert read("place", "кв. Лозенец")["city"] is None
 

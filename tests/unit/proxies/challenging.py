@@ -26,7 +26,7 @@ class Escorted:
 
     seconds: float = 300.0
     forbidden: str = ""
-    asked: list[str] = field(default_factory=list)
+    urls: list[str] = field(default_factory=list)
     waited: float = 0.0
     fresh: Turn | None = None
 
@@ -34,7 +34,7 @@ class Escorted:
         return Turn()
 
     async def may_ask(self, url: str) -> bool:
-        self.asked.append(url)
+        self.urls.append(url)
         return not self.forbidden or self.forbidden not in url
 
     def holds(self) -> bool:
@@ -54,14 +54,14 @@ class Challenger:
     seen: list[tuple[str, str, str]] = field(default_factory=list)
     """Path, cookies and browser of every request."""
 
-    async def answer(self, asked: web.BaseRequest) -> web.StreamResponse:
-        headers = asked.headers
-        if asked.path == FAVICON_PATH:  # a browser asks for it when it likes
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        headers = request.headers
+        if request.path == FAVICON_PATH:  # a browser asks for it when it likes
             return web.Response(status=404)
-        self.seen.append((asked.path, headers.get("Cookie", ""), headers.get("User-Agent", "")))
-        if asked.path in self.pages:
-            return self.pages[asked.path]()
-        if asked.path == SCRIPT_PATH:
+        self.seen.append((request.path, headers.get("Cookie", ""), headers.get("User-Agent", "")))
+        if request.path in self.pages:
+            return self.pages[request.path]()
+        if request.path == SCRIPT_PATH:
             return web.Response(body=CHALLENGE_SCRIPT, content_type="text/javascript")
         if self.closed and not has_passed(headers):
             return html(CHALLENGE_PAGE, status=403)

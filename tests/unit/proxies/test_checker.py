@@ -12,7 +12,7 @@ from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import KINDS, OWN, SHARED_EXIT
 from sale_sofia.crawl.fetch.base import Patience
 from sale_sofia.proxies import checker as judge_client
-from sale_sofia.proxies.checker import Checker, CheckPage, Finding, JudgeClient, JudgeGone, Ourselves
+from sale_sofia.proxies.checker import Checker, CheckPage, JudgeClient, JudgeGone, Ourselves, ProxyFinding
 from sale_sofia.proxies.model import Proxy, parse_proxy
 from sale_sofia.proxies.tunnel import LoopbackServer, Streams, read_head
 
@@ -50,26 +50,28 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge_client, "PATIENCE", Patience(2.0, 4.0))
 
 
-async def check_fleet(world: FleetWorld, checker: Checker) -> dict[str, list[Finding]]:
-    found: dict[str, list[Finding]] = {}
-    kinds = {one.address.id: one.kind for one in world.fleet.members}
+async def check_fleet(world: FleetWorld, checker: Checker) -> dict[str, list[ProxyFinding]]:
+    found: dict[str, list[ProxyFinding]] = {}
+    kinds = {member.address.id: member.kind for member in world.fleet.members}
 
-    async def told(finding: Finding) -> None:
+    async def record(finding: ProxyFinding) -> None:
         found.setdefault(kinds[finding.proxy.id], []).append(finding)
 
-    await checker.check_all((Proxy(one.address) for one in world.fleet.members), 256, told)
+    await checker.check_all((Proxy(member.address) for member in world.fleet.members), 256, record)
     return found
 
 
 @pytest.mark.slow
 def test_every_kind_is_called_by_its_right_name(certificates: Certificates) -> None:
-    async def scenario() -> dict[str, list[Finding]]:
+    async def scenario() -> dict[str, list[ProxyFinding]]:
         kinds = dict.fromkeys([kind for kind in KINDS if kind != "flaky"], 3)
         async with fleet_world(certificates, kinds, seed=5) as world:
             return await check_fleet(world, Checker(judge=world.judge(), ourselves=OURSELVES))
 
     found = asyncio.run(scenario())
-    labels = {kind: {(one.label, one.proxy.anonymity) for one in each} for kind, each in found.items()}
+    labels = {
+        kind: {(finding.label, finding.proxy.anonymity) for finding in each} for kind, each in found.items()
+    }
     assert labels == {kind: {expected} for kind, expected in EXPECTED.items()}
     assert {len(each) for each in found.values()} == {3}
 
@@ -91,13 +93,13 @@ BY_PAGE = {
 
 @pytest.mark.slow
 def test_without_a_judge_who_does_not_lead_to_the_page_is_not_usable(certificates: Certificates) -> None:
-    async def scenario() -> dict[str, list[Finding]]:
+    async def scenario() -> dict[str, list[ProxyFinding]]:
         async with fleet_world(certificates, dict.fromkeys(BY_PAGE, 1)) as world:
             page = CheckPage(world.url(), world.ca)
             return await check_fleet(world, Checker(judge=None, ourselves=None, page=page))
 
     found = asyncio.run(scenario())
-    assert {kind: one.label for kind, (one,) in found.items()} == BY_PAGE
+    assert {kind: finding.label for kind, (finding,) in found.items()} == BY_PAGE
 
 
 def test_a_page_that_does_not_answer_us_is_said_before_anybody_is_called_dead(
@@ -116,7 +118,7 @@ def test_a_page_that_does_not_answer_us_is_said_before_anybody_is_called_dead(
 
 
 def test_with_nobody_to_ask_nobody_is_usable(certificates: Certificates) -> None:
-    async def scenario() -> Finding:
+    async def scenario() -> ProxyFinding:
         async with fleet_world(certificates, {"good": 1}) as world:
             return (await check_fleet(world, Checker(judge=None, ourselves=None)))["good"][0]
 
@@ -125,15 +127,15 @@ def test_with_nobody_to_ask_nobody_is_usable(certificates: Certificates) -> None
 
 
 def test_exit_addresses_are_the_ones_portals_see(certificates: Certificates) -> None:
-    async def scenario() -> tuple[list[Finding], dict[str, str]]:
+    async def scenario() -> tuple[list[ProxyFinding], dict[str, str]]:
         async with fleet_world(certificates, {"good": 4, "shared_exit": 3}) as world:
             found = await check_fleet(world, Checker(judge=world.judge(), ourselves=OURSELVES))
-            hosts = {one.address.id: one.host for one in world.fleet.of("good")}
+            hosts = {member.address.id: member.host for member in world.fleet.of("good")}
             return [*found["good"], *found["shared_exit"]], hosts
 
     found, hosts = asyncio.run(scenario())
-    assert [one.proxy.exit_address for one in found] == [
-        hosts.get(one.proxy.id, SHARED_EXIT) for one in found
+    assert [finding.proxy.exit_address for finding in found] == [
+        hosts.get(finding.proxy.id, SHARED_EXIT) for finding in found
     ]
 
 
@@ -141,7 +143,7 @@ def test_a_flaky_one_is_dead_or_usable_never_something_else(certificates: Certif
     async def scenario() -> set[str]:
         async with fleet_world(certificates, {"flaky": 30}) as world:
             found = await check_fleet(world, Checker(judge=world.judge(), ourselves=OURSELVES))
-            return {one.label for one in found["flaky"]}
+            return {member.label for member in found["flaky"]}
 
     assert asyncio.run(scenario()) == {"dead", "usable"}
 
@@ -152,7 +154,7 @@ def test_a_proxy_in_our_own_network_shows_us(certificates: Certificates) -> None
             near = world.fleet.members[0].host.rpartition(".")[0] + ".250"
             ourselves = replace(OURSELVES, addresses=frozenset({near}))
             found = await check_fleet(world, Checker(judge=world.judge(), ourselves=ourselves))
-            return {one.label for one in found["good"]}
+            return {member.label for member in found["good"]}
 
     assert asyncio.run(scenario()) == {"own_address"}
 
@@ -195,8 +197,8 @@ def garbling(judge_port: int) -> Callable[[Streams], Awaitable[None]]:
             writer.write(await near[0].read(65_536))
             near[1].write(await reader.read(65_536))
             writer.write(await near[0].read(65_536))
-            while told := await reader.read(65_536):
-                near[1].write(told[:-1] + bytes([told[-1] ^ 1]))
+            while data := await reader.read(65_536):
+                near[1].write(data[:-1] + bytes([data[-1] ^ 1]))
         finally:
             writer.transport.abort()
 
@@ -210,7 +212,7 @@ async def wants_login(near: Streams) -> None:
 
 
 def test_what_a_hostile_proxy_does_ends_no_check_but_its_own(certificates: Certificates) -> None:
-    async def scenario() -> list[Finding]:
+    async def scenario() -> list[ProxyFinding]:
         async with (
             fleet_world(certificates, {}) as world,
             hostile(garbling(world.ports["judge"])) as first,

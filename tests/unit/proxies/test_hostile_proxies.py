@@ -23,7 +23,7 @@ from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.proxies import browser, checker
 from sale_sofia.proxies.browser import BrowserDoor
-from sale_sofia.proxies.checker import Checker, Finding, Ourselves, plain_page
+from sale_sofia.proxies.checker import Checker, Ourselves, ProxyFinding, plain_page
 from sale_sofia.proxies.fetcher import use_of_error
 from sale_sofia.proxies.model import Proxy, parse_proxy
 from sale_sofia.proxies.tunnel import LoopbackServer, Streams, carry_both, read_head
@@ -73,7 +73,7 @@ ANSWERS: dict[str, Callable[[], Pieces]] = {
     "a wish for a password in endless chunks": lambda: for_ever(
         PASSWORD_WANTED + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"
     ),
-    "a refusal byte by byte": lambda: (bytes([one]) for one in b"HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n"),
+    "a refusal byte by byte": lambda: (bytes([b]) for b in b"HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n"),
     "a SOCKS answer without end": lambda: for_ever(b"\x05\x00", b"\x05\x00\x00\x03\xff"),
     "a SOCKS answer of no kind": lambda: [b"\x05\x00", b"\x05\x00\x00\x09"],
     "half a SOCKS answer": lambda: [b"\x05\x00\x05\x00\x00\x03\xff"],
@@ -87,7 +87,7 @@ class HostileProxy:
         self._pieces, self._hangs_up = pieces, hangs_up
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.place = f"127.0.0.1:{self._listening.getsockname()[1]}"
-        self.asked = 0
+        self.requests = 0
         self.flooded = False
         """Whether somebody listened to the end of what has none."""
         threading.Thread(target=self._listen, daemon=True).start()
@@ -108,7 +108,7 @@ class HostileProxy:
         with suppress(OSError), near:
             near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             near.recv(65_536)
-            self.asked += 1
+            self.requests += 1
             ends = time.monotonic() + FLOOD_SECONDS
             for piece in self._pieces():
                 near.sendall(piece)
@@ -145,11 +145,11 @@ async def by_door(proxy: str) -> str:
         place, _, port = door.url.removeprefix("http://").partition(":")
         reader, writer = await asyncio.open_connection(place, int(port))
         login = b64encode(f"{door.user}:{door.password}".encode()).decode()
-        asked = f"CONNECT {HOSTS[0]}:443 HTTP/1.1\r\nProxy-Authorization: Basic {login}\r\n\r\n"
-        writer.write(asked.encode())
-        told = await reader.read(len(LED))
+        head = f"CONNECT {HOSTS[0]}:443 HTTP/1.1\r\nProxy-Authorization: Basic {login}\r\n\r\n"
+        writer.write(head.encode())
+        answer = await reader.read(len(LED))
         writer.transport.abort()
-        return "led on" if told.startswith(b"HTTP/1.1 200") else type(door.fault).__name__
+        return "led on" if answer.startswith(b"HTTP/1.1 200") else type(door.fault).__name__
 
 
 WAYS = {
@@ -172,9 +172,9 @@ async def longest_wait() -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
-@pytest.mark.parametrize("told", ANSWERS)
+@pytest.mark.parametrize("name", ANSWERS)
 def test_whatever_a_proxy_answers_ends_soon_and_holds_up_nobody(
-    monkeypatch: pytest.MonkeyPatch, told: str, scheme: str, way: str
+    monkeypatch: pytest.MonkeyPatch, name: str, scheme: str, way: str
 ) -> None:
     ask, expected = WAYS[way]
     monkeypatch.setattr(checker, "PATIENCE", Patience(SECONDS, SECONDS))
@@ -187,11 +187,11 @@ def test_whatever_a_proxy_answers_ends_soon_and_holds_up_nobody(
         return found, await others
 
     for hangs_up in (False, True):
-        with HostileProxy(ANSWERS[told], hangs_up=hangs_up) as proxy:
+        with HostileProxy(ANSWERS[name], hangs_up=hangs_up) as proxy:
             found, waited = asyncio.run(scenario(proxy.place))
             assert found in expected
             assert waited < SOON
-            assert (proxy.asked, proxy.flooded) == (1, False)
+            assert (proxy.requests, proxy.flooded) == (1, False)
 
 
 async def lead_on(near: Streams, port: int) -> None:
@@ -204,15 +204,15 @@ async def lead_on(near: Streams, port: int) -> None:
 
 def forging(judge_port: int) -> Callable[[Streams], Awaitable[None]]:
     """Answers for the judge before it leads there: the plain request told it the nonce."""
-    told: list[str] = []
+    nonces: list[str] = []
 
     async def serve(near: Streams) -> None:
         head = await read_head(near)
         if head.startswith("GET"):
-            told.append(head.split(" ", 2)[1].partition("nonce=")[2])
-            near[1].write(answer(plain_page(told[0])))
+            nonces.append(head.split(" ", 2)[1].partition("nonce=")[2])
+            near[1].write(answer(plain_page(nonces[0])))
             return
-        seen = {"nonce": told[0], "peer": "8.8.8.8", "plain": {"headers": []}}
+        seen = {"nonce": nonces[0], "peer": "8.8.8.8", "plain": {"headers": []}}
         near[1].write(LED + answer(json.dumps(seen).encode()))
         await lead_on(near, judge_port)
 
@@ -220,7 +220,7 @@ def forging(judge_port: int) -> Callable[[Streams], Awaitable[None]]:
 
 
 def test_what_a_proxy_says_before_tls_is_not_taken_for_the_judges(certificates: Certificates) -> None:
-    async def scenario() -> Finding:
+    async def scenario() -> ProxyFinding:
         async with fleet_world(certificates, {}) as world:
             server = LoopbackServer(forging(world.ports["judge"]))
             proxy = Proxy(parse_proxy(f"127.0.0.1:{await server.start()}"))
@@ -243,8 +243,8 @@ def test_what_a_proxy_adds_to_its_answer_is_no_part_of_the_page(certificates: Ce
 
             async def serve(near: Streams) -> None:
                 await read_head(near)
-                for one in added:
-                    near[1].write(bytes([one]))
+                for byte in added:
+                    near[1].write(bytes([byte]))
                     await asyncio.sleep(0)
                 await lead_on(near, world.ports["secure"])
 

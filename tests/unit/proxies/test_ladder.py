@@ -5,16 +5,16 @@ from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import ProxyTable
 
 
-def ladder(**table: object) -> Ladder:
+def make_ladder(**table: object) -> Ladder:
     return Ladder(budgets_of(Settings(), ProxyTable(**table), can_refresh=True))
 
 
-def steps(one: Ladder, count: int, now: float = 0.0) -> list[str]:
-    return [one.failed(now).value for _ in range(count)]
+def steps(ladder: Ladder, count: int, now: float = 0.0) -> list[str]:
+    return [ladder.failed(now).value for _ in range(count)]
 
 
 def test_the_default_budgets_are_six_three_three() -> None:
-    assert steps(ladder(use=True), 20) == [
+    assert steps(make_ladder(use=True), 20) == [
         *["other_proxy"] * 6,
         *["new_session"] * 3,
         *["restart_rotator"] * 3,
@@ -25,31 +25,31 @@ def test_the_default_budgets_are_six_three_three() -> None:
 
 
 def test_directly_only_where_the_site_file_allows_it() -> None:
-    assert Rung.DIRECT not in steps(ladder(use=True), 1000)
-    allowed = steps(ladder(use=True, direct_allowed=True, tiers=("paid",)), 20)
+    assert Rung.DIRECT not in steps(make_ladder(use=True), 1000)
+    allowed = steps(make_ladder(use=True, direct_allowed=True, tiers=("paid",)), 20)
     assert allowed[15:] == [*["direct"] * 3, *["open_circuit"] * 2]
 
 
 def test_nothing_is_refreshed_that_cannot_be() -> None:
-    one = Ladder(budgets_of(Settings(), ProxyTable(use=True), can_refresh=False))
-    assert "refresh" not in steps(one, 100)
+    ladder = Ladder(budgets_of(Settings(), ProxyTable(use=True), can_refresh=False))
+    assert "refresh" not in steps(ladder, 100)
 
 
 def test_a_success_leads_back_to_the_bottom() -> None:
-    one = ladder(use=True)
-    steps(one, 10)
-    one.succeeded()
-    assert steps(one, 1) == ["other_proxy"]
+    ladder = make_ladder(use=True)
+    steps(ladder, 10)
+    ladder.succeeded()
+    assert steps(ladder, 1) == ["other_proxy"]
 
 
 def test_a_tier_that_helped_is_kept_for_a_day() -> None:
-    one = ladder(use=True)
-    steps(one, 16, now=100.0)
-    one.succeeded()
-    assert one.level_at(100.0 + 86_399) == 1
-    assert one.level_at(100.0 + 86_400) == 0
-    steps(one, 17, now=1e6)
-    assert one.level_at(1e6) == 2
+    ladder = make_ladder(use=True)
+    steps(ladder, 16, now=100.0)
+    ladder.succeeded()
+    assert ladder.level_at(100.0 + 86_399) == 1
+    assert ladder.level_at(100.0 + 86_400) == 0
+    steps(ladder, 17, now=1e6)
+    assert ladder.level_at(1e6) == 2
 
 
 def test_the_browser_is_for_challenges_and_comes_before_going_directly() -> None:
@@ -62,5 +62,5 @@ def test_the_browser_is_for_challenges_and_comes_before_going_directly() -> None
 
 
 def test_without_the_browser_a_challenge_climbs_like_any_block() -> None:
-    one = ladder(use=True)
-    assert "browser" not in [one.failed(0.0, challenged=True).value for _ in range(100)]
+    ladder = make_ladder(use=True)
+    assert "browser" not in [ladder.failed(0.0, challenged=True).value for _ in range(100)]

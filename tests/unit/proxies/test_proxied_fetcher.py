@@ -40,7 +40,7 @@ class Made:
         return await self.fetcher.fetch(self.world.request(url, seconds))
 
     async def stats(self, kind: str, domain: str = HOSTS[0]) -> list[DomainStats]:
-        ids = {one.address.id for one in self.world.fleet.of(kind)}
+        ids = {member.address.id for member in self.world.fleet.of(kind)}
         return [row for row in await self.pool.get_stats(domain) if row.id in ids]
 
 
@@ -72,10 +72,10 @@ async def made(
 )
 def test_a_page_comes_through_its_proxy(certificates: Certificates, kind: str) -> None:
     async def scenario() -> tuple[Response, set[str], set[str], list[DomainStats]]:
-        async with made(certificates, {kind: 1}) as one:
-            answer = await one.fetch()
-            hosts = {member.host for member in one.world.fleet.members}
-            return answer, one.world.origins.sources(), hosts, await one.stats(kind)
+        async with made(certificates, {kind: 1}) as setup:
+            answer = await setup.fetch()
+            hosts = {member.host for member in setup.world.fleet.members}
+            return answer, setup.world.origins.sources(), hosts, await setup.stats(kind)
 
     answer, sources, hosts, (row,) = asyncio.run(scenario())
     assert (answer.status, answer.url) == (200, URL)
@@ -86,26 +86,26 @@ def test_a_page_comes_through_its_proxy(certificates: Certificates, kind: str) -
 
 def test_a_proxy_over_tls_whose_own_certificate_is_false_is_not_spoken_to(certificates: Certificates) -> None:
     async def scenario() -> tuple[set[str], int]:
-        async with made(certificates, {TLS: 1}) as one:
-            one.fetcher.inner = CurlFetcher("chrome", 5)  # trusts whom everybody trusts
+        async with made(certificates, {TLS: 1}) as setup:
+            setup.fetcher.inner = CurlFetcher("chrome", 5)  # trusts whom everybody trusts
             with pytest.raises(ServiceProxy) as error:
-                await one.fetch()
+                await setup.fetch()
             assert error.value.strategy == "proxy"
-            return one.world.origins.sources(), (await one.stats(TLS))[0].failures_in_a_row
+            return setup.world.origins.sources(), (await setup.stats(TLS))[0].failures_in_a_row
 
     assert asyncio.run(scenario()) == (set(), 1)
 
 
 def test_a_block_that_is_seen_when_the_page_is_read_is_told_to_the_pool(certificates: Certificates) -> None:
     async def scenario() -> tuple[DomainStats, DomainStats, list[str], dict[str, int]]:
-        async with made(certificates, {"good": 2}) as one:
-            answer = await one.fetch()
+        async with made(certificates, {"good": 2}) as setup:
+            answer = await setup.fetch()
             await answer.disprove("captcha")
-            await one.fetch()
-            first = next(row for row in await one.stats("good") if row.last_reason)
-            there = next(row for row in await one.stats("good", HOSTS[1]) if row.id == first.id)
-            sources = [asked.source for asked in one.world.origins.log]
-            return first, there, sources, await one.pool.climbs(HOSTS[0])
+            await setup.fetch()
+            first = next(row for row in await setup.stats("good") if row.last_reason)
+            there = next(row for row in await setup.stats("good", HOSTS[1]) if row.id == first.id)
+            sources = [request.source for request in setup.world.origins.log]
+            return first, there, sources, await setup.pool.climbs(HOSTS[0])
 
     here, there, sources, climbs = asyncio.run(scenario())
     assert (here.failures_in_a_row, here.last_reason, here.leased) == (1, "captcha", False)
@@ -117,9 +117,9 @@ def test_a_block_that_is_seen_when_the_page_is_read_is_told_to_the_pool(certific
 
 def test_a_block_that_was_known_is_not_told_twice(certificates: Certificates) -> None:
     async def scenario() -> DomainStats:
-        async with made(certificates, {"banned": 1}) as one:
-            await (await one.fetch()).disprove("forbidden")
-            return (await one.stats("banned"))[0]
+        async with made(certificates, {"banned": 1}) as setup:
+            await (await setup.fetch()).disprove("forbidden")
+            return (await setup.stats("banned"))[0]
 
     row = asyncio.run(scenario())
     assert (row.uses, row.failures_in_a_row) == (1, 1)
@@ -127,18 +127,18 @@ def test_a_block_that_was_known_is_not_told_twice(certificates: Certificates) ->
 
 def test_a_dead_one_is_replaced_within_the_same_request(certificates: Certificates) -> None:
     async def scenario() -> tuple[list[int], int]:
-        async with made(certificates, {"good": 1, "dead": 1, "wants_password": 1, "refusing": 1}) as one:
-            return [(await one.fetch()).status for _ in range(4)], len(one.world.origins.log)
+        async with made(certificates, {"good": 1, "dead": 1, "wants_password": 1, "refusing": 1}) as setup:
+            return [(await setup.fetch()).status for _ in range(4)], len(setup.world.origins.log)
 
     assert asyncio.run(scenario()) == ([200] * 4, 4)
 
 
 def test_a_blocked_page_is_one_request_and_costs_the_proxy_on_that_portal(certificates: Certificates) -> None:
     async def scenario() -> tuple[int, int, DomainStats, DomainStats]:
-        async with made(certificates, {"banned": 1}) as one:
-            answer = await one.fetch()
-            (here,), (there,) = await one.stats("banned"), await one.stats("banned", HOSTS[1])
-            return answer.status, len(one.world.origins.log), here, there
+        async with made(certificates, {"banned": 1}) as setup:
+            answer = await setup.fetch()
+            (here,), (there,) = await setup.stats("banned"), await setup.stats("banned", HOSTS[1])
+            return answer.status, len(setup.world.origins.log), here, there
 
     status, requests, here, there = asyncio.run(scenario())
     assert (status, requests) == (403, 1)
@@ -150,11 +150,11 @@ def test_a_blocked_page_is_one_request_and_costs_the_proxy_on_that_portal(certif
 @pytest.mark.parametrize("status", [404, 500, 429])
 def test_what_the_portal_itself_answers_costs_nothing(certificates: Certificates, status: int) -> None:
     async def scenario() -> tuple[int, DomainStats, int]:
-        async with made(certificates, {"good": 1}) as one:
-            one.world.origins.status = status
-            answer = await one.fetch()
-            (row,) = await one.stats("good")
-            return answer.status, row, len(one.world.origins.log)
+        async with made(certificates, {"good": 1}) as setup:
+            setup.world.origins.status = status
+            answer = await setup.fetch()
+            (row,) = await setup.stats("good")
+            return answer.status, row, len(setup.world.origins.log)
 
     found, row, requests = asyncio.run(scenario())
     assert (found, requests, row.failures_in_a_row, row.score) == (status, 1, 0, 1.0)
@@ -162,53 +162,55 @@ def test_what_the_portal_itself_answers_costs_nothing(certificates: Certificates
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [one for one in KINDS if one != "own_exit"])
+@pytest.mark.parametrize("kind", [setup for setup in KINDS if setup != "own_exit"])
 def test_no_fault_makes_anything_go_directly(certificates: Certificates, kind: str) -> None:
     async def scenario() -> set[str]:
-        async with made(certificates, {kind: 2}, proxy_seconds=0.7) as one:
-            for member in one.world.fleet.members:
+        async with made(certificates, {kind: 2}, proxy_seconds=0.7) as setup:
+            for member in setup.world.fleet.members:
                 member.alive = kind != "mortal"
             for _ in range(2):
                 try:
-                    await one.fetch(seconds=1.5)
+                    await setup.fetch(seconds=1.5)
                 except CrawlError:
                     continue
-            return one.world.origins.sources()
+            return setup.world.origins.sources()
 
     assert OWN not in asyncio.run(scenario())
 
 
 def test_with_an_empty_pool_nothing_goes_out(certificates: Certificates) -> None:
-    asked = []
+    calls = []
 
     async def refresh() -> None:
-        asked.append("refresh")
+        calls.append("refresh")
 
     async def scenario() -> set[str]:
-        async with made(certificates, {}, refresh_if_needed=refresh) as one:
+        async with made(certificates, {}, refresh_if_needed=refresh) as setup:
             for _ in range(3):
-                with pytest.raises(NoProxyReady, match="no proxy is known") as told:
-                    await one.fetch()
-                assert Outcome.of(told.value).kind == "failure"
-            return one.world.origins.sources()
+                with pytest.raises(NoProxyReady, match="no proxy is known") as raised:
+                    await setup.fetch()
+                assert Outcome.of(raised.value).kind == "failure"
+            return setup.world.origins.sources()
 
     assert asyncio.run(scenario()) == set()
-    assert asked
+    assert calls
 
 
 def test_with_an_empty_pool_the_browser_goes_nowhere(certificates: Certificates, tmp_path: Path) -> None:
     async def scenario() -> set[str]:
-        async with made(certificates, {}) as one:
-            inner = one.fetcher.inner
+        async with made(certificates, {}) as setup:
+            inner = setup.fetcher.inner
             assert isinstance(inner, CurlFetcher)
             memory = LaneMemory(FileNotes(tmp_path / "lane"), 9)
             await memory.browser_helped("elsewhere", Clearance((), {}))
-            one.fetcher.lane = BrowserLane(HOSTS[0], inner, BrowserProgram(chromium_or_skip(), 60.0), memory)
+            setup.fetcher.lane = BrowserLane(
+                HOSTS[0], inner, BrowserProgram(chromium_or_skip(), 60.0), memory
+            )
             with pytest.raises(NoProxyReady):
-                await one.fetcher.fetch(
-                    replace(one.world.request(URL), escort=Escorted(), browser_allowed=True)
+                await setup.fetcher.fetch(
+                    replace(setup.world.request(URL), escort=Escorted(), browser_allowed=True)
                 )
-            return one.world.origins.sources()
+            return setup.world.origins.sources()
 
     assert asyncio.run(scenario()) == set()
 
@@ -219,11 +221,11 @@ def test_without_the_pool_nothing_goes_out(certificates: Certificates) -> None:
             raise ServiceRedis(f"{domain} {wish!r:.0}")
 
     async def scenario() -> set[str]:
-        async with made(certificates, {"good": 1}) as one:
-            one.fetcher.pool = Gone(rules=RULES)
+        async with made(certificates, {"good": 1}) as setup:
+            setup.fetcher.pool = Gone(rules=RULES)
             with pytest.raises(NoProxyReady, match="the pool cannot be asked"):
-                await one.fetch()
-            return one.world.origins.sources()
+                await setup.fetch()
+            return setup.world.origins.sources()
 
     assert asyncio.run(scenario()) == set()
 
@@ -239,12 +241,12 @@ def test_the_whole_ladder_and_its_end(certificates: Certificates) -> None:
 
     async def scenario() -> tuple[set[str], dict[str, int], list[str]]:
         errors = []
-        async with made(certificates, {"refusing": 60}, restart=restart, refresh=refresh) as one:
+        async with made(certificates, {"refusing": 60}, restart=restart, refresh=refresh) as setup:
             for _ in range(6):
-                with pytest.raises(ServiceProxy) as told:
-                    await one.fetch()
-                errors.append(type(told.value).__name__)
-            return one.world.origins.sources(), await one.pool.climbs(HOSTS[0]), errors
+                with pytest.raises(ServiceProxy) as raised:
+                    await setup.fetch()
+                errors.append(type(raised.value).__name__)
+            return setup.world.origins.sources(), await setup.pool.climbs(HOSTS[0]), errors
 
     sources, climbs, errors = asyncio.run(scenario())
     assert sources == set()
@@ -258,22 +260,22 @@ def test_the_whole_ladder_and_its_end(certificates: Certificates) -> None:
 def test_directly_at_last_where_the_site_file_allows_it(certificates: Certificates) -> None:
     async def scenario() -> tuple[int, set[str]]:
         ladder = Ladder({Rung.OTHER_PROXY: 1, Rung.DIRECT: 1})
-        async with made(certificates, {"refusing": 5}, ladder=ladder) as one:
-            url = f"http://127.0.0.1:{one.world.ports['plain']}/advert"
-            request = one.world.request(url)
-            hosts = frozenset({f"127.0.0.1:{one.world.ports['plain']}"})
-            answer = await one.fetcher.fetch(type(request)(url, hosts, 3.0, 3.0, 1_000_000))
-            return answer.status, one.world.origins.sources()
+        async with made(certificates, {"refusing": 5}, ladder=ladder) as setup:
+            url = f"http://127.0.0.1:{setup.world.ports['plain']}/advert"
+            request = setup.world.request(url)
+            hosts = frozenset({f"127.0.0.1:{setup.world.ports['plain']}"})
+            answer = await setup.fetcher.fetch(type(request)(url, hosts, 3.0, 3.0, 1_000_000))
+            return answer.status, setup.world.origins.sources()
 
     assert asyncio.run(scenario()) == (200, {OWN})
 
 
 def test_a_session_keeps_proxy_and_cookies_together(certificates: Certificates) -> None:
     async def scenario() -> tuple[list[str], list[str]]:
-        async with made(certificates, {"good": 4}) as one:
+        async with made(certificates, {"good": 4}) as setup:
             for _ in range(4):
-                await one.fetch()
-            return [asked.source for asked in one.world.origins.log], one.world.origins.cookies
+                await setup.fetch()
+            return [request.source for request in setup.world.origins.log], setup.world.origins.cookies
 
     sources, cookies = asyncio.run(scenario())
     assert len(set(sources)) == 1
@@ -282,26 +284,26 @@ def test_a_session_keeps_proxy_and_cookies_together(certificates: Certificates) 
 
 def test_visitors_at_the_same_time_have_sessions_of_their_own(certificates: Certificates) -> None:
     async def scenario() -> tuple[list[str], list[str]]:
-        async with made(certificates, {"good": 4}) as one:
-            await asyncio.gather(*(one.fetch() for _ in range(3)))
-            await asyncio.gather(*(one.fetch() for _ in range(3)))
-            return [asked.source for asked in one.world.origins.log], one.world.origins.cookies
+        async with made(certificates, {"good": 4}) as setup:
+            await asyncio.gather(*(setup.fetch() for _ in range(3)))
+            await asyncio.gather(*(setup.fetch() for _ in range(3)))
+            return [request.source for request in setup.world.origins.log], setup.world.origins.cookies
 
     sources, cookies = asyncio.run(scenario())
     assert len(set(sources[:3])) == 3
     assert set(sources[3:]) == set(sources[:3])
-    assert [told.removeprefix("visitor=") for told in cookies[3:]] == sources[3:]
+    assert [cookie.removeprefix("visitor=") for cookie in cookies[3:]] == sources[3:]
 
 
 @pytest.mark.parametrize("rung", [Rung.NEW_SESSION, Rung.OTHER_PROXY])
 def test_after_a_block_the_visitor_is_another_one(certificates: Certificates, rung: Rung) -> None:
     async def scenario() -> tuple[list[str], list[str]]:
-        async with made(certificates, {"good": 2}, ladder=Ladder({rung: 9})) as one:
-            await one.fetch()
-            one.world.origins.banned[HOSTS[0]].add(one.world.origins.log[0].source)
-            await one.fetch()
-            await one.fetch()
-            return [asked.source for asked in one.world.origins.log], one.world.origins.cookies
+        async with made(certificates, {"good": 2}, ladder=Ladder({rung: 9})) as setup:
+            await setup.fetch()
+            setup.world.origins.banned[HOSTS[0]].add(setup.world.origins.log[0].source)
+            await setup.fetch()
+            await setup.fetch()
+            return [request.source for request in setup.world.origins.log], setup.world.origins.cookies
 
     sources, cookies = asyncio.run(scenario())
     assert sources[0] == sources[1] != sources[2]
@@ -312,10 +314,10 @@ def test_who_shows_a_false_certificate_is_out_when_another_shows_a_true_one(
     certificates: Certificates,
 ) -> None:
     async def scenario() -> tuple[list[bool], list[bool]]:
-        async with made(certificates, {"self_signed": 3, "good": 1}) as one:
+        async with made(certificates, {"self_signed": 3, "good": 1}) as setup:
             for _ in range(8):
-                await one.fetch()
-            bad, good = await one.stats("self_signed"), await one.stats("good")
+                await setup.fetch()
+            bad, good = await setup.stats("self_signed"), await setup.stats("good")
             return [row.quarantined for row in bad if row.uses], [row.quarantined for row in good]
 
     bad, good = asyncio.run(scenario())
@@ -325,20 +327,20 @@ def test_who_shows_a_false_certificate_is_out_when_another_shows_a_true_one(
 
 def test_a_portal_with_a_false_certificate_puts_nobody_out(certificates: Certificates) -> None:
     async def scenario() -> list[bool]:
-        async with made(certificates, {"self_signed": 4}) as one:
+        async with made(certificates, {"self_signed": 4}) as setup:
             with pytest.raises(ServiceProxy):
-                await one.fetch()
-            return [row.quarantined for row in await one.stats("self_signed")]
+                await setup.fetch()
+            return [row.quarantined for row in await setup.stats("self_signed")]
 
     assert asyncio.run(scenario()) == [False] * 4
 
 
 def test_foreign_hosts_are_refused_through_a_proxy_too(certificates: Certificates) -> None:
     async def scenario() -> DomainStats:
-        async with made(certificates, {"good": 1}) as one:
+        async with made(certificates, {"good": 1}) as setup:
             with pytest.raises(ForeignAddress):
-                await one.fetch("https://elsewhere.test/")
-            return (await one.stats("good"))[0]
+                await setup.fetch("https://elsewhere.test/")
+            return (await setup.stats("good"))[0]
 
     row = asyncio.run(scenario())
     assert (row.uses, row.failures_in_a_row, row.leased) == (0, 0, False)
@@ -346,12 +348,12 @@ def test_foreign_hosts_are_refused_through_a_proxy_too(certificates: Certificate
 
 def test_no_error_tells_a_password(certificates: Certificates) -> None:
     async def scenario() -> str:
-        async with made(certificates, {"with_password": 2}) as one:
-            for member in one.world.fleet.members:
+        async with made(certificates, {"with_password": 2}) as setup:
+            for member in setup.world.fleet.members:
                 member.kind = "wants_password"
-            with pytest.raises(ServiceProxy) as told:
-                await one.fetch()
-            return f"{told.value!r} {told.value.__cause__!r} {await one.pool.get_stats('*')}"
+            with pytest.raises(ServiceProxy) as raised:
+                await setup.fetch()
+            return f"{raised.value!r} {raised.value.__cause__!r} {await setup.pool.get_stats('*')}"
 
     assert PASSWORD not in asyncio.run(scenario())
     assert PASSWORD not in repr(Route("http://gate:1", "s", user="me", password=PASSWORD))
@@ -368,8 +370,8 @@ def test_nothing_tells_a_portal_that_two_proxies_have_one_visitor(certificates: 
             origins = world.origins
             return origins.sources(), origins.known_by_ticket, set(origins.cookies)
 
-    sources, known, cookies = asyncio.run(scenario())
-    assert (len(sources), known, cookies) == (3, [], {""})
+    sources, leaks, cookies = asyncio.run(scenario())
+    assert (len(sources), leaks, cookies) == (3, [], {""})
 
 
 def test_a_route_without_a_proxy_cannot_be() -> None:
@@ -379,13 +381,13 @@ def test_a_route_without_a_proxy_cannot_be() -> None:
 
 def test_a_cancelled_request_gives_its_proxy_back(certificates: Certificates) -> None:
     async def scenario() -> DomainStats:
-        async with made(certificates, {"hang": 1}, proxy_seconds=30.0) as one:
-            task = asyncio.create_task(one.fetch(seconds=30.0))
+        async with made(certificates, {"hang": 1}, proxy_seconds=30.0) as setup:
+            task = asyncio.create_task(setup.fetch(seconds=30.0))
             await asyncio.sleep(0.3)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            return (await one.stats("hang"))[0]
+            return (await setup.stats("hang"))[0]
 
     row = asyncio.run(scenario())
     assert (row.leased, row.failures_in_a_row) == (False, 0)

@@ -28,13 +28,13 @@ from sale_sofia.proxies.control import (
     wait_for_ready,
     wait_for_refresh,
 )
-from sale_sofia.proxies.model import NoProxy, Proxy, Use, Wish
+from sale_sofia.proxies.model import NoProxy, Proxy, ProxyQuery, Use
 from sale_sofia.proxies.pool import RedisProxyPool
 from sale_sofia.proxies.refresh import (
     RefreshBoard,
     Refresher,
     RefreshProgress,
-    Sweep,
+    RefreshResult,
     check_part,
     deal,
     finish,
@@ -43,7 +43,7 @@ from sale_sofia.proxies.refresh import (
     record_end,
     run_job,
 )
-from sale_sofia.proxies.sources import Source
+from sale_sofia.proxies.sources import ProxySource
 from sale_sofia.settings.model import Settings
 
 PORTAL = "imot.bg"
@@ -62,32 +62,34 @@ async def pool_of_redis() -> AsyncIterator[RedisProxyPool]:
 
 
 def refresher(world: FleetWorld, pool: RedisProxyPool, folder: Path, **more: Any) -> Refresher:  # noqa: ANN401
-    lines = [one.address.secret_url for one in world.fleet.members]
+    lines = [member.address.secret_url for member in world.fleet.members]
     (folder / "list").write_text("\n".join(["# the fleet", *lines, lines[0], "nonsense"]))
 
     @asynccontextmanager
     async def open_checker() -> AsyncIterator[Checker]:
         yield Checker(judge=world.judge(), ourselves=Ourselves(frozenset({OWN}), frozenset()), **more)
 
-    return Refresher(pool=pool, sources=[Source(str(folder / "list"))], open_checker=open_checker, at_once=64)
+    return Refresher(
+        pool=pool, sources=[ProxySource(str(folder / "list"))], open_checker=open_checker, at_once=64
+    )
 
 
 @pytest.mark.slow
 def test_a_refresh_brings_what_is_usable_and_nothing_else(certificates: Certificates, tmp_path: Path) -> None:
     kinds = {"good": 3, "socks5": 1, "dead": 9, "self_signed": 2, "injecting": 1, "hang": 2}
 
-    async def scenario() -> tuple[Sweep, set[str], set[str]]:
+    async def scenario() -> tuple[RefreshResult, set[str], set[str]]:
         async with fleet_world(certificates, kinds) as world, pool_of_redis() as pool:
             sweep = await refresher(world, pool, tmp_path).run()
-            wanted = {one.address.id for kind in ("good", "socks5") for one in world.fleet.of(kind)}
-            return sweep, {one.id for one in await pool.known()}, wanted
+            wanted = {member.address.id for kind in ("good", "socks5") for member in world.fleet.of(kind)}
+            return sweep, {member.id for member in await pool.list_proxies()}, wanted
 
-    sweep, known, wanted = asyncio.run(scenario())
-    assert known == wanted
+    sweep, found, wanted = asyncio.run(scenario())
+    assert found == wanted
     assert (sweep.candidates, sweep.checked, len(sweep.usable)) == (18, 18, 4)
     assert sweep.labels == {"usable": 4, "dead": 9, "breaks_tls": 2, "injects": 1, "silent": 2}
     (count,) = sweep.counts.values()
-    assert (count.duplicates, count.malformed, count.shown) == (
+    assert (count.duplicates, count.malformed, count.examples) == (
         1, 1, ["'nonsense': expected [scheme://][user:password@]host:port"],
     )  # fmt: skip
 
@@ -120,8 +122,8 @@ def test_a_proxy_that_turned_hostile_is_out_and_one_that_died_is_forgotten_at_th
             counts = []
             for _ in range(3):
                 await refresh.run()
-                counts.append(len(await pool.known()))
-            return counts, await pool.pick(PORTAL, Wish())
+                counts.append(len(await pool.list_proxies()))
+            return counts, await pool.pick(PORTAL, ProxyQuery())
 
     assert asyncio.run(scenario()) == ([2, 2, 1], NoProxy(None))
 
@@ -144,7 +146,7 @@ def test_a_proxy_that_no_portal_can_be_reached_through_is_dead(
     async def unreachable(_: Proxy, _patience: float = 0.0) -> Use:
         return Use("transport", why="NetworkTimeout")
 
-    async def scenario() -> Sweep:
+    async def scenario() -> RefreshResult:
         async with fleet_world(certificates, {"good": 1}) as world, pool_of_redis() as pool:
             return await refresher(world, pool, tmp_path, canaries={PORTAL: unreachable}).run()
 
@@ -153,7 +155,7 @@ def test_a_proxy_that_no_portal_can_be_reached_through_is_dead(
 
 @pytest.mark.slow
 def test_a_refresh_ends_in_time(certificates: Certificates, tmp_path: Path) -> None:
-    async def scenario() -> Sweep:
+    async def scenario() -> RefreshResult:
         async with fleet_world(certificates, {"hang": 3, "good": 1}) as world, pool_of_redis() as pool:
             return await replace(refresher(world, pool, tmp_path), seconds=1.0).run()
 
@@ -294,11 +296,11 @@ class PartRefresher:
     may_end: asyncio.Event
     seconds: float = 0.0
 
-    async def gather(self, sweep: Sweep) -> Iterator[Proxy]:
+    async def gather(self, sweep: RefreshResult) -> Iterator[Proxy]:
         sweep.candidates = self.count
         return iter([proxy(number) for number in range(1, self.count + 1)])
 
-    async def check(self, proxies: Iterator[Proxy], sweep: Sweep) -> None:
+    async def check(self, proxies: Iterator[Proxy], sweep: RefreshResult) -> None:
         found = list(proxies)
         await self.may_end.wait()
         if self.count == 2:
@@ -330,15 +332,15 @@ def test_parts_are_counted_once_and_the_last_one_is_known(dealt: Any) -> None:  
 
     async def scenario() -> list[Any]:
         begun = await deal(settings, url, job)
-        told = [await check_part(settings, url, job, number) for number in (1, 3, 3, 2, 2, 9)]
+        parts = [await check_part(settings, url, job, number) for number in (1, 3, 3, 2, 2, 9)]
         early = await finish(settings, url, new_job_id())
         ended = await finish(settings, url, job)
         late = await check_part(settings, url, job, 1)
-        return [begun, [(one.checked, last) for one, last in told], early, ended, late[1]]
+        return [begun, [(part.checked, last) for part, last in parts], early, ended, late[1]]
 
-    begun, told, early, ended, late = asyncio.run(scenario())
+    begun, parts, early, ended, late = asyncio.run(scenario())
     assert (begun.candidates, begun.total_chunks, begun.status) == (7, 3, "CHECKING")
-    assert told == [(3, False), (1, False), (0, False), (3, True), (0, False), (0, False)]
+    assert parts == [(3, False), (1, False), (0, False), (3, True), (0, False), (0, False)]
     assert (early, late) == (None, False)
     assert (ended.status, ended.checked, ended.usable, ended.completed_chunks) == ("COMPLETE", 7, 5, 3)
 
@@ -380,7 +382,7 @@ def test_of_two_refreshes_the_second_deals_nothing(dealt: Any) -> None:  # noqa:
 
     async def scenario() -> list[tuple[str, int]]:
         found = [await deal(settings, url, new_job_id()) for _ in range(2)]
-        return [(one.status, one.total_chunks) for one in found]
+        return [(progress.status, progress.total_chunks) for progress in found]
 
     assert asyncio.run(scenario()) == [("CHECKING", 3), ("REPLACED", 0)]
 
@@ -390,12 +392,12 @@ def test_one_refresh_at_a_time(dealt: Any) -> None:  # noqa: ANN401
     settings, url = dealt(7, may_end)
 
     async def scenario() -> list[str]:
-        told: list[str] = []
+        statuses: list[str] = []
         for job in asyncio.as_completed([run_job(settings, url, new_job_id()) for _ in range(10)]):
-            told.append((await job).status)
-            if len(told) == 9:  # the one that runs ends only after all others
+            statuses.append((await job).status)
+            if len(statuses) == 9:  # the one that runs ends only after all others
                 may_end.set()
-        return told
+        return statuses
 
     assert asyncio.run(scenario()) == [*["REPLACED"] * 9, "COMPLETE"]
 
@@ -407,7 +409,7 @@ def test_a_message_that_comes_twice_is_one_refresh(dealt: Any) -> None:  # noqa:
     async def scenario() -> list[Any]:
         twice = [await deal(settings, url, job) for _ in range(2)]
         async with connect(url) as redis:
-            return [one.status for one in (*twice, await RefreshBoard(redis).read(job)) if one]
+            return [progress.status for progress in (*twice, await RefreshBoard(redis).read(job)) if progress]
 
     assert asyncio.run(scenario()) == ["CHECKING", "REPLACED", "CHECKING"]
 

@@ -14,7 +14,7 @@ from contract.proxies.pools import proxy
 from sale_sofia.proxies import settings
 from sale_sofia.proxies.sources import (
     Count,
-    Source,
+    ProxySource,
     SourceList,
     SourceListBroken,
     SourceUnreadable,
@@ -26,8 +26,8 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 def read(place: str, count: Count | None = None, **more: object) -> list[str]:
     async def scenario() -> list[str]:
-        source = Source(place, **more)  # type: ignore[arg-type]
-        return [one.address.secret_url for one in await read_source(source, count or Count())]
+        source = ProxySource(place, **more)  # type: ignore[arg-type]
+        return [proxy.address.secret_url for proxy in await read_source(source, count or Count())]
 
     return asyncio.run(scenario())
 
@@ -55,8 +55,8 @@ def test_malformed_lines_are_counted_shown_and_skipped(tmp_path: Path) -> None:
     count = Count()
     assert read(str(tmp_path / "list"), count) == ["http://9.9.9.9:80"]
     assert count.malformed == 7
-    assert len(count.shown) == 5
-    assert count.shown[1] == "'1.2.3.4:0': no port 0; allowed are 1 to 65535"
+    assert len(count.examples) == 5
+    assert count.examples[1] == "'1.2.3.4:0': no port 0; allowed are 1 to 65535"
     assert "topsecret" not in repr(count)
 
 
@@ -69,7 +69,7 @@ def test_no_shown_line_holds_a_password() -> None:
         "::me:topsecret",
     ]:
         count.note_malformed(line, "why")
-    assert "topsecret" not in repr(count.shown)
+    assert "topsecret" not in repr(count.examples)
 
 
 def test_a_page_with_a_table(tmp_path: Path) -> None:
@@ -108,10 +108,10 @@ def test_broken_and_bottomless_json_is_no_proxy(tmp_path: Path) -> None:
 
 
 def test_one_proxy_is_a_source_too() -> None:
-    source = Source("socks5://me:s3cret@gate.example:1080", "paid")
+    source = ProxySource("socks5://me:s3cret@gate.example:1080", "paid")
     assert (source.is_proxy, source.is_url, source.name) == (True, False, "socks5://me:***@gate.example:1080")
     assert read(source.place) == ["socks5://me:s3cret@gate.example:1080"]
-    assert Source("https://me:s3cret@lists.example/all.txt").name == "https://lists.example/all.txt"
+    assert ProxySource("https://me:s3cret@lists.example/all.txt").name == "https://lists.example/all.txt"
 
 
 MANY = 100_000
@@ -125,7 +125,7 @@ def test_many_lines_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
 
     async def scenario() -> tuple[int, int]:
         count = Count()
-        found = await read_source(Source(str(tmp_path / "list")), count)
+        found = await read_source(ProxySource(str(tmp_path / "list")), count)
         next(found)
         return count.taken, 1 + sum(1 for _ in found)
 
@@ -151,8 +151,8 @@ async def website(handler: Handler) -> AsyncIterator[str]:
 
 async def fetched(handler: Handler) -> list[str]:
     async with website(handler) as url:
-        found = await read_source(Source(url), Count())
-        return [one.address.masked for one in found]
+        found = await read_source(ProxySource(url), Count())
+        return [proxy.address.masked for proxy in found]
 
 
 async def for_ever(request: web.BaseRequest) -> web.StreamResponse:
@@ -202,14 +202,14 @@ def test_a_list_from_outside_names_nothing_inside(monkeypatch: pytest.MonkeyPatc
 
     async def run() -> list[str]:
         async with website(some) as url:
-            inside = [one.address.place for one in await read_source(Source(url), Count())]
+            inside = [proxy.address.place for proxy in await read_source(ProxySource(url), Count())]
             assert inside == places
-            found = await read_source(Source(url.replace("127.0.0.1", "lists.example")), count)
-            return [one.address.place for one in found]
+            found = await read_source(ProxySource(url.replace("127.0.0.1", "lists.example")), count)
+            return [proxy.address.place for proxy in found]
 
     assert asyncio.run(run()) == ["8.8.4.4:80"]
     assert count.malformed == 5
-    assert "private address" in count.shown[0]
+    assert "private address" in count.examples[0]
 
 
 @pytest.mark.slow
@@ -220,7 +220,7 @@ def test_a_page_made_to_be_searched_for_ever_is_read_once(tmp_path: Path, text: 
 
 
 def test_the_key_of_a_list_is_not_shown() -> None:
-    assert Source("https://me:pw@lists.example/free?key=s3cret").name == "https://lists.example/free?***"
+    assert ProxySource("https://me:pw@lists.example/free?key=s3cret").name == "https://lists.example/free?***"
 
 
 def test_nobody_there_is_said() -> None:
@@ -229,25 +229,28 @@ def test_nobody_there_is_said() -> None:
 
 
 def test_sources_are_remembered_for_their_owner_alone(tmp_path: Path) -> None:
-    known = SourceList(tmp_path)
-    assert known.sources() == []
-    assert known.add(Source("http://me:s3cret@gate.example:3128", "paid"))
-    assert known.add(Source("/a/list"))
-    assert not known.add(Source("/a/list", "own"))
-    assert known.sources() == [Source("http://me:s3cret@gate.example:3128", "paid"), Source("/a/list", "own")]
+    sources = SourceList(tmp_path)
+    assert sources.sources() == []
+    assert sources.add(ProxySource("http://me:s3cret@gate.example:3128", "paid"))
+    assert sources.add(ProxySource("/a/list"))
+    assert not sources.add(ProxySource("/a/list", "own"))
+    assert sources.sources() == [
+        ProxySource("http://me:s3cret@gate.example:3128", "paid"),
+        ProxySource("/a/list", "own"),
+    ]
     assert stat.S_IMODE((tmp_path / "proxies" / "sources.json").stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "proxies").stat().st_mode) == 0o700
     (tmp_path / "proxies" / "sources.json").write_text("oops")
     with pytest.raises(SourceListBroken, match="not the JSON"):
-        known.sources()
+        sources.sources()
 
 
 def test_a_refresh_that_found_nothing_takes_nothing_away(tmp_path: Path) -> None:
-    known, one, two = SourceList(tmp_path), proxy(1), proxy(2)
-    known.remember_sweep([one], whole=True)
-    known.remember_sweep([], whole=True)
-    assert known.known() == [one]
-    known.remember_sweep([two], whole=False)
-    assert known.known() == [two, one]
-    known.remember_sweep([two], whole=True)
-    assert known.known() == [two]
+    sources, first, second = SourceList(tmp_path), proxy(1), proxy(2)
+    sources.remember_sweep([first], whole=True)
+    sources.remember_sweep([], whole=True)
+    assert sources.load_usable() == [first]
+    sources.remember_sweep([second], whole=False)
+    assert sources.load_usable() == [second, first]
+    sources.remember_sweep([second], whole=True)
+    assert sources.load_usable() == [second]

@@ -52,7 +52,7 @@ def test_draws_are_of_a_beta_distribution(a: float, b: float) -> None:
     variance = a * b / ((a + b) ** 2 * (a + b + 1))
     assert statistics.mean(drawn) == pytest.approx(a / (a + b), abs=0.02)
     assert statistics.pvariance(drawn) == pytest.approx(variance, rel=0.15)
-    assert all(0 < one < 1 for one in drawn)
+    assert all(0 < number < 1 for number in drawn)
 
 
 def test_a_session_keeps_its_profile() -> None:

@@ -26,7 +26,7 @@ from sale_sofia.proxies.control import (
 from sale_sofia.proxies.fetcher import ProxiedFetcher, Rung
 from sale_sofia.proxies.model import Proxy, ProxyAddress, Use
 from sale_sofia.proxies.pool import DomainTable, MemoryProxyPool, domain_tables, get_pool
-from sale_sofia.proxies.refresh import Sweep, canary_request, make_canary
+from sale_sofia.proxies.refresh import RefreshResult, canary_request, make_canary
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings, SettingsError, load_settings
@@ -64,10 +64,10 @@ class Portal:
 
     def __init__(self, answer: Response | Exception) -> None:
         self.answer = answer
-        self.asked: list[Request] = []
+        self.requests: list[Request] = []
 
     async def fetch(self, request: Request) -> Response:
-        self.asked.append(request)
+        self.requests.append(request)
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -92,12 +92,12 @@ def test_a_canary_asks_once_and_within_the_rate(answer: Any, kind: str) -> None:
         ask = make_canary(canary_request(load_site_config("imot.bg"), 1000), portal, gate, "imot.bg")
         return [
             use.kind if use else None for use in [await ask(proxy(number), 0.0) for number in (1, 2, 3)]
-        ], portal.asked
+        ], portal.requests
 
-    kinds, asked = asyncio.run(scenario())
+    kinds, requests = asyncio.run(scenario())
     assert kinds == [kind, None, None]
-    assert [one.route.proxy for one in asked if one.route] == ["http://10.0.0.1:3128"]
-    assert asked[0].url.endswith("/robots.txt")
+    assert [request.route.proxy for request in requests if request.route] == ["http://10.0.0.1:3128"]
+    assert requests[0].url.endswith("/robots.txt")
 
 
 def test_a_refresh_in_the_background_is_one_at_a_time(
@@ -106,10 +106,10 @@ def test_a_refresh_in_the_background_is_one_at_a_time(
     runs = []
 
     class Refresher:
-        async def run(self) -> Sweep:
+        async def run(self) -> RefreshResult:
             runs.append(1)
             await asyncio.sleep(0.05)
-            return Sweep(usable=[proxy(1)])
+            return RefreshResult(usable=[proxy(1)])
 
     monkeypatch.setattr(control, "get_refresher", lambda *_: Refresher())
 
@@ -121,7 +121,7 @@ def test_a_refresh_in_the_background_is_one_at_a_time(
         await asyncio.sleep(0.2)
         await local.begin_if_needed()
         await local.stop()
-        return SourceList(tmp_path).known()
+        return SourceList(tmp_path).load_usable()
 
     assert asyncio.run(scenario()) == [proxy(1)]
     assert runs == [1]
@@ -190,8 +190,8 @@ def test_tables_of_all_portals_with_masked_passwords_the_best_first(tmp_path: Pa
 
     async def scenario() -> list[DomainTable]:
         pool = await get_pool(settings, redis_url)
-        for one in (good, bad):
-            await pool.put(one)
+        for member in (good, bad):
+            await pool.put(member)
         await pool.note(good.id, "imot.bg", Use("ok", 0.25))
         await pool.note(bad.id, "imot.bg", Use("blocked", why="captcha"))
         await pool.climbed("imot.bg", Rung.NEW_SESSION)

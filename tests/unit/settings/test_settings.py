@@ -115,9 +115,9 @@ def test_what_is_beyond_the_range_is_refused(side: int, monkeypatch: pytest.Monk
     assert len(ranges) > 80
     edges = {name: most if side > 0 else least for name, least, most in ranges}
     give(monkeypatch, {name: edge + side * (1 if is_whole(name) else 0.001) for name, edge in edges.items()})
-    told = lines()
+    refusals = lines()
     for name, least, most in ranges:
-        assert said_range(name, least, most) in told[name]
+        assert said_range(name, least, most) in refusals[name]
 
 
 @pytest.mark.parametrize("side", [-1, 1], ids=["least", "most"])
@@ -126,8 +126,8 @@ def test_the_edge_of_every_range_is_allowed(side: int, monkeypatch: pytest.Monke
     ranges = {name: (least, most) for name, least, most in numbers()}
     given = {name: most if side > 0 else least for name, (least, most) in ranges.items()}
     give(monkeypatch, given)
-    while told := lines():
-        for name, line in told.items():
+    while refusals := lines():
+        for name, line in refusals.items():
             assert said_range(name, *ranges[name]) not in line
             monkeypatch.delenv(name)
             del given[name]

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from sale_sofia.telemetry.logs import nobody_else_writes, put_aside
+from sale_sofia.telemetry.logs import locked_for_writing, rotate_log
 
 LINES = 1500
 BEYOND = 90_000
@@ -18,9 +18,9 @@ def write_lines(path: Path, writer: int) -> None:
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for number in range(LINES):
         whole = line(writer, number)
-        with nobody_else_writes(file):
+        with locked_for_writing(file):
             os.write(file, whole[:3])  # in two pieces: only the lock keeps them together
             os.write(file, whole[3:])
         if number % 10 == 0:
-            put_aside(path, BEYOND)
+            rotate_log(path, BEYOND)
     os.close(file)

@@ -23,7 +23,7 @@ def _as_before() -> Iterator[None]:
     root, ours = logging.getLogger(), logging.getLogger("sale_sofia")
     before = root.handlers[:], root.level, ours.level
     yield
-    for handler in [one for one in root.handlers if one not in before[0]]:
+    for handler in [added for added in root.handlers if added not in before[0]]:
         root.removeHandler(handler)
         handler.close()
     root.setLevel(before[1])
@@ -45,9 +45,9 @@ def fail(sentence: str) -> None:
     raise OSError(sentence)
 
 
-def as_json(one: logging.LogRecord, **more: object) -> dict[str, Any]:
-    known = Settings(log_json=True, **more)  # type: ignore[arg-type]
-    return dict(json.loads(make_formatter(known).format(one)))
+def as_json(line: logging.LogRecord, **more: object) -> dict[str, Any]:
+    loaded = Settings(log_json=True, **more)  # type: ignore[arg-type]
+    return dict(json.loads(make_formatter(loaded).format(line)))
 
 
 def test_a_line_says_when_how_grave_whose_what_and_what_is_bound() -> None:
@@ -72,10 +72,10 @@ def test_a_worker_s_processes_are_told_apart() -> None:
 
 
 def test_text_is_one_line_that_steers_no_terminal() -> None:
-    told = make_formatter(None).format(record("a\nb\x1b[31mc\u202ed", level=logging.WARNING, site="x\ny"))
-    assert told.splitlines() == [told]
-    assert "a\\u000ab\\u001b[31mc\\u202ed" in told
-    assert "site=x\\u000ay" in told
+    text = make_formatter(None).format(record("a\nb\x1b[31mc\u202ed", level=logging.WARNING, site="x\ny"))
+    assert text.splitlines() == [text]
+    assert "a\\u000ab\\u001b[31mc\\u202ed" in text
+    assert "site=x\\u000ay" in text
     line = make_formatter(Settings(log_json=True)).format(record("a\x9bb\u202e"))
     assert (json.loads(line)["event"], line.isprintable()) == ("a\x9bb\u202e", True)
 
@@ -108,13 +108,13 @@ def test_logins_and_tokens_are_hidden(said: str, written: str) -> None:
 
 
 def test_the_secrets_of_the_settings_are_hidden_wherever_they_stand() -> None:
-    known = Settings(
+    loaded = Settings(
         database_url=SecretStr("postgresql://me:p%40ss@host/x"),
         redis_url=SecretStr("redis://:r3dis-word@host/0"),
         flower_password=SecretStr("flower-word"),
         dashboard_password=SecretStr("flower-word-2"),
     )
-    hide = Masking.of(known)
+    hide = Masking.of(loaded)
     assert hide.text("p@ss p%40ss r3dis-word flower-word flower-word-2 host") == "*** *** *** *** *** host"
     line = {"event": "x", "n": 5, "deep": {"r3dis-word": ["p@ss", 1, None]}, "error": OSError("p@ss")}
     assert hide(None, "info", line) == {
@@ -135,9 +135,9 @@ def test_long_texts_are_gone_through_once() -> None:
 def test_a_person_sees_warnings_and_the_file_has_all(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    known = settings(tmp_path)
-    log_for_person(known)
-    path = log_to_file(known, "crawl")
+    loaded = settings(tmp_path)
+    log_for_person(loaded)
+    path = log_to_file(loaded, "crawl")
     ours, library = logging.getLogger("sale_sofia.crawl.x"), logging.getLogger("library")
     ours.debug("too small")
     ours.info("everyday")

@@ -17,8 +17,8 @@ def collector() -> MetricsCollector:
 
 def test_a_good_request_is_counted_once() -> None:
     meter = collector()
-    with measured(meter, "x") as asked:
-        asked.response = ANSWER
+    with measured(meter, "x") as request:
+        request.response = ANSWER
     assert meter.domains["x"].verdicts == {"ok": 1}
     assert meter.domains["x"].bytes == 5
     assert meter.domains["x"].response.mean() == 0.25
@@ -26,8 +26,8 @@ def test_a_good_request_is_counted_once() -> None:
 
 def test_a_verdict_of_its_own() -> None:
     meter = collector()
-    with measured(meter, "x") as asked:
-        asked.response, asked.verdict = ANSWER, "removed"
+    with measured(meter, "x") as request:
+        request.response, request.verdict = ANSWER, "removed"
     assert meter.domains["x"].verdicts == {"removed": 1}
 
 
@@ -35,8 +35,8 @@ def test_an_answer_that_is_an_error_has_a_time() -> None:
     meter = collector()
 
     def blocked() -> None:
-        with measured(meter, "x") as asked:
-            asked.response = ANSWER
+        with measured(meter, "x") as request:
+            request.response = ANSWER
             raise tree.HttpBlocked("captcha")
 
     with pytest.raises(tree.HttpBlocked):
@@ -82,8 +82,8 @@ def test_the_word_for_an_error(error: CrawlError, verdict: str) -> None:
 
 
 def test_who_does_not_count_hears_everything() -> None:
-    with measured(NO_METER, "x") as asked:
-        asked.response = ANSWER
+    with measured(NO_METER, "x") as request:
+        request.response = ANSWER
     with pytest.raises(CrawlError), measured(NO_METER, "x"):
         raise CrawlError
     NO_METER.stored("x", new=1)

@@ -57,8 +57,8 @@ def collector(calls: list[Call] | None = None) -> MetricsCollector:
 
 def merged(*many: dict[str, DomainMetrics]) -> dict[str, DomainMetrics]:
     whole: dict[str, DomainMetrics] = {}
-    for one in many:
-        for domain, counted in one.items():
+    for counters in many:
+        for domain, counted in counters.items():
             whole.setdefault(domain, DomainMetrics()).merge(counted)
     return whole
 
@@ -89,10 +89,10 @@ def test_every_call_is_counted_where_it_belongs() -> None:
 
 @given(st.lists(CALLS, max_size=15), st.lists(CALLS, max_size=15), st.lists(CALLS, max_size=15))
 def test_merging_is_the_same_in_any_order_and_loses_nothing(
-    one: list[Call], two: list[Call], three: list[Call]
+    first: list[Call], second: list[Call], third: list[Call]
 ) -> None:
-    a, b, c = collector(one).domains, collector(two).domains, collector(three).domains
-    whole = collector(one + two + three).domains
+    a, b, c = collector(first).domains, collector(second).domains, collector(third).domains
+    whole = collector(first + second + third).domains
     assert merged(a, b, c) == whole
     assert merged(c, b, a) == whole
     assert merged(a, merged(b, c)) == whole

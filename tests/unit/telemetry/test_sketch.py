@@ -23,8 +23,8 @@ def sketch(times: list[float]) -> TimeSketch:
 
 def merged(*sketches: TimeSketch) -> TimeSketch:
     whole = TimeSketch()
-    for one in sketches:
-        whole.merge(one)
+    for part in sketches:
+        whole.merge(part)
     return whole
 
 
@@ -37,9 +37,9 @@ def test_nothing_has_no_quantile_and_no_mean() -> None:
 
 
 def test_one_time_is_every_quantile_exactly() -> None:
-    one = sketch([0.25])
-    assert [one.quantile(share) for share in (0, 0.5, 0.99, 1)] == [0.25] * 4
-    assert one.mean() == 0.25
+    single = sketch([0.25])
+    assert [single.quantile(share) for share in (0, 0.5, 0.99, 1)] == [0.25] * 4
+    assert single.mean() == 0.25
 
 
 @pytest.mark.slow
@@ -77,14 +77,14 @@ def test_its_size_has_an_end() -> None:
 
 @given(TIMES, TIMES, TIMES)
 def test_merging_is_the_same_in_any_order_and_loses_nothing(
-    one: list[float], two: list[float], three: list[float]
+    first: list[float], second: list[float], third: list[float]
 ) -> None:
-    a, b, c = sketch(one), sketch(two), sketch(three)
-    whole = sketch(one + two + three)
+    a, b, c = sketch(first), sketch(second), sketch(third)
+    whole = sketch(first + second + third)
     assert merged(a, b, c) == whole
     assert merged(c, a, b) == whole
     assert merged(a, merged(b, c)) == whole
-    assert whole.total == sum(map(microseconds, one + two + three))
+    assert whole.total == sum(map(microseconds, first + second + third))
 
 
 @given(TIMES)
@@ -94,7 +94,7 @@ def test_json_gives_the_same_sketch(times: list[float]) -> None:
 
 
 def test_merging_changes_only_the_one_merged_into() -> None:
-    one, two = sketch([1.0]), sketch([2.0])
-    one.merge(two)
-    one.add(3.0)
-    assert two == sketch([2.0])
+    first, second = sketch([1.0]), sketch([2.0])
+    first.merge(second)
+    first.add(3.0)
+    assert second == sketch([2.0])

@@ -18,8 +18,8 @@ def spans(stretches: list[tuple[int, int]]) -> TimeSpans:
 
 def merged(*many: TimeSpans) -> TimeSpans:
     whole = TimeSpans()
-    for one in many:
-        whole.merge(one)
+    for part in many:
+        whole.merge(part)
     return whole
 
 
@@ -47,10 +47,10 @@ def test_no_time_is_no_span() -> None:
 
 @given(SPANS, SPANS, SPANS)
 def test_merging_is_the_union_in_any_order(
-    one: list[tuple[int, int]], two: list[tuple[int, int]], three: list[tuple[int, int]]
+    first: list[tuple[int, int]], second: list[tuple[int, int]], third: list[tuple[int, int]]
 ) -> None:
-    a, b, c = spans(one), spans(two), spans(three)
-    covered = {second for start, length in one + two + three for second in range(start, start + length)}
+    a, b, c = spans(first), spans(second), spans(third)
+    covered = {moment for start, length in first + second + third for moment in range(start, start + length)}
     whole = merged(a, b, c)
     assert whole.seconds_within(0, 1000) == len(covered)
     assert merged(c, b, a) == whole

@@ -8,7 +8,7 @@ import pytest
 from sale_sofia.listings.places import Neighbourhood, neighbourhoods
 from sale_sofia.listings.vocabulary import meaning
 from sale_sofia.websites.addresses import absolute, following, is_of
-from sale_sofia.websites.narrowing import Filter, Kind, narrow_search
+from sale_sofia.websites.narrowing import Kind, SearchFilter, narrow_search
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 from sale_sofia.websites.site_file import PagingTable, load_start_urls
 from sale_sofia.websites.splitting import Hints, Parts
@@ -87,16 +87,18 @@ def test_the_number_in_an_olx_address(code: str, number: str) -> None:
 
 
 def ids_of(url: str) -> list[str]:
-    return [one for one in parse_qs(urlsplit(url).query)["sraion"][0].split("~") if one]
+    return [number for number in parse_qs(urlsplit(url).query)["sraion"][0].split("~") if number]
 
 
 def test_imoti_com_is_cut_by_groups_of_neighbourhoods_and_by_type() -> None:
     site, base = get_scraper("imoti.com"), "https://www.imoti.com/prodazhbi/grad-sofiya"
     parts = site.parts(f"{base}/dvustaini/page-2", Hints()).urls
     assert {urlsplit(part).path for part in parts} == {"/prodazhbi/grad-sofiya/dvustaini"}
-    assert [one for part in parts for one in ids_of(part)] == [str(one.id) for one in neighbourhoods()]
+    assert [number for part in parts for number in ids_of(part)] == [
+        str(place.id) for place in neighbourhoods()
+    ]
     smaller = site.parts(parts[0], Hints()).urls
-    assert [one for part in smaller for one in ids_of(part)] == ids_of(parts[0])
+    assert [number for part in smaller for number in ids_of(part)] == ids_of(parts[0])
     assert site.parts(f"{base}/dvustaini?sraion=10~", Hints()).urls == ()
     assert len(site.parts(f"{base}/lozenets", Hints()).urls) == 19
     assert site.parts(f"{base}/lozenets/dvustaini", Hints()).urls == ()
@@ -116,13 +118,13 @@ def test_ids_that_are_not_known_are_asked_for_first() -> None:
         get_scraper("homes.bg"),
         "https://www.homes.bg/api/offers?typeId=ApartmentSell&stopIndex=99",
     )
-    asked = site.parts(search, Hints())
-    assert asked.urls == ()
-    assert asked.ids_page == (
+    before = site.parts(search, Hints())
+    assert before.urls == ()
+    assert before.ids_page == (
         "https://www.homes.bg/api/neighbourhoods?locationId=1&agencyId=&typeId=ApartmentSell"
     )
-    known = site.parts(search, Hints(ids={"neighbourhoods[]": ("487", "526", "421")}, total=2000, most=1000))
-    assert known.urls == (
+    after = site.parts(search, Hints(ids={"neighbourhoods[]": ("487", "526", "421")}, total=2000, most=1000))
+    assert after.urls == (
         f"{search}&neighbourhoods[]=487",
         f"{search}&neighbourhoods[]=526",
         f"{search}&neighbourhoods[]=421",
@@ -180,7 +182,7 @@ def test_olx_is_cut_by_price_until_nothing_is_left_to_cut() -> None:
     ranges = [price_range(part) for part in parts]
     assert ranges[0] == (0, 50_000)
     assert ranges[-1] == (600_000, None)
-    assert all(one[1] == other[0] for one, other in pairwise(ranges)), "no price stands between two"
+    assert all(lower[1] == other[0] for lower, other in pairwise(ranges)), "no price stands between two"
     assert {parse_qs(urlsplit(part).query)["offset"][0] for part in parts} == {"0"}
     assert [price_range(part) for part in site.parts(parts[0], Hints()).urls] == [
         (0, 25_000),
@@ -221,14 +223,14 @@ def test_portals_without_a_cap_are_not_cut(site: str) -> None:
 # Searches cut down to what is looked for.
 
 
-def large_flats(places: tuple[str, ...] = ()) -> Filter:
+def large_flats(places: tuple[str, ...] = ()) -> SearchFilter:
     """Flats of three rooms and more, in these neighbourhoods or anywhere, up to 179 999.50 €."""
 
     def may_hold(kind: Kind, place: Neighbourhood | None) -> bool:
         here = place is None or not places or place.name in places
         return here and kind[0] in {None, "apartment"} and (kind[1] is None or kind[1] > 2)
 
-    return Filter(may_hold, most=179_999.5)
+    return SearchFilter(may_hold, most=179_999.5)
 
 
 IMOT = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
@@ -242,16 +244,21 @@ TWO = ("Лозенец", "Борово")
     ("site", "places", "url", "expected"),
     [
         ("imot.bg", (), None, [f"{IMOT}/tristaen?type_home=4~5~"]),
-        ("imot.bg", TWO, None, [f"{IMOT}/{one}/tristaen?type_home=4~5~" for one in ("borovo", "lozenets")]),
+        (
+            "imot.bg",
+            TWO,
+            None,
+            [f"{IMOT}/{place}/tristaen?type_home=4~5~" for place in ("borovo", "lozenets")],
+        ),
         # Of a word that means several things nobody knows.
         ("imot.bg", TWO, f"{IMOT}/lozenets", [f"{IMOT}/lozenets/tristaen?type_home=4~5~17~"]),
         ("imot.bg", TWO, f"{IMOT}/lozenets/tristaen", [f"{IMOT}/lozenets/tristaen"]),
         ("imot.bg", TWO, f"{IMOT}/mladost-1/tristaen", []),
         ("imot.bg", (), f"{IMOT}/dvustaen", []),
-        ("imoti.com", (), None, [f"{COM}/{one}" for one in ("tristaini", "chetiristaini", "mnogostaini")]),
+        ("imoti.com", (), None, [f"{COM}/{kind}" for kind in ("tristaini", "chetiristaini", "mnogostaini")]),
         ("imoti.com", TWO, f"{COM}/tristaini", [f"{COM}/tristaini?sraion=4~32~"]),
         ("imoti.com", TWO, f"{COM}/tristaini?sraion=6~", [f"{COM}/tristaini?sraion=6~"]),
-        ("imoti.net", TWO, None, [f"{NET}/{one}" for one in ("tristaen", "chetiristaen", "mnogostaen")]),
+        ("imoti.net", TWO, None, [f"{NET}/{kind}" for kind in ("tristaen", "chetiristaen", "mnogostaen")]),
         ("olx.bg", TWO, None, [f"{OLX}&filter_float_price:to=180000"]),
         ("olx.bg", TWO, f"{OLX}&filter_float_price:to=90000", [f"{OLX}&filter_float_price:to=90000"]),
         ("bazar.bg", TWO, None, list(load_start_urls()["bazar.bg"])),
@@ -263,14 +270,14 @@ def test_a_search_is_cut_down_to_what_is_looked_for(
 ) -> None:
     ways = get_scraper(site).config.split
     starts = [url] if url else load_start_urls()[site]
-    found = [one for start in starts for one in narrow_search(start, ways, large_flats(places))]
+    found = [address for start in starts for address in narrow_search(start, ways, large_flats(places))]
     assert found == expected
 
 
 def test_nothing_is_cut_where_everything_is_looked_for() -> None:
     for site in AVAILABLE_SITES:
         for url in load_start_urls()[site]:
-            everything = Filter(lambda _kind, _place: True)
+            everything = SearchFilter(lambda _kind, _place: True)
             ways = get_scraper(site).config.split
             found = narrow_search(url, ways, everything)
             assert found == (url,)

@@ -46,8 +46,8 @@ PLACES = {"Burgas": "Бургас", "Izgrev": "Изгрев"}
 
 @cache
 def truth() -> dict[str, dict[str, Any]]:
-    told: dict[str, dict[str, Any]] = json.loads((SET / "truth_partial.json").read_text("utf-8"))
-    return told
+    pages: dict[str, dict[str, Any]] = json.loads((SET / "truth_partial.json").read_text("utf-8"))
+    return pages
 
 
 def body_of(path: str) -> str:
@@ -75,8 +75,8 @@ def read(page: Page) -> Answer:
 
 def stated(path: str) -> dict[str, Any]:
     """What the truth says, without what the frame decides and in Bulgarian."""
-    told = {key: value for key, value in truth()[path].items() if key not in {"site", "url"}}
-    return {key: PLACES.get(str(value), value) for key, value in told.items()}
+    facts = {key: value for key, value in truth()[path].items() if key not in {"site", "url"}}
+    return {key: PLACES.get(str(value), value) for key, value in facts.items()}
 
 
 def same(answer: Answer, key: str, value: object) -> bool:

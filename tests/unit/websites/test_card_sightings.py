@@ -48,7 +48,7 @@ CHOSEN = {"imot.bg": "search_wire_cp1251__2025-07.html", "imoti.com": "search.ht
 
 
 def pages_of_results(site: str) -> Iterator[tuple[Path, dict[str, Any]]]:
-    return ((path, told) for path, told in real_pages(site) if told["kind"] == "search")
+    return ((path, truth) for path, truth in real_pages(site) if truth["kind"] == "search")
 
 
 def adverts_on(site: str, path: Path, url: str) -> list[Listing]:
@@ -60,10 +60,10 @@ def adverts_on(site: str, path: Path, url: str) -> list[Listing]:
 @needs_real_pages
 @pytest.mark.parametrize("site", READ)
 def test_price_and_area_are_those_of_the_page(site: str) -> None:
-    for path, told in pages_of_results(site):
-        read = {advert.external_id: advert for advert in adverts_on(site, path, told["url"])}
-        assert read.keys() == {card["external_id"] for card in told["cards"]}
-        for card in told["cards"]:
+    for path, truth in pages_of_results(site):
+        read = {advert.external_id: advert for advert in adverts_on(site, path, truth["url"])}
+        assert read.keys() == {card["external_id"] for card in truth["cards"]}
+        for card in truth["cards"]:
             own = read[card["external_id"]]
             assert (own.price_eur, own.area_sqm) == (card.get("price_eur"), card.get("area_sqm"))
 

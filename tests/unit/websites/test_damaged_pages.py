@@ -51,9 +51,9 @@ def rendered(site: str) -> list[Whole]:
 @cache
 def real(site: str) -> list[Whole]:
     pages = [
-        (site, Page(told["url"], path.read_bytes()))
-        for path, told in real_pages(site)
-        if is_readable(told["site"], site, told)
+        (site, Page(truth["url"], path.read_bytes()))
+        for path, truth in real_pages(site)
+        if is_readable(truth["site"], site, truth)
     ]
     return [(site, page, read_page(get_scraper(site), page)) for site, page in pages]
 
@@ -123,7 +123,7 @@ def test_a_cut_page_gives_nothing_at_all(site: str) -> None:
 def test_most_damages_still_leave_a_listing() -> None:
     """Refusing every damaged page would be no art."""
     rng = random.Random(SEED)
-    pages = [one for one in rendered("imot.bg") if one[2]["kind"] == "listing"]
+    pages = [row for row in rendered("imot.bg") if row[2]["kind"] == "listing"]
     answers = [
         read_page(get_scraper("imot.bg"), Page(page.url, without_a_tag(page.body, rng)))
         for _, page, _ in pages

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from sale_sofia.listings.page import PageLimits
-from sale_sofia.websites.document import Card, Document, Texts
+from sale_sofia.websites.document import CardElement, Document, Texts
 from sale_sofia.websites.site_file import JsonTable, Link, RowsTable
 from tables import each_row
 
@@ -55,7 +55,7 @@ def test_an_attribute_that_is_no_whole_json_says_nothing(value: str) -> None:
 
 def test_each_card_has_the_json_of_its_own_attribute() -> None:
     page = document("".join(f"<li data-x='{{\"id\": {number}}}'></li>" for number in (1, 2)))
-    cards = [Card({}, node=node) for node in page.tree.css("li")]
+    cards = [CardElement({}, node=node) for node in page.tree.css("li")]
     assert [page.texts(link(css="li", attr="data-x", path="id"), card) for card in cards] == [("1",), ("2",)]
 
 
@@ -177,7 +177,7 @@ def test_of_two_things_the_first_counts_in_the_pages_order() -> None:
 def test_a_thing_of_json_ld_is_found_behind_others_and_however_it_is_spelled() -> None:
     others = ('{"@type": "Person", "name": "1"}', '{"@type": "Product', '{"name": "Product"}')
     thing = '{"@type": "\\u0050roduct", "name": "2"}'
-    body = "".join(f'<script type="application/ld+json">{one}</script>' for one in (*others, thing))
+    body = "".join(f'<script type="application/ld+json">{script}</script>' for script in (*others, thing))
     assert found(body, jsonld="Product", path="name") == ("2",)
     assert found(body, jsonld="Person", path="name") == ("1",)
 

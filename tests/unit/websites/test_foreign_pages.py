@@ -30,13 +30,13 @@ def rendered(site: str) -> list[Page]:
 @cache
 def real(site: str) -> list[Page]:
     """One of the first set, one of the second."""
-    told = [Page(one["url"], path.read_bytes()) for path, one in real_pages(site)]
-    return [told[0], told[-1]]
+    pages = [Page(truth["url"], path.read_bytes()) for path, truth in real_pages(site)]
+    return [pages[0], pages[-1]]
 
 
 def addresses(page: Page, wanted: str) -> list[str]:
     """The page's own address, and each kind of address the other portal has: real, and of a local copy."""
-    theirs = [one.url for one in rendered(wanted)]
+    theirs = [other.url for other in rendered(wanted)]
     return [page.url, *theirs, *(url.replace(REAL[wanted], LOCAL) for url in theirs)]
 
 

@@ -47,7 +47,7 @@ def test_an_adapter_takes_any_json(site: str, value: object) -> None:
     bodies = (
         text,
         f'{{"result": [{text}], "data": [{text}]}}',
-        *(f"<html>имот{one}</html>" for one in states),
+        *(f"<html>имот{state}</html>" for state in states),
     )
     for page in seeds(site):
         for body in bodies:

@@ -118,7 +118,7 @@ def test_more_members_than_any_state_has_are_refused() -> None:
 
 
 def test_elements_are_looked_for_once() -> None:
-    known: Elements = {}
-    assert json_texts([{"a": 1, "b": 2}], link("*.a"), known) == ["1"]
-    assert known == {("*",): [{"a": 1, "b": 2}]}
-    assert json_texts([], link("*.b"), known) == ["2"]
+    elements: Elements = {}
+    assert json_texts([{"a": 1, "b": 2}], link("*.a"), elements) == ["1"]
+    assert elements == {("*",): [{"a": 1, "b": 2}]}
+    assert json_texts([], link("*.b"), elements) == ["2"]

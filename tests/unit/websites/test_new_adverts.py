@@ -19,7 +19,7 @@ def net(
 ) -> Answer:
     url = NET.format(deal, kind)
     header = "".join(
-        f'<div class="big-price"> <strong>{one}</strong> </div>' for one in price.split("|") if one
+        f'<div class="big-price"> <strong>{amount}</strong> </div>' for amount in price.split("|") if amount
     )
     body = (
         f'<section id="js-ad-container"><h1>Продава</h1><span class="location">София, Лозенец</span>{more}'
@@ -229,8 +229,8 @@ def test_the_key_of_the_telephone_is_gas() -> None:
 def test_a_page_that_gives_only_its_id_is_no_advert() -> None:
     for data in ({"url": "/obiava/85000001/x"}, {"url": "/obiava/85000001/x", "title": "Продава 2-стаен"}):
         assert com_page(data)["error"]["type"] == "layout_changed"
-    told = com_page({"url": "/obiava/85000001/x", "advert": {"h1": "Продава", "ida": "1b176790617543967"}})
-    assert told["error"]["message"] == "of the advert nothing is found but its id and its title"
+    answer = com_page({"url": "/obiava/85000001/x", "advert": {"h1": "Продава", "ida": "1b176790617543967"}})
+    assert answer["error"]["message"] == "of the advert nothing is found but its id and its title"
 
 
 def test_a_gallery_before_it_runs_and_plans_beside_it() -> None:

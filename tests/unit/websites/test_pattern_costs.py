@@ -85,8 +85,8 @@ def test_no_pattern_of_the_package_can_be_slow() -> None:
     """However it is written down: as a constant, in a list, in a rule file, or made by a function."""
     used = list(own_patterns())
     assert len(used) > 140
-    judged = [(one, slowness(one.pattern.pattern, one.pattern.flags, one.how)) for one in used]
-    slow = [(one.where, one.how, one.pattern.pattern, str(why)) for one, why in judged if why]
+    judged = [(use, slowness(use.pattern.pattern, use.pattern.flags, use.how)) for use in used]
+    slow = [(use.where, use.how, use.pattern.pattern, str(why)) for use, why in judged if why]
     assert slow == []
 
 

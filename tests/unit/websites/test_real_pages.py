@@ -24,13 +24,13 @@ def test_every_value_every_card_and_every_kind(folder: Path) -> None:
     ]  # fmt: skip
     judged = subprocess.run(command, capture_output=True, text=True, check=False)
     assert judged.returncode == 0, judged.stdout[-3000:] + judged.stderr[-1000:]
-    told = re.search(
+    match = re.search(
         r"real pages: 1\.0000 right, 0\.0000 wrong of (\d+) values; kinds (\d+)/(\d+)", judged.stdout
     )
-    assert told
+    assert match
     pages = [path for site in AVAILABLE_SITES for path, _ in real_pages(site) if path.is_relative_to(folder)]
-    assert int(told[1]) >= LEAST_VALUES[folder.name]
-    assert int(told[2]) == int(told[3]) == len(pages)
+    assert int(match[1]) >= LEAST_VALUES[folder.name]
+    assert int(match[2]) == int(match[3]) == len(pages)
 
 
 @needs_real_pages

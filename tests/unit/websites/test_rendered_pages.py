@@ -20,12 +20,12 @@ def read() -> list[ReadPage]:
 
 @pytest.mark.slow
 def test_every_field_of_every_page_is_its_truth(read: list[ReadPage]) -> None:
-    wrong = {one.page.path: one.differences for one in differences(read)}
+    wrong = {result.page.path: result.differences for result in differences(read)}
     assert wrong == {}
 
 
 def test_every_kind_of_page_is_among_them(read: list[ReadPage]) -> None:
-    kinds = Counter((one.page.site, one.answer["kind"]) for one in read)
+    kinds = Counter((result.page.site, result.answer["kind"]) for result in read)
     assert kinds["imot.bg", "listing"] == kinds["bazar.bg", "listing"] == ADVERTS
     assert (kinds["imot.bg", "project"], kinds["imot.bg", "removed"], kinds["bazar.bg", "removed"]) == (
         1,
@@ -36,18 +36,18 @@ def test_every_kind_of_page_is_among_them(read: list[ReadPage]) -> None:
 
 
 def test_no_page_is_flagged(read: list[ReadPage]) -> None:
-    assert Counter(flag for one in read for flag in one.answer.get("flags", ())) == {}
+    assert Counter(flag for result in read for flag in result.answer.get("flags", ())) == {}
 
 
 @pytest.mark.slow
 def test_the_first_selector_of_a_chain_is_the_one_that_matches(read: list[ReadPage]) -> None:
     """What falls to a later link tells of a changed layout, so the rendered layouts must not."""
     links = Counter(
-        (one.page.site, name, field.link)
-        for one in read
-        if one.answer["kind"] == "listing"
-        for name, field in get_scraper(one.page.site)
-        .listing(Page(one.page.url, one.page.body))
+        (result.page.site, name, field.link)
+        for result in read
+        if result.answer["kind"] == "listing"
+        for name, field in get_scraper(result.page.site)
+        .listing(Page(result.page.url, result.page.body))
         .fields.items()
     )
     assert links["imot.bg", "price", 0] == ADVERTS
@@ -58,7 +58,8 @@ def test_the_first_selector_of_a_chain_is_the_one_that_matches(read: list[ReadPa
 def test_a_page_of_one_portal_is_foreign_to_the_other(read: list[ReadPage]) -> None:
     other = {"imot.bg": get_scraper("bazar.bg"), "bazar.bg": get_scraper("imot.bg")}
     answers = [
-        read_page(other[one.page.site], Page(one.page.url, one.page.body)) for one in read[:: ADVERTS // 10]
+        read_page(other[result.page.site], Page(result.page.url, result.page.body))
+        for result in read[:: ADVERTS // 10]
     ]
     assert len(answers) > 10
     assert {answer["kind"] for answer in answers} == {"error"}

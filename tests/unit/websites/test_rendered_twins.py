@@ -33,8 +33,8 @@ def test_every_portal_has_a_simulated_twin() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("site", TWIN_PORTALS)
 def test_every_field_of_every_page_is_its_truth(site: str) -> None:
-    assert {one.page.path: one.differences for one in differences(read(site))} == {}
-    kinds = Counter(one.answer["kind"] for one in read(site))
+    assert {result.page.path: result.differences for result in differences(read(site))} == {}
+    kinds = Counter(result.answer["kind"] for result in read(site))
     assert kinds["listing"] == ADVERTS
     assert kinds["search"] > ADVERTS // 50
 
@@ -42,15 +42,15 @@ def test_every_field_of_every_page_is_its_truth(site: str) -> None:
 @pytest.mark.slow
 @each_row("site", TWIN_PORTALS)
 def test_rents_plots_offices_and_shops_are_what_they_are(site: str) -> None:
-    listings = [one.answer for one in read(site) if one.answer["kind"] == "listing"]
+    listings = [result.answer for result in read(site) if result.answer["kind"] == "listing"]
     types = {answer["property_type"] for answer in listings}
     assert types == {
-        one.page.truth["property_type"] for one in read(site) if one.page.truth["kind"] == "listing"
+        result.page.truth["property_type"] for result in read(site) if result.page.truth["kind"] == "listing"
     }
     assert {"apartment", "maisonette", "office", "plot", "shop", "garage", "house", "land"} <= types
     if site != "alo.bg":  # whose adverts do not say it; their cards do
         assert {answer["deal"] for answer in listings} == {"sale", "rent"}
-    deals = {card.get("deal") for one in read(site) for card in one.answer.get("cards", ())}
+    deals = {card.get("deal") for result in read(site) for card in result.answer.get("cards", ())}
     assert deals == {"sale", "rent"}
 
 
@@ -58,10 +58,10 @@ def test_rents_plots_offices_and_shops_are_what_they_are(site: str) -> None:
 @each_row("site", TWIN_PORTALS)
 def test_only_what_is_misfiled_is_flagged(site: str) -> None:
     """A flat of Търговище under София keeps the portal's city and says that it tells of another."""
-    flags = Counter(flag for one in read(site) for flag in one.answer.get("flags", ()))
-    misfiled = [one.answer for one in read(site) if "place_conflict" in one.answer.get("flags", ())]
+    flags = Counter(flag for result in read(site) for flag in result.answer.get("flags", ()))
+    misfiled = [result.answer for result in read(site) if "place_conflict" in result.answer.get("flags", ())]
     assert set(flags) == ({"place_conflict"} if site == "olx.bg" else set())
-    assert {(one["city"], "Търговище" in one["title"]) for one in misfiled} <= {("София", True)}
+    assert {(result["city"], "Търговище" in result["title"]) for result in misfiled} <= {("София", True)}
     assert len(misfiled) == (flags["place_conflict"] if site == "olx.bg" else 0)
 
 
@@ -69,7 +69,7 @@ def test_only_what_is_misfiled_is_flagged(site: str) -> None:
 def test_the_first_link_of_a_chain_is_the_one_that_matches() -> None:
     """What falls to a later link tells of a changed layout, so the rendered layouts must not."""
     for site in ("homes.bg", "olx.bg", "imoti.net"):
-        pages = [one.page for one in read(site) if one.answer["kind"] == "listing"][:PLACED]
+        pages = [result.page for result in read(site) if result.answer["kind"] == "listing"][:PLACED]
         raws = [get_scraper(site).listing(Page(page.url, page.body)) for page in pages]
         places = Counter(raw.fields["place"].link for raw in raws)
         assert places == {0: PLACED}, site

@@ -31,8 +31,8 @@ def samples(site: TableSite, field: str, old: str, new: str, adverts: int = 5) -
     """Adverts as they were and as they are; `{}` is each one's own number."""
     made = []
     for number in range(1, adverts + 1):
-        known = known_facts(site, page(old.replace("{}", str(number)), number))[field]
-        made.append(Sample(page(new.replace("{}", str(number)), number), known))
+        facts = known_facts(site, page(old.replace("{}", str(number)), number))[field]
+        made.append(Sample(page(new.replace("{}", str(number)), number), facts))
     return made
 
 
@@ -69,7 +69,7 @@ def test_too_few_pages_propose_nothing() -> None:
 def test_an_edited_advert_does_not_stand_in_the_way() -> None:
     site = site_of(PRICE)
     found = samples(site, "price", OLD_PRICE, '<p class="sum">{}1 000 €</p>', 12)
-    found[7] = Sample(page('<p class="sum">7 777 €</p>', 8), found[7].known)
+    found[7] = Sample(page('<p class="sum">7 777 €</p>', 8), found[7].facts)
     best = propose(site, "price", found)[0]
     assert (best.right, best.wrong) == (11, 1)
 

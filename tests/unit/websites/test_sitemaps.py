@@ -71,7 +71,7 @@ def test_an_address_is_unescaped() -> None:
         (b"\x1f\x8b" + b"damage" * 9, TruncatedPage),
         (sitemap(entry(6100001, "varna")), LayoutChanged),
         (sitemap(), LayoutChanged),
-        (gzip.compress(sitemap(*(entry(6_100_000 + one) for one in range(2000)))), PageTooLarge),
+        (gzip.compress(sitemap(*(entry(6_100_000 + number) for number in range(2000)))), PageTooLarge),
     ],
 )
 def test_what_is_no_whole_sitemap_is_refused(body: bytes, error: type[PageError]) -> None:

@@ -37,13 +37,13 @@ def test_every_value_of_the_captured_pages() -> None:
 def test_the_captured_pages_as_they_are_served() -> None:
     """They were saved as UTF-8; on the wire they are windows-1251 under a <meta> that says utf-8."""
     truth = json.loads((PAGES / "truth.json").read_text("utf-8"))
-    own = {name: one for name, one in truth.items() if one["site"] in SITES}
+    own = {name: row for name, row in truth.items() if row["site"] in SITES}
     assert len(own) == 14
-    for name, one in own.items():
+    for name, row in own.items():
         saved = (PAGES / name).read_bytes()
         served = saved.decode().encode("cp1251", "xmlcharrefreplace")
-        scraper = get_scraper(one["site"])
-        assert read_page(scraper, Page(one["url"], served)) == read_page(scraper, Page(one["url"], saved))
+        scraper = get_scraper(row["site"])
+        assert read_page(scraper, Page(row["url"], served)) == read_page(scraper, Page(row["url"], saved))
 
 
 def rendered(site: str, kind: str = "listing") -> tuple[str, str]:
@@ -73,8 +73,8 @@ def test_a_quarter_of_another_town_is_as_printed(site: str) -> None:
     moved = text.replace("town:'София'", "town:'Варна'").replace('fb_city = "София"', 'fb_city = "Варна"')
     moved = moved.replace(">гр. София<", ">гр. Варна<")
     read = answer(site, url, moved)
-    known = answer(site, url, text)
-    assert (read["city"], read["district"], read["neighbourhood"]) == ("Варна", None, known["neighbourhood"])
+    stated = answer(site, url, text)
+    assert (read["city"], read["district"], read["neighbourhood"]) == ("Варна", None, stated["neighbourhood"])
 
 
 @pytest.mark.parametrize("site", SITES)

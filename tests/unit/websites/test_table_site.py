@@ -248,8 +248,8 @@ def test_all_wrong_names_of_a_file_are_told_at_once(tmp_path: Path) -> None:
             tmp_path,
             text.replace("parse: lines}", "parse: line}").replace("{row: Етаж}", "{row: Е, rows: x}"),
         )
-    told = [line.partition("pazar.example.yaml: ")[2] for line in str(raised.value).splitlines()]
-    assert [line.partition(";")[0] for line in told] == [
+    mistakes = [line.partition("pazar.example.yaml: ")[2] for line in str(raised.value).splitlines()]
+    assert [line.partition(";")[0] for line in mistakes] == [
         "listing.fields.area_sqm.parse: no parser aria",
         "listing.fields.flor: no rows named x",
         "listing.fields.description.parse: no parser line",
@@ -307,11 +307,11 @@ def test_a_check_says_whether_a_mark_of_proof_stands_on_the_page(
 def test_a_check_counts_the_adverts_of_a_sitemap(tmp_path: Path) -> None:
     site = make_site(tmp_path, SITE + "sitemap: {path: '^/sitemap'}\n")
     body = b"<urlset><url><loc>/imot/7</loc></url><url><loc>/about</loc></url></urlset>"
-    told = check_page(site, Page("https://pazar.example/sitemap.xml", body))
-    assert (told["list"], told["cards"], told["sitemaps"]) == ("sitemap", 1, 0)
+    answer = check_page(site, Page("https://pazar.example/sitemap.xml", body))
+    assert (answer["list"], answer["cards"], answer["sitemaps"]) == ("sitemap", 1, 0)
     index = b"<sitemapindex><sitemap><loc>/sitemap-1.xml</loc></sitemap></sitemapindex>"
-    told = check_page(site, Page("https://pazar.example/sitemap.xml", index))
-    assert (told["list"], told["cards"], told["sitemaps"]) == ("sitemap", 0, 1)
+    answer = check_page(site, Page("https://pazar.example/sitemap.xml", index))
+    assert (answer["list"], answer["cards"], answer["sitemaps"]) == ("sitemap", 0, 1)
 
 
 def test_a_text_of_which_only_a_flag_is_made_is_not_understood(site: TableSite) -> None:

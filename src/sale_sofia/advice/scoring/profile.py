@@ -39,7 +39,7 @@ from sale_sofia.listings.model import Orientation, PropertyType
 from sale_sofia.listings.places import find_neighbourhood
 from sale_sofia.operations.services.ownership import ALONE, StillLocked, lock_file, take
 from sale_sofia.settings.files import compose_yaml, end_of, line_end, read_yaml, write_whole
-from sale_sofia.settings.types import at_key, decimal, given, note, why_refused
+from sale_sofia.settings.types import at_key, decimal, note, shown_input, why_refused
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import Table, load_yaml
 
@@ -462,7 +462,7 @@ def _sentence(details: ErrorDetails) -> Said:
         why = why_refused(details, Profile)
     else:
         code = "wrong_profile.missing" if details["type"] == "missing" else "wrong_profile.value"
-        why = Said(code, given=given(details), allowed=_allowed(field), unit=note(field, "unit"))
+        why = Said(code, given=shown_input(details), allowed=_allowed(field), unit=note(field, "unit"))
     return at_key(details["loc"], why)
 
 

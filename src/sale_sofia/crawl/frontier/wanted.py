@@ -17,7 +17,7 @@ from sale_sofia.listings.places import SOFIA, Neighbourhood
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.quick import Quick
 from sale_sofia.websites.base import Site
-from sale_sofia.websites.narrowing import Filter, Kind, narrow_search
+from sale_sofia.websites.narrowing import Kind, SearchFilter, narrow_search
 from sale_sofia.websites.registry import get_scraper
 
 NARROWED: Final = "looks_for"
@@ -63,7 +63,7 @@ class Wanted:
             min((one for one in least if one is not None), default=None) if None not in least else None,
             max((one for one in most if one is not None), default=None) if None not in most else None,
         )
-        return narrow_search(url, get_scraper(site.name).config.split, Filter(self.may_hold, *bounds))
+        return narrow_search(url, get_scraper(site.name).config.split, SearchFilter(self.may_hold, *bounds))
 
     def leaves(self, site: Site, start_urls: Sequence[str]) -> bool:
         """Whether anything of these starts can be looked for; single adverts always."""

@@ -17,7 +17,7 @@ from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
 from sale_sofia.flats.settings import ROWS_AT_ONCE
 from sale_sofia.listings.places import SOFIA, find_neighbourhood
 from sale_sofia.listings.text import squeeze
-from sale_sofia.settings.files import load_arrow, whole_or_not_at_all
+from sale_sofia.settings.files import atomic_write, load_arrow
 from sale_sofia.settings.model import Settings
 
 COLUMNS: Final = (
@@ -121,7 +121,7 @@ def match_file(adverts_path: Path, pairs_path: Path, settings: Settings) -> Pair
     done = time.perf_counter()
     count = 0
     with (
-        whole_or_not_at_all(pairs_path) as unfinished,
+        atomic_write(pairs_path) as unfinished,
         unfinished.open("x", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file)

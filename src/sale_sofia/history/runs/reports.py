@@ -29,7 +29,7 @@ from sale_sofia.history.runs.incidents import review_run
 from sale_sofia.history.runs.photos import PhotoCounts, count_photos
 from sale_sofia.history.runs.report_page import report_page
 from sale_sofia.history.sweeps import Sweep
-from sale_sofia.settings.files import whole_or_not_at_all
+from sale_sofia.settings.files import atomic_write
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.error_log import FILE_NAME as ERROR_LOG
@@ -165,7 +165,7 @@ class ReportFiles:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file that is there whole, or as it was before."""
-    with whole_or_not_at_all(path) as unfinished:
+    with atomic_write(path) as unfinished:
         unfinished.write_text(text, "utf-8")
 
 

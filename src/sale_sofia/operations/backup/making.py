@@ -37,7 +37,7 @@ from sale_sofia.operations.backup.reading import (
     unpack,
 )
 from sale_sofia.operations.copying import Copied, copy_database, row_count
-from sale_sofia.settings.files import whole_or_not_at_all
+from sale_sofia.settings.files import atomic_write
 from sale_sofia.settings.model import DATABASE_FILE
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseError, DatabaseMissing
@@ -290,7 +290,7 @@ def make_backup(source: Database, order: Order, progress: Progress) -> Kept:
             )
             lost = list(map(form.page_name, lost_pages(source, order.data_dir))) if order.pages else []
             path = form.free_path(order.folder, made_at)
-            with whole_or_not_at_all(path) as unfinished:
+            with atomic_write(path) as unfinished:
                 _pack(unfinished, about, database, order, lost, progress)
                 found = unpack(unfinished, order.folder, lambda _name: False, progress)  # what the disk kept
     return Kept(path, about, path.stat().st_size, found.lacking)

@@ -41,7 +41,7 @@ from sale_sofia.operations.services.ownership import (
     take,
 )
 from sale_sofia.operations.settings import RUN_FOLDER
-from sale_sofia.settings.files import keep_name
+from sale_sofia.settings.files import sync_parents
 from sale_sofia.settings.model import DATABASE_FILE
 from sale_sofia.storage.migrate import HEAD, initialize_database
 from sale_sofia.storage.sqlite import is_in_use
@@ -122,7 +122,7 @@ def put_in_place(folder: Path, target: Path) -> Path | None:
     else:
         folder.rename(target)  # over an empty folder too
     (target / MARK).unlink(missing_ok=True)
-    keep_name(target)
+    sync_parents(target)
     return before
 
 

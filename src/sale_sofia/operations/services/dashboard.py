@@ -17,7 +17,7 @@ from sale_sofia.operations.services.processes import StopSignals
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.programs import own_program
-from sale_sofia.telemetry.logs import last_line, put_aside
+from sale_sofia.telemetry.logs import last_line, rotate_log
 
 _FOLDER: Final = Path(__file__).parent
 """It is started in a folder of ours: nothing of the folder that a person is in is read or imported."""
@@ -70,7 +70,7 @@ class DashboardServer:
     def wait(self, signals: StopSignals) -> None:
         """Return when somebody asks for an end; raises DashboardNotStarted."""
         while not signals.asked:
-            put_aside(self.log)
+            rotate_log(self.log)
             if self.process.poll() is not None:
                 raise DashboardNotStarted(f"the dashboard ended by itself{self._last_words()}")
             time.sleep(fixed.DASHBOARD_POLL_SECONDS)
@@ -92,7 +92,7 @@ def start_dashboard(settings: Settings, host: str, port: int, environ: Mapping[s
     folder = settings.data_dir / fixed.LOG_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / f"dashboard-{port}.log"
-    put_aside(path, 0)
+    rotate_log(path, 0)
     with path.open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 - our own module
             own_program("sale_sofia.app.server", host, str(port)),

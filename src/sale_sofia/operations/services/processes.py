@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sale_sofia.crawl.resilience.owners import PROC, birth
 from sale_sofia.operations.settings import REDIS_POLL_SECONDS, SERVICE_KILL_SECONDS, SERVICE_POLL_SECONDS
 from sale_sofia.settings.errors import NoRedisServer, ServiceError
-from sale_sofia.settings.files import write_own
-from sale_sofia.telemetry.logs import last_line, put_aside
+from sale_sofia.settings.files import write_whole
+from sale_sofia.telemetry.logs import last_line, rotate_log
 from sale_sofia.telemetry.settings import LOG_MOST_BYTES
 
 # SIGINT, SIGTERM and SIGHUP: the first asks for an orderly end, the second for an end at once.
@@ -214,7 +214,7 @@ def read_child(path: Path) -> ChildRecord | None:
 
 def write_child(path: Path, record: ChildRecord) -> None:
     """Replace the record; a reader sees the old one or the new one, whole."""
-    write_own(path, record.model_dump_json())
+    write_whole(path, record.model_dump_json())
 
 
 def processes_of(record: ChildRecord) -> list[Process]:
@@ -340,7 +340,7 @@ class Child:
 
     def put_log_aside(self, beyond: int = LOG_MOST_BYTES) -> None:
         """Keep the log within bounds: a larger one begins anew, the last ones stay beside it."""
-        put_aside(self.log, beyond)
+        rotate_log(self.log, beyond)
 
     def last_words(self) -> str:
         """The last line of its log, for an error's sentence."""

@@ -28,7 +28,7 @@ from sale_sofia.operations.services.processes import (
     spawn,
 )
 from sale_sofia.settings.errors import PortTaken, RedisDied, RedisNotStarted, RedisUnreachable, ServiceError
-from sale_sofia.settings.files import write_own
+from sale_sofia.settings.files import write_whole
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.logs import last_line
 
@@ -153,7 +153,7 @@ def read_record(folder: Path) -> ServerRecord | None:
 
 def write_record(folder: Path, record: ServerRecord) -> None:
     """Replace the folder's record; a reader sees the old one or the new one, whole."""
-    write_own(folder / _RECORD, record.model_dump_json())
+    write_whole(folder / _RECORD, record.model_dump_json())
 
 
 def forget_record(folder: Path, nonce: str) -> None:
@@ -236,7 +236,7 @@ def _start(folder: Path, record: ServerRecord, lock: int) -> ServerRecord:
     # Written down before there is a process: who finds this record can ask the port for the rest.
     write_record(folder, record)
     # In a file, not in the arguments, which every user of the machine can read.
-    write_own(folder / _CONFIG, f"requirepass {record.password}\n" if record.password else "")
+    write_whole(folder / _CONFIG, f"requirepass {record.password}\n" if record.password else "")
     process = spawn(command, log, lock)
     try:
         wait_until_ready(folder, record, process)
