@@ -1,4 +1,4 @@
-"""Limits of the doctor's checks; no environment variable sets them, each says its unit and why."""
+"""Constants of operations, each with its unit and its reason, and the settings of dashboard and backups."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -217,9 +217,9 @@ class DashboardSettings(BaseModel, defer_build=True):
 
     @field_validator("dashboard_password", mode="before")
     @classmethod
-    def _dashboard_password_from_file(cls, given: object, info: ValidationInfo) -> object:
+    def _dashboard_password_from_file(cls, value: object, info: ValidationInfo) -> object:
         path: Path | None = info.data.get("dashboard_password_file")
-        return given if path is None else password_in(path)
+        return value if path is None else password_in(path)
 
 
 # Settings of backups: where they go, and how many stay.
