@@ -116,12 +116,8 @@ class Orchestrator:
 
     def start_celery(self) -> None:
         """Start worker and beat, and before them Redis and the database; returns when all are ready."""
-
-        def start() -> None:
-            self._start_store()
-            self.fleet.start_worker_and_beat()
-
-        self.with_room(start)
+        self.with_room(self._start_store)
+        self.with_room(self.fleet.start_worker_and_beat)
 
     def _start_store(self) -> None:
         self.fleet.start_redis()

@@ -130,10 +130,8 @@ def _count_sentence(found: View) -> str:
     verdicts, ranked_count = found["verdicts"], len(found["scores"])
     if not verdicts:
         return "nothing to score yet; adverts come with `sale-sofia crawl`"
-    counts = (verdicts.get(verdict, 0) for verdict in ("pass", "unknown", "fail"))
-    words = ", ".join(
-        f"{count} {word}" for count, word in zip(counts, ("pass", "may pass", "fail"), strict=True)
-    )
+    names = {"pass": "pass", "unknown": "may pass", "fail": "fail"}
+    words = ", ".join(f"{verdicts.get(verdict, 0)} {name}" for verdict, name in names.items())
     return f"{ranked_count} of {sum(verdicts.values())} flats shown: {words}"
 
 
@@ -259,7 +257,7 @@ def _score_flats(settings: Settings) -> Database:
     try:
         merge_flats(database)
         score_all(settings, database)
-    except ProfileError as error:  # of another profile than the one asked for
+    except ProfileError as error:  # of a profile other than the requested one
         tell(str(error), style="yellow")
     return database
 

@@ -131,14 +131,14 @@ def verify(
     _tell_lacking(backup.lacking, "all else can be restored from it")
 
 
-def _tell_lacking(names: Sequence[str], what_now: str) -> None:
+def _tell_lacking(names: Sequence[str], advice: str) -> None:
     """Name the pages that a backup lacks and exit with 1; does nothing where none is lacking."""
     if not names:
         return
     more = f" and {len(names) - SHOWN_PAGES} more" if len(names) > SHOWN_PAGES else ""
     tell(
         f"sale-sofia: {len(names)} archived pages are damaged or gone, and not in the backup: "
-        f"{', '.join(names[:SHOWN_PAGES])}{more}; {what_now}; `sale-sofia prune --lost` forgets them, "
+        f"{', '.join(names[:SHOWN_PAGES])}{more}; {advice}; `sale-sofia prune --lost` forgets them, "
         "and the next crawl archives anew what is still offered.",
         style="red",
     )
@@ -286,12 +286,11 @@ def restore(
 def _ready(folder: Path, target: Path, server: Database | None, progress: BackupProgress) -> Iterator[None]:
     """Fill the server's tables if there is one; inside, nobody works in the folder that is replaced."""
     if server:
-        # Into the server instead of the file; killed on the way, the same command goes on.
-        source = open_file(folder / DATABASE_FILE)
+        # Into the server instead of the file; if it is killed, the same command continues.
         try:
-            copy_rows(source, server, progress)
+            with open_file(folder / DATABASE_FILE) as source:
+                copy_rows(source, server, progress)
         finally:
-            source.dispose()
             server.dispose()
         for path in folder.glob(f"{DATABASE_FILE}*"):
             path.unlink()

@@ -130,6 +130,11 @@ def refuse(wrong: object, sentence: str) -> None:
         raise typer.BadParameter(sentence)
 
 
+def print_line(sentence: str, style: str | None = None) -> None:
+    """Print one line on standard output; the terminal wraps it."""
+    out.print(sentence, style=style, soft_wrap=True)
+
+
 def tell(sentence: str, style: str | None = None) -> None:
     """Print one sentence for the person on standard error; the terminal wraps it."""
     log.print(sentence, style=style, soft_wrap=True)

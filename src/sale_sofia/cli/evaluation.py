@@ -71,7 +71,7 @@ def shortlist(
         _mark(property_id, "shortlist", reason, as_json=as_json)
         return
     refuse(reason, "--reason needs a property")
-    listed = sorted(_read(_shortlisted), key=lambda pair: pair[0].property_id)
+    listed = sorted(_read(_read_shortlist), key=lambda pair: pair[0].property_id)
     numbers = ("rooms", "m²", "€", "renovation €")
     table = plain_table("Shortlist", ("id", "neighbourhood"), numbers, "why")
     for flat, evaluation in listed:
@@ -84,7 +84,7 @@ def shortlist(
     )
 
 
-def _shortlisted(connection: Connection) -> list[tuple[Flat, Evaluation]]:
+def _read_shortlist(connection: Connection) -> list[tuple[Flat, Evaluation]]:
     found = evaluations.evaluations(connection)
     chosen = {row.property_id: row for row in found.values() if row.status == "shortlist"}
     return [(flat, chosen[flat.property_id]) for flat in read_flats(connection, chosen)]

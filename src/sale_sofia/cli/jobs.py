@@ -27,6 +27,7 @@ from sale_sofia.cli.console import (
     plain_table,
     print_answer,
     print_json,
+    print_line,
     refuse,
 )
 from sale_sofia.cli.progress import held_back, moment, number, on_market_words
@@ -60,10 +61,6 @@ from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 _LONGEST_VALUE = 24
 Report = dict[str, Any]
 Site = Annotated[str | None, typer.Option(help="Only of this portal.")]
-
-
-def _say(sentence: str) -> None:
-    out.print(sentence, soft_wrap=True)
 
 
 def jobs(as_json: AsJson = False) -> None:
@@ -157,7 +154,7 @@ def changes(
     for name in kinds:
         refuse(name not in CHANGE_KINDS, f"no kind {name!r}; allowed: {', '.join(CHANGE_KINDS)}")
     if site is not None:
-        get_scraper(site)  # a name that is none is said to be
+        get_scraper(site)  # refuses an unknown portal
     with open_ready(load_settings()).read() as connection:
         found = (change for change in happenings(connection, start, site) if change.kind in kinds)
         if as_json:
@@ -253,7 +250,7 @@ def price_history_command(
         advert, title = f"{history.site}/{history.external_id}", history.title or "without a title"
         head = f"{advert}: {title}, {number(history.area_sqm)} m²"
         since = on_market_words(history.on_market_since, history.on_market_source, history.days_on_market)
-        _say(f"{head}; {since}; first seen {moment(history.first_seen_at)}; {end}{doubt}")
+        print_line(f"{head}; {since}; first seen {moment(history.first_seen_at)}; {end}{doubt}")
         table = plain_table("Prices", ("since",), ("€", "лв", "€/m²"), "VAT, what moved")
         before: float | None = None
         for point in history.points:
@@ -333,7 +330,7 @@ def _print_report(runs: list[Report]) -> None:
     out.print(traffic)
     for run in runs:
         for remark in _remarks(run):
-            _say(f"{run['site']}: {remark}")
+            print_line(f"{run['site']}: {remark}")
 
 
 def _remarks(run: Report) -> Iterator[str]:
@@ -362,7 +359,7 @@ def errors(
 ) -> None:
     """Show the error log: how many requests failed by class, and the newest of them."""
     if site is not None:
-        get_scraper(site)  # a name that is none is said to be
+        get_scraper(site)  # refuses an unknown portal
     if error_class is not None and error_class not in (names := class_names()):
         raise typer.BadParameter(f"no class {error_class!r}; allowed: {', '.join(names)}")
     counts: Counter[str] = Counter()

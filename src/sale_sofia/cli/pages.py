@@ -215,10 +215,8 @@ def export(
     if prices:
         log.print(f"{export_prices(database, path)} prices in {path}")
         return
-    written, earlier = (
-        export_listings(database, path, all_generations=all_generations),
-        count_earlier(database),
-    )
+    written = export_listings(database, path, all_generations=all_generations)
+    earlier = count_earlier(database)
     if all_generations:
         now = f"{written - earlier} adverts of now, {earlier} earlier flats under ids that were given again"
         log.print(f"{written} adverts in {path}: {now}")

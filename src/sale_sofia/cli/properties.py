@@ -191,10 +191,8 @@ def _contradictions_table(found: Sequence[View]) -> Table:
 
 
 def _value(value: object) -> str:
-    return ", ".join(map(_value, value)) if isinstance(value, list | tuple) else _plain(value)
-
-
-def _plain(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_value, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -109,7 +109,7 @@ def rotator() -> None:
 # The commands; every address that they print is masked.
 
 
-def _folded(name: str) -> Column:
+def _folding_column(name: str) -> Column:
     """A column whose texts are shown whole, on several lines if necessary."""
     return Column(name, overflow="fold")
 
@@ -189,7 +189,7 @@ def sources(
         }
         for name, source in {**public, **own}.items()
     ]
-    table = Table(_folded("name"), _folded("address"), "tier", "scheme", "used")
+    table = Table(_folding_column("name"), _folding_column("address"), "tier", "scheme", "used")
     for row in rows:
         columns = ("name", "address", "tier", "scheme")
         table.add_row(*(str(row[name]) for name in columns), "on" if row["on"] else "off")
@@ -206,7 +206,7 @@ def _find_list(name: str, listed: Mapping[str, Source]) -> Source:
 def list_proxies(as_json: AsJson = False) -> None:
     """Show every proxy that a check found, with its exit address and what it gives away."""
     proxies = asyncio.run(_pool_proxies(load_settings()))
-    table = Table("id", _folded("proxy"), "tier", "exit", "anonymity", _folded("source"))
+    table = Table("id", _folding_column("proxy"), "tier", "exit", "anonymity", _folding_column("source"))
     for proxy in proxies:
         seen = (proxy.tier, proxy.exit_address or _NOTHING, proxy.anonymity, proxy.source)
         table.add_row(proxy.id, proxy.address.masked, *seen)
@@ -238,7 +238,7 @@ def check(
         ]
         print_json({"findings": records})
     else:
-        table = Table(_folded("proxy"), "found", "exit", "anonymity", "seconds", "why")
+        table = Table(_folding_column("proxy"), "found", "exit", "anonymity", "seconds", "why")
         findings.sort(key=lambda finding: (not finding.usable, finding.label, finding.proxy.id))
         for finding in findings:
             seen = (finding.proxy.exit_address or _NOTHING, finding.proxy.anonymity, f"{finding.seconds:.1f}")
@@ -319,7 +319,7 @@ def stats(
         return
     for portal in tables:
         headings = ("tier", "expected", "score", "successes", "latency", "ready in", "last reason")
-        table = Table(_folded("proxy"), *headings, title=portal.domain)
+        table = Table(_folding_column("proxy"), *headings, title=portal.domain)
         for row in portal.rows:
             latency = _NOTHING if row.latency_seconds is None else f"{row.latency_seconds:.2f} s"
             numbers = (f"{row.expected:.0%}", f"{row.score:.2f}", f"{row.successes} of {row.uses}", latency)

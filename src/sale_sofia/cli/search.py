@@ -213,7 +213,7 @@ def search(
         refuse(wrong, f"conditions do not go with `search {context.invoked_subcommand}`; leave them out")
         return
     settings = load_settings()
-    use(settings.data_dir)  # whose places may be asked for
+    use(settings.data_dir)  # the query may name places of this DATA_DIR
     query, database = query_of(conditions), open_ready(settings)
     if save is not None:
         stored = query.model_dump(mode="json")
@@ -253,7 +253,7 @@ def forget(name: SearchName) -> None:
 
 def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) -> None:
     if query.profile is not None:
-        load_profile(load_settings().data_dir, query.profile)  # a name that is none is said to be
+        load_profile(load_settings().data_dir, query.profile)  # refuses an unknown profile
 
     def first(_total: int) -> slice:
         return slice(limit)

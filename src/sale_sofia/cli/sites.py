@@ -26,6 +26,7 @@ from sale_sofia.cli.console import (
     plain_table,
     print_answer,
     print_json,
+    print_line,
 )
 from sale_sofia.cli.progress import make_bars, moment
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
@@ -65,10 +66,6 @@ app = typer.Typer(no_args_is_help=True, help="The portals sale-sofia can read.")
 SiteName = Annotated[str, typer.Argument(help="The portal, as `sale-sofia sites list` names it.")]
 
 
-def _say(sentence: str, style: str = "") -> None:
-    out.print(sentence, style=style, soft_wrap=True)
-
-
 # What drifted, and proposed repairs.
 
 _STYLES = {Verdict.DRIFTED: "red", Verdict.USUAL: "green", Verdict.UNSURE: "dim"}
@@ -89,7 +86,7 @@ def drift(
     """
     settings = load_settings()
     if site is not None:
-        get_scraper(site)  # a name that is none is said to be
+        get_scraper(site)  # refuses an unknown portal
     database = open_ready(settings)
     if accept:
         if site is None:
@@ -199,12 +196,12 @@ def _print_repair(found: Repair) -> None:
             evidence.setdefault(snippet, []).append(f"# listing.fields.{name}: {counts}")
     for snippet, lines in evidence.items():
         for line in (*lines, snippet):
-            _say(line)
+            print_line(line)
     for name, proposals in found.proposals.items():
         if not proposals:
-            _say(f"# listing.fields.{name}: nothing on the new pages gives its known values")
+            print_line(f"# listing.fields.{name}: nothing on the new pages gives its known values")
     for name in found.others:
-        _say(f"# {name}: no field of an advert's page; look at it with `sale-sofia sites check`")
+        print_line(f"# {name}: no field of an advert's page; look at it with `sale-sofia sites check`")
 
 
 # What crawls learnt about the portals' limits and filters.
@@ -317,7 +314,7 @@ def look_at(names: Sequence[str], starts: tuple[str, ...]) -> list[Probe]:
 
 def _show_probes(probes: Sequence[Probe], folder: Path | None) -> None:
     for result in probes:
-        _say(result.site, style="bold")
+        print_line(result.site, style="bold")
         if result.requests:
             _show_robots(result)
         if result.looks:
@@ -340,21 +337,21 @@ def _show_probes(probes: Sequence[Probe], folder: Path | None) -> None:
                 out.print(f"found, but no value made of it: {', '.join(texts)}")
         out.print()
     if folder:
-        _say(f"kept in {folder}; read again: sale-sofia parse --manifest {folder / 'manifest.jsonl'}")
+        print_line(f"kept in {folder}; read again: sale-sofia parse --manifest {folder / 'manifest.jsonl'}")
     for result in probes:
-        _say(f"{result.site}: {result.sentence}", style=_COLOURS[result.verdict])
+        print_line(f"{result.site}: {result.sentence}", style=_COLOURS[result.verdict])
 
 
 def _show_robots(result: Probe) -> None:
     status = f"answered {result.robots.status}" if result.robots else "no answer"
     delay = "no Crawl-delay" if result.crawl_delay is None else f"Crawl-delay {result.crawl_delay:g} s"
     rules = "nothing may be asked" if result.start_url is None else f"allowed, {delay}"
-    _say(f"robots.txt: {status}, {rules}")
-    _say(f"requests: {result.requests}, one every {result.seconds_per_request:.3g} s")
+    print_line(f"robots.txt: {status}, {rules}")
+    print_line(f"requests: {result.requests}, one every {result.seconds_per_request:.3g} s")
     for url in result.forbidden:
-        _say(f"not allowed: {url}")
+        print_line(f"not allowed: {url}")
     if result.start_url:
-        _say(f"{'began instead' if result.forbidden else 'began'} at {result.start_url}")
+        print_line(f"{'began instead' if result.forbidden else 'began'} at {result.start_url}")
 
 
 def _found_on(result: Probe, look: Look) -> str | Text:
@@ -437,7 +434,7 @@ def show(site: SiteName, as_json: AsJson = False) -> None:
 
     A file in SITES_DIR without `site:` is laid over the installed one: maps by their keys, lists whole.
     """
-    get_scraper(site)  # a name that is none is said to be
+    get_scraper(site)  # refuses an unknown portal
     found = sources(site)
     table = Table("key", "value", "from")
     own = own_sites_folder()
@@ -564,7 +561,7 @@ async def _fetch_page(site: TableSite, url: str) -> Page:
 
 
 def _show_page(answer: Answer) -> None:
-    _say(f"\n{answer['kind']} {answer['url']}", style="bold")
+    print_line(f"\n{answer['kind']} {answer['url']}", style="bold")
     if answer["kind"] == "error":
         error = answer["error"]
         log.print(f"{error['type']}: {error['message']}", style="red", soft_wrap=True)
@@ -578,7 +575,7 @@ def _show_page(answer: Answer) -> None:
         table.add_row(row["field"], _link(row), row["selector"] or "", text, value)
     if answer["fields"]:
         out.print(table)
-    _say(_summary(answer))
+    print_line(_summary(answer))
 
 
 def _link(row: Answer) -> str | Text:

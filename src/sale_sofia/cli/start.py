@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shlex
-import socket
 import sys
 import time
 import webbrowser
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Self, TypeVar
+from typing import Annotated, Final, Self, TypeVar
 
 import typer
 from pydantic import SecretStr
@@ -41,7 +40,13 @@ from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.places import find_neighbourhood, neighbourhoods, place_key
 from sale_sofia.listings.vocabulary import meaning
 from sale_sofia.operations import settings as fixed
-from sale_sofia.operations.services.dashboard import DashboardServer, checked_host, free_port, start_dashboard
+from sale_sofia.operations.services.dashboard import (
+    DashboardServer,
+    bound_port,
+    checked_host,
+    free_port,
+    start_dashboard,
+)
 from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.operations.settings import LEAST_BUDGET_EUR, LONGEST_METRO_MINUTES, MOST_BUDGET_EUR
 from sale_sofia.settings.model import DATABASE_FILE, Settings, environment_of, load_settings
@@ -54,7 +59,7 @@ from sale_sofia_simulator.faults import LAYOUTS
 from sale_sofia_simulator.model import NOW
 from sale_sofia_simulator.render import write_world
 from sale_sofia_simulator.running import RunningSimulator, start_in_process
-from sale_sofia_simulator.simulation import SITES, SimulatorConfig
+from sale_sofia_simulator.simulation import SITES, Simulation, SimulatorConfig
 
 DAY_SECONDS = 86_400.0
 
@@ -68,7 +73,7 @@ class DemoDays:
     today: int
 
     @classmethod
-    def remembered(cls, file: Path, days: int, now: float) -> Self:
+    def load(cls, file: Path, days: int, now: float) -> Self:
         """The days of the existing demo; a new one began `days` days ago."""
         file.parent.mkdir(parents=True, exist_ok=True)
         if not file.exists():
@@ -177,12 +182,11 @@ def demo(
     settings = _demo_settings(load_settings())
     log_to_file(settings, "demo")
     database = open_ready(settings)
-    passed = DemoDays.remembered(settings.data_dir / fixed.DEMO_BEGAN, days, time.time())
+    passed = DemoDays.load(settings.data_dir / fixed.DEMO_BEGAN, days, time.time())
     # The last demo's ports if they are free: an interrupted crawl then finds its portals again.
     remembered = settings.data_dir / "port"
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
     if not (remembered.exists() and _are_free(int(remembered.read_text("ascii")))):
-        remembered.write_text(str(_free_port()), "ascii")
+        remembered.write_text(str(_free_ports()), "ascii")
     config = SimulatorConfig(
         properties=properties,
         seed=seed,
@@ -258,19 +262,14 @@ def _demo_settings(settings: Settings) -> Settings:
     )
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        port = int(bound.getsockname()[1])
-    return port if _are_free(port) else _free_port()
+def _free_ports() -> int:
+    """The first of as many free ports as there are simulated portals."""
+    first = free_port(fixed.DASHBOARD_HOST, 0)
+    return first if _are_free(first) else _free_ports()
 
 
 def _are_free(first: int) -> bool:
-    try:
-        for port in range(first, first + len(SITES)):
-            socket.create_server(("127.0.0.1", port)).close()
-    except OSError:
-        return False
-    return True
+    return all(bound_port(fixed.DASHBOARD_HOST, port) for port in range(first, first + len(SITES)))
 
 
 # Simulated portals: serve them, write their pages to a folder, and site files so that commands crawl them.
@@ -293,9 +292,6 @@ def write_simulated_sites(folder: Path, start_urls: Mapping[str, Sequence[str]])
         text = f"start_urls:\n{begins}" if begins else "enabled: false\n"
         (folder / f"{site}.yaml").write_text(_MARK + text, "utf-8")
 
-
-if TYPE_CHECKING:
-    from sale_sofia_simulator.simulation import Simulation
 
 app = typer.Typer()
 Properties = Annotated[int, typer.Option(min=1, max=1_000_000, help="How many adverts each portal has.")]
@@ -357,7 +353,7 @@ def simulate(
     serve(config, lambda simulation: _announce(simulation, sites_dir))
 
 
-def _announce(simulation: "Simulation", sites_dir: Path | None) -> None:
+def _announce(simulation: Simulation, sites_dir: Path | None) -> None:
     start_urls = {site: portal.start_urls() for site, portal in simulation.portals.items()}
     if sites_dir:
         write_simulated_sites(sites_dir, start_urls)

@@ -98,7 +98,7 @@ def _check_alerts(settings: Settings) -> None:
         database.dispose()
 
 
-# Do the portals let us in? Their robots.txt, asked for as politely as any page.
+# What robots.txt of each portal allows, requested as politely as any page.
 
 _SECONDS_PER_MINUTE = 60
 _LATER = "Nothing of the portal is crawled while its robots.txt cannot be had; try later."
@@ -246,5 +246,5 @@ def _persistence(info: Info) -> tuple[str, str | None]:
         return "every write is logged", None if sound else "Its last write to disk failed: look at its log."
     if info["rdb_last_bgsave_status"] != "ok":
         return "snapshots", "Its last snapshot failed: look at its log and at its disk."
-    # Enough: what a crash takes away is sent out again from the database.
+    # Enough: after a crash messages are sent again from the database.
     return "no log of writes; after a crash of Redis waiting messages are sent again", None

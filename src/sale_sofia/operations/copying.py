@@ -231,7 +231,7 @@ def _begin(source: Database, target: Database, contents: Mapping[str, TableDiges
         return mark.done
 
     def begin_anew(connection: Connection) -> None:
-        if mark:  # the source has changed since: what this copy brought here is of another moment
+        if mark:  # the source has changed since: the rows copied so far are stale
             for table in reversed(all_tables()):
                 connection.execute(delete(table))
         for table in all_tables():

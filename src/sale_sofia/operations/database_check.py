@@ -27,7 +27,7 @@ def look_at_database(
 ) -> list[DatabaseFinding]:
     """Check the whole database; its state, or its faults each with advice."""
     try:
-        with _opened(settings) as database:
+        with _open(settings) as database:
             name = database.name
             if is_on_server(settings.database_url.get_secret_value()):
                 with database.read() as connection:
@@ -71,7 +71,7 @@ def database_clock_offset(settings: Settings) -> float | None:
     if not is_on_server(settings.database_url.get_secret_value()):
         return None
     # A database that cannot be read is reported by the check of the database itself.
-    with suppress(DatabaseError), _opened(settings) as database, database.read() as connection:
+    with suppress(DatabaseError), _open(settings) as database, database.read() as connection:
         before = time.time()
         theirs = connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one()
         return float(theirs) - (before + time.time()) / 2
@@ -80,7 +80,7 @@ def database_clock_offset(settings: Settings) -> float | None:
 
 def future_of_database(settings: Settings) -> str | None:
     """A sentence about rows dated in the future; None if there are none or they cannot be read."""
-    with suppress(DatabaseError), _opened(settings) as database:
+    with suppress(DatabaseError), _open(settings) as database:
         if current_revision(database) == HEAD:
             with database.read() as connection:
                 return future_sentence(connection, now=time.time())
@@ -88,7 +88,7 @@ def future_of_database(settings: Settings) -> str | None:
 
 
 @contextmanager
-def _opened(settings: Settings) -> Iterator[Database]:
+def _open(settings: Settings) -> Iterator[Database]:
     database = Database(
         settings.database_url.get_secret_value(),
         busy_timeout_seconds=settings.sqlite_timeout,

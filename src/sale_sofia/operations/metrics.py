@@ -66,14 +66,14 @@ def single(name: str, sentence: str, value: float) -> Metric:
 def figure_families(connection: Connection) -> list[Metric]:
     """The states of jobs, pages and incidents: cheap enough for every scrape."""
 
-    def counted(domain: Any, word: Any, which: ColumnElement[bool]) -> Select[Any]:  # noqa: ANN401 - columns
+    def count_by(domain: Any, word: Any, which: ColumnElement[bool]) -> Select[Any]:  # noqa: ANN401 - columns
         return select(domain, word, func.count()).where(which).group_by(domain, word)
 
     def read(rows: Select[Any]) -> Samples:
         return {(domain, word): count for domain, word, count in connection.execute(rows)}
 
     ended = jobs.c.state.in_(sorted(state.value for state in FINISHED_STATES))
-    pages = counted(jobs.c.site, frontier.c.state, ~ended).join_from(frontier, jobs)
+    pages = count_by(jobs.c.site, frontier.c.state, ~ended).join_from(frontier, jobs)
     is_open = incidents.c.closed_at.is_(None)
     gone = select(sweeps.c.site, func.sum(sweeps.c.gone)).group_by(sweeps.c.site)
     gone_by_site = {site: int(count or 0) for site, count in connection.execute(gone)}
@@ -81,17 +81,17 @@ def figure_families(connection: Connection) -> list[Metric]:
         gauge(
             "jobs_open",
             "Jobs that have not ended.",
-            read(counted(jobs.c.site, jobs.c.state, ~ended)),
+            read(count_by(jobs.c.site, jobs.c.state, ~ended)),
             "state",
         ),
         counter(
-            "jobs_ended", "Jobs that have ended.", read(counted(jobs.c.site, jobs.c.state, ended)), "state"
+            "jobs_ended", "Jobs that have ended.", read(count_by(jobs.c.site, jobs.c.state, ended)), "state"
         ),
         gauge("frontier_pages", "Pages of the jobs that have not ended.", read(pages), "state"),
         gauge(
             "incidents_open",
             "Incidents that are open.",
-            read(counted(incidents.c.site, incidents.c.kind, is_open)),
+            read(count_by(incidents.c.site, incidents.c.kind, is_open)),
             "kind",
         ),
         counter("listings_gone", "Adverts that were found to be gone.", gone_by_site),
@@ -100,9 +100,9 @@ def figure_families(connection: Connection) -> list[Metric]:
 
 def stored_families(connection: Connection, archive_bytes: int) -> list[Metric]:
     """Counts of stored adverts, photos and pages; scans every advert."""
-    there = case((and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None)), 1), else_=0)
+    on_market = case((and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None)), 1), else_=0)
     newest, seen = func.max(listings.c.first_seen_at), func.max(listings.c.last_seen_at)
-    chosen = select(listings.c.site, func.sum(there), newest, seen).group_by(listings.c.site)
+    chosen = select(listings.c.site, func.sum(on_market), newest, seen).group_by(listings.c.site)
     rows = connection.execute(chosen).all()
     names = (
         ("listings", "Adverts that are on the market."),
@@ -176,8 +176,8 @@ class RunTotals:
 
 def _add_runs(totals: Totals, connection: Connection, job_ids: Sequence[str]) -> None:
     for start in range(0, len(job_ids), STREAMED_ROWS):
-        some = job_ids[start : start + STREAMED_ROWS]
-        rows = select(run_metrics.c.domain, run_metrics.c.counters).where(run_metrics.c.job_id.in_(some))
+        batch = job_ids[start : start + STREAMED_ROWS]
+        rows = select(run_metrics.c.domain, run_metrics.c.counters).where(run_metrics.c.job_id.in_(batch))
         for row in connection.execute(rows):
             if row.counters:
                 totals.setdefault(row.domain, DomainTotals()).add(DomainMetrics.from_dict(row.counters))

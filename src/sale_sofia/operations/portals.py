@@ -147,9 +147,9 @@ def read_runs(connection: Connection, site: str | None = None, limit: int = HEAL
 
 def _listing_pages() -> Any:  # noqa: ANN401 - a scalar subquery of any type
     """Adverts that a run without searches read, including those whose rows were pruned since."""
-    there = select(func.count()).where(*_read_adverts(frontier))
+    stored = select(func.count()).where(*_read_adverts(frontier))
     pruned = select(func.sum(frontier_pruned.c.pages)).where(*_read_adverts(frontier_pruned))
-    return there.scalar_subquery() + func.coalesce(pruned.scalar_subquery(), 0)
+    return stored.scalar_subquery() + func.coalesce(pruned.scalar_subquery(), 0)
 
 
 def _read_adverts(table: Table) -> tuple[ColumnElement[bool], ...]:
@@ -158,14 +158,14 @@ def _read_adverts(table: Table) -> tuple[ColumnElement[bool], ...]:
 
 def count_stored(connection: Connection) -> Stored:
     """Count what is stored of each portal; scans every advert, and changes only when one of them does."""
-    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
+    on_market = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
     columns = [
         listings.c.site,
         func.count().label("adverts"),
         func.count(listings.c.odd_price_eur).label("doubted"),
         *(func.sum(case((_has(name), 1), else_=0)).label(name) for name in FILLED),
     ]
-    rows = connection.execute(select(*columns).where(there).group_by(listings.c.site)).mappings()
+    rows = connection.execute(select(*columns).where(on_market).group_by(listings.c.site)).mappings()
     return {row["site"]: dict(row) for row in rows}
 
 

@@ -9,7 +9,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -57,9 +57,14 @@ class DatabaseContent:
     rows: dict[str, int]
 
 
-def open_file(file: Path) -> Database:
-    """A SQLite file that nobody else uses."""
-    return Database(f"sqlite:///{file}", busy_timeout_seconds=0, busy_retries=0)
+@contextmanager
+def open_file(file: Path) -> Iterator[Database]:
+    """A SQLite file that nobody else uses, closed at the end of the block."""
+    database = Database(f"sqlite:///{file}", busy_timeout_seconds=0, busy_retries=0)
+    try:
+        yield database
+    finally:
+        database.dispose()
 
 
 # SQLite's own online copy, within one read transaction: writers neither wait for it nor restart it. From a
@@ -71,11 +76,8 @@ def take_snapshot(source: Database, file: Path, progress: BackupProgress) -> Dat
     if source.url.get_backend_name() == "sqlite":
         _copy_online(source, file, progress)
     else:
-        target = open_file(file)
-        try:
+        with open_file(file) as target:
             copy_rows(source, target, progress)
-        finally:
-            target.dispose()
     return examine(file, source.name)
 
 
@@ -120,19 +122,17 @@ def copy_rows(source: Database, target: Database, progress: BackupProgress) -> C
 
 def examine(file: Path, name: str) -> DatabaseContent:
     """Check the whole database in the file; what it holds. Raises BackupDamaged or BackupRefused."""
-    database = open_file(file)
     try:
-        if faults := database.faults():
-            raise BackupDamaged(f"The copy of {name} is not sound: {faults[0]}.")
-        if odd := database.run_read(_active_objects):
-            raise BackupRefused(f"{name} has {odd[0]}, which no database of ours has.")
-        if (revision := current_revision(database)) is None:
-            raise BackupDamaged(f"{name} has no tables of ours.")
-        return DatabaseContent(revision, database.run_read(_count_rows))
+        with open_file(file) as database:
+            if faults := database.faults():
+                raise BackupDamaged(f"The copy of {name} is not sound: {faults[0]}.")
+            if odd := database.run_read(_active_objects):
+                raise BackupRefused(f"{name} has {odd[0]}, which no database of ours has.")
+            if (revision := current_revision(database)) is None:
+                raise BackupDamaged(f"{name} has no tables of ours.")
+            return DatabaseContent(revision, database.run_read(_count_rows))
     except DatabaseError as error:
         raise BackupDamaged(f"The copy of {name} is not sound: {error}") from error
-    finally:
-        database.dispose()
 
 
 def _active_objects(connection: Connection) -> list[str]:
@@ -238,12 +238,12 @@ def lost_pages(db: Database, data_dir: Path) -> list[str]:
 def forget_pages(db: Database, digests: Sequence[str]) -> int:
     """Remove the database's records of these pages; returns how many."""
 
-    def forget(connection: Connection, some: Sequence[str]) -> int:
-        these = delete(pages).where(pages.c.digest.in_(some))
-        return connection.execute(these, execution_options={"preserve_rowcount": True}).rowcount
+    def forget(connection: Connection, batch: Sequence[str]) -> int:
+        chosen = delete(pages).where(pages.c.digest.in_(batch))
+        return connection.execute(chosen, execution_options={"preserve_rowcount": True}).rowcount
 
     parts = (digests[at : at + ROWS_PRUNED_AT_ONCE] for at in range(0, len(digests), ROWS_PRUNED_AT_ONCE))
-    return sum(db.run_write(partial(forget, some=part)) for part in parts)
+    return sum(db.run_write(partial(forget, batch=part)) for part in parts)
 
 
 class BackupRequest(NamedTuple):

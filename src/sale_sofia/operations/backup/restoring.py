@@ -217,11 +217,8 @@ def _bring_up(file: Path, about: About, backup: Path) -> None:
     found = examine(file, str(backup))
     if (found.revision, found.rows) != (about.revision, dict(about.rows)):
         raise BackupDamaged(f"{backup} holds another database than it says.")
-    database = open_file(file)
-    try:
+    with open_file(file) as database:
         initialize_database(database)
-    finally:
-        database.dispose()
     Path(f"{file}.lock").unlink(missing_ok=True)
 
 

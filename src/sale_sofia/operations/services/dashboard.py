@@ -13,11 +13,11 @@ from typing import Final, Self
 import httpx
 
 from sale_sofia.operations import settings as fixed
-from sale_sofia.operations.services.processes import StopSignals
+from sale_sofia.operations.services.processes import StopSignals, last_words
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.programs import own_program
-from sale_sofia.telemetry.logs import last_line, put_aside
+from sale_sofia.telemetry.logs import put_aside
 
 _FOLDER: Final = Path(__file__).parent
 """The server's working directory, so that nothing of the user's folder is read or imported."""
@@ -60,19 +60,15 @@ class DashboardServer:
                     return
             signals.check()
             if self.process.poll() is not None or time.monotonic() > end:
-                raise DashboardNotStarted(f"the dashboard did not start{self._last_words()}")
+                raise DashboardNotStarted(f"the dashboard did not start{last_words(self.log)}")
             time.sleep(fixed.DASHBOARD_POLL_SECONDS)
-
-    def _last_words(self) -> str:
-        line = last_line(self.log)
-        return f"; its last words: {line!r} (all of them in {self.log})" if line else ""
 
     def wait(self, signals: StopSignals) -> None:
         """Wait until a signal asks for the end; raises DashboardNotStarted if the server ends first."""
         while not signals.requested:
             put_aside(self.log)
             if self.process.poll() is not None:
-                raise DashboardNotStarted(f"the dashboard ended by itself{self._last_words()}")
+                raise DashboardNotStarted(f"the dashboard ended by itself{last_words(self.log)}")
             time.sleep(fixed.DASHBOARD_POLL_SECONDS)
 
     def stop(self) -> None:

@@ -144,7 +144,7 @@ def spawn(
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600),
             (os.POSIX_SPAWN_DUP2, 1, 2),
-            *((os.POSIX_SPAWN_CLOSE, number) for number in _inherited() if number > last_kept),
+            *((os.POSIX_SPAWN_CLOSE, number) for number in _inheritable_files() if number > last_kept),
         ],
         setsid=True,
         setsigmask=(),
@@ -154,10 +154,10 @@ def spawn(
     return Process(pid, birth or "")
 
 
-def _inherited() -> Iterator[int]:
+def _inheritable_files() -> Iterator[int]:
     """Inheritable files; one could be a pipe, whose reader would wait for the child's end."""
     for number in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
-        with suppress(OSError):  # the one that the list was read through
+        with suppress(OSError):  # the descriptor that listed them is closed
             if os.get_inheritable(number):
                 yield number
 
@@ -331,7 +331,7 @@ class Child:
         for process in left:
             if not process.gone_within(SERVICE_KILL_SECONDS):
                 raise ServiceError(f"{self.name}, process {process.pid}, cannot be ended.")
-        if record and processes_of(record):  # a child that was born while we looked
+        if record and processes_of(record):  # a child that was started meanwhile
             return [process.pid for process in left] + self.end_leftovers()
         for file in (self.record_file, self.ready_file):
             with suppress(OSError):
@@ -344,8 +344,13 @@ class Child:
 
     def last_words(self) -> str:
         """The last line of its log, to be appended to an error message."""
-        line = last_line(self.log)
-        return f"; its last words: {line!r} (all of them in {self.log})" if line else ""
+        return last_words(self.log)
+
+
+def last_words(log: Path) -> str:
+    """The last line of a log, to be appended to an error message."""
+    line = last_line(log)
+    return f"; its last words: {line!r} (all of them in {log})" if line else ""
 
 
 # The program of our own Redis server.
