@@ -27,7 +27,7 @@ from fuzzing import PIECES, parse_any, read_any, seeds, spoiled
 from hostile_readers import all_site_trials, own_pattern_trials, reader_trials
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.parsers import PARSERS
-from sale_sofia.operations.hostile import growths
+from sale_sofia.operations.hostile import measure_trials
 from sale_sofia.telemetry.settings import GROWTH_SIZES
 from sale_sofia.websites.registry import AVAILABLE_SITES
 
@@ -73,7 +73,7 @@ def main() -> None:
 
 def try_shapes(sizes: Sequence[int], *, check: bool) -> NoReturn:
     """Every reader on every shape; those that grow too fast are named."""
-    found = list(growths([*reader_trials(), *own_pattern_trials(), *all_site_trials()], sizes))
+    found = list(measure_trials([*reader_trials(), *own_pattern_trials(), *all_site_trials()], sizes))
     slow = {growth.name: growth.fault for growth in found if growth.fault}
     for name, fault in slow.items():
         print(f"{name}: {fault}")

@@ -16,9 +16,9 @@ import zstandard
 
 from any_rows import fill
 from sale_sofia.crawl.fetch.archive import PageArchive
-from sale_sofia.operations.backup.making import Order
+from sale_sofia.operations.backup.making import BackupRequest
 from sale_sofia.operations.backup.reading import FORMAT, About, sums_text
-from sale_sofia.operations.copying import Content, all_tables, batches, content
+from sale_sofia.operations.copying import TableDigest, all_tables, batches, digest_batches
 from sale_sofia.settings.model import DATABASE_FILE
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.migrate import HEAD, initialize_database
@@ -90,14 +90,14 @@ def page_path(data: Path, digest: str) -> Path:
     return data / "archive" / digest[:2] / f"{digest[2:]}.zst"
 
 
-def order(data: Path, folder: Path, *, pages: bool = True) -> Order:
-    return Order(data, None, folder, pages=pages)
+def order(data: Path, folder: Path, *, pages: bool = True) -> BackupRequest:
+    return BackupRequest(data, None, folder, pages=pages)
 
 
-def contents(db: Database) -> dict[str, Content]:
+def contents(db: Database) -> dict[str, TableDigest]:
     """All rows of all tables, as digests."""
     with db.read() as connection:
-        return {table.name: content(batches(connection, table)) for table in all_tables()}
+        return {table.name: digest_batches(batches(connection, table)) for table in all_tables()}
 
 
 def files_in(folder: Path) -> dict[str, bytes]:

@@ -1,4 +1,4 @@
-"""Every reader of the project against what is made to be slow to read: trials for `growths`."""
+"""Every reader of the project against what is made to be slow to read: trials for `measure_trials`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -22,8 +22,8 @@ from sale_sofia.operations.hostile import (
     HTML,
     JSONS,
     TEXTS,
+    ReadTrial,
     Shape,
-    Trial,
     nested,
     repeated,
     site_trials,
@@ -102,7 +102,7 @@ def page(name: str, size: int) -> bytes:
     return f"{HEAD}{shape(max(0, size - len(HEAD) - len(END)))}{END}".encode()
 
 
-def reader_trials() -> Iterator[Trial]:
+def reader_trials() -> Iterator[ReadTrial]:
     """All but the portals' own: parsers, rules, loaders, lists, messages."""
     for name in PARSERS:
         yield from _trials(f"the parser {name}", TEXTS, partial(_parse, name))
@@ -119,27 +119,27 @@ def reader_trials() -> Iterator[Trial]:
     yield from _trials("a line of a log", TEXTS, _log)
 
 
-def own_pattern_trials() -> Iterator[Trial]:
+def own_pattern_trials() -> Iterator[ReadTrial]:
     """Every pattern of the package on the texts made for it."""
     for used in own_patterns():
         yield from _pattern_trials(used)
 
 
-def _trials(reader: str, shapes: Mapping[str, Shape], read: Callable[[str], object]) -> Iterator[Trial]:
-    return (Trial(f"{reader}: {name}", shape, read) for name, shape in shapes.items())
+def _trials(reader: str, shapes: Mapping[str, Shape], read: Callable[[str], object]) -> Iterator[ReadTrial]:
+    return (ReadTrial(f"{reader}: {name}", shape, read) for name, shape in shapes.items())
 
 
-def all_site_trials() -> Iterator[Trial]:
+def all_site_trials() -> Iterator[ReadTrial]:
     """Every shipped site file."""
     for site in AVAILABLE_SITES:
         for trial in site_trials(get_scraper(site)):
-            yield Trial(f"{site}: {trial.name}", trial.make, trial.read)
+            yield ReadTrial(f"{site}: {trial.name}", trial.make, trial.read)
 
 
-def _pattern_trials(used: Used) -> Iterator[Trial]:
+def _pattern_trials(used: Used) -> Iterator[ReadTrial]:
     for piece in pieces_for(used.pattern.pattern, used.pattern.flags):
         name = f"{used.where}: on {piece[0]!r} with {piece[1]!r} repeated"
-        yield Trial(name, partial(_as_given, used, piece), partial(_use, used))
+        yield ReadTrial(name, partial(_as_given, used, piece), partial(_use, used))
 
 
 def _as_given(used: Used, piece: tuple[str, str], size: int) -> str | bytes:

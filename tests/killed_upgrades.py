@@ -15,7 +15,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, event
 
 from release_1_0 import make_release_database
-from sale_sofia.operations.copying import all_tables, batches, content
+from sale_sofia.operations.copying import all_tables, batches, digest_batches
 from sale_sofia.storage import migrations
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.migrate import check, initialize_database
@@ -117,7 +117,7 @@ def state(url: str) -> State:
     try:
         assert check(database) == []
         with database.read() as connection:
-            rows = {table.name: content(batches(connection, table)) for table in all_tables()}
+            rows = {table.name: digest_batches(batches(connection, table)) for table in all_tables()}
     finally:
         database.dispose()
     return _made(url), rows

@@ -188,5 +188,5 @@ def _broken_backups(root: Path, told: Sequence[Told], marks: int) -> Iterator[st
     yield from (f"backup {name} is gone" for name in (told[marks].backups & later) - there)
     listed = list_backups(root / "backups")
     yield from (f"backup: {error}" for error in listed.damaged.values())
-    for one in listed.kept:
+    for one in listed.backups:
         unpack(one.path, root, lambda _name: False, lambda *_: None)

@@ -1,4 +1,4 @@
-"""The Celery app. Nothing is read or connected on import: the settings are looked at when first needed."""
+"""The Celery app. Import reads and connects nothing: settings are loaded when first needed."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -31,7 +31,7 @@ _TASKS = (_CRAWL, _ENRICH, "sale_sofia.proxies.tasks", _ALERTS)
 
 
 def configuration() -> dict[str, Any]:
-    """Everything that differs from Celery's defaults, each for a reason that `crawl.settings` gives."""
+    """Everything that differs from Celery's defaults; `crawl.settings` gives the reasons."""
     settings = load_settings()
     url = known_redis_url(settings)
     transport = {
@@ -85,12 +85,12 @@ def configuration() -> dict[str, Any]:
 
 
 def _beat_schedule(settings: Settings) -> dict[str, dict[str, Any]]:
-    """One that nobody had time for expires: it is done by the next."""
+    """The periodic tasks; a message that no worker took in time expires, as the next replaces it."""
 
     def entry(task: str, schedule: float | crontab, expires: float) -> dict[str, Any]:
         return {"task": task, "schedule": schedule, "options": {"expires": expires}}
 
-    load_schedule(settings.data_dir)  # a wrong one is told at the start, not only when a turn has come
+    load_schedule(settings.data_dir)  # a wrong schedule fails at the start, not at its first run
     hours = crontab(minute=0, hour=f"*/{REFRESH_HOURS}")
     enrich = entry(f"{_ENRICH}.enrich_descriptions", ENRICH_BEAT_SECONDS, ENRICH_BEAT_SECONDS)
     return {
@@ -103,45 +103,45 @@ def _beat_schedule(settings: Settings) -> dict[str, dict[str, Any]]:
     }
 
 
-class _Installed(AppLoader):
-    """Loads what is installed; Celery's own looks first in the folder that the program was started in."""
+class _InstalledLoader(AppLoader):
+    """Imports installed modules only; Celery's own loader looks in the working directory first."""
 
     def import_from_cwd(
         self, module: str, imp: Callable[..., ModuleType] | None = None, package: str | None = None
     ) -> ModuleType:
-        """The module, from wherever any other of ours comes."""
+        """Import the module without looking in the working directory."""
         return (imp or import_module)(module, package=package)
 
 
-# No fixups: that for Django imports from the folder too.
-app = Celery(parallel.APP_NAME, include=_TASKS, loader=_Installed, fixups=[])
+# No fixups: Django's imports from the working directory too.
+app = Celery(parallel.APP_NAME, include=_TASKS, loader=_InstalledLoader, fixups=[])
 app.add_defaults(configuration)
-app.set_default()  # in every thread: a task sent from another would go to Celery's own app
+app.set_default()  # for every thread: tasks sent from others would go to Celery's default app
 
 
 @signals.worker_init.connect
 @signals.beat_init.connect
 def _keep_others_out(**_: object) -> None:
-    """Also where Celery's own command started this program."""
+    """Restrict new files to their owner, also when Celery's own command started this program."""
     keep_others_out()
 
 
 @signals.setup_logging.connect
-def _log(**_: object) -> None:
-    """Lines as everywhere, in place of Celery's own; LOG_LEVEL decides, not its `--loglevel`."""
+def _configure_logging(**_: object) -> None:
+    """Log as all our programs do instead of Celery's way; LOG_LEVEL decides, not `--loglevel`."""
     log_as_service(load_settings())
 
 
 @signals.worker_init.connect
-def _be_known(sender: str, **_: object) -> None:
-    """The worker's connections to Redis have its name, so that whoever looks there sees who is at work."""
+def _name_connections(sender: str, **_: object) -> None:
+    """Give the worker's connections to Redis its name, so that CLIENT LIST shows the workers."""
     name = {"client_name": f"{parallel.WORKER_CLIENT}{sender}"}
     app.conf.broker_transport_options = {**app.conf.broker_transport_options, **name}
 
 
 @signals.worker_init.connect
 def _check_routes(**_: object) -> None:
-    """Refuse to start a worker that would not hear its own tasks."""
+    """Refuse to start a worker if a task of ours is routed to a queue that nobody reads."""
     app.loader.import_default_modules()
     for name in app.tasks:
         queue = app.amqp.router.route({}, name)["queue"].name
@@ -151,18 +151,18 @@ def _check_routes(**_: object) -> None:
 
 @signals.worker_ready.connect
 @signals.beat_init.connect
-def _ready(**_: object) -> None:
-    """Tell whoever started this program that it is at work."""
+def _report_ready(**_: object) -> None:
+    """Tell the parent process that this program is ready."""
     tell_ready()
 
 
 @signals.heartbeat_sent.connect
-def _alive(**_: object) -> None:
-    """The worker's own process goes round: it neither hangs nor waits for ever."""
+def _report_alive(**_: object) -> None:
+    """Give a sign of life: the worker's main loop runs."""
     tell_alive()
 
 
 @signals.worker_shutting_down.connect
-def _lanes_go_too(**_: object) -> None:
-    """A worker told to stop does not wait for the end of its lanes' shifts: what they hold is handed back."""
+def _shut_down_lanes(**_: object) -> None:
+    """End the lanes of a worker that stops, without waiting for their shifts; their pages are handed back."""
     shut_down()

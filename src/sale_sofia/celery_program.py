@@ -1,7 +1,6 @@
 """Celery's command, `python -P -m sale_sofia.celery_program -A sale_sofia.celery_app …`.
 
-Celery would look for the app, and what that imports, in the folder it is started in; here both are loaded
-before it looks.
+Celery would look for the app and its imports in the working directory; here both are loaded before that.
 """
 
 from datetime import timedelta
@@ -19,17 +18,17 @@ _FAULT: Final = timedelta(seconds=CLOCK_FAULT_SECONDS)
 
 
 class BeatClock(PersistentScheduler):
-    """Remembers in a file when it struck last, and says that it lives each time it looks at its schedule."""
+    """Records its last runs in a file, and gives a sign of life at every tick."""
 
-    def tick(self, *arguments: Any, **named: Any) -> float:  # noqa: ANN401 - whatever Celery passes
-        """Do what is due; the seconds until something is due again."""
+    def tick(self, *arguments: Any, **options: Any) -> float:  # noqa: ANN401 - whatever Celery passes
+        """Send what is due; the seconds until the next entry is due."""
         tell_alive()
-        self._go_back_with_the_clock()
-        seconds: float = super().tick(*arguments, **named)
+        self._reset_future_runs()
+        seconds: float = super().tick(*arguments, **options)
         return seconds
 
-    def _go_back_with_the_clock(self) -> None:
-        """What struck last at a moment that is still to come would not strike before it."""
+    def _reset_future_runs(self) -> None:
+        """Reset last runs in the future, after a clock was set back: nothing would be due before them."""
         for entry in self.schedule.values():
             now = entry.default_now()
             if (entry.last_run_at or now) > now + _FAULT:

@@ -1,4 +1,4 @@
-"""What this installation keeps, as the settings name it: its database, its archive, its error log."""
+"""What an installation stores, where its settings say: database, archive, error log."""
 
 from sale_sofia.crawl.fetch.archive import PageArchive
 from sale_sofia.geography.imported import use
@@ -10,7 +10,7 @@ from sale_sofia.telemetry.error_log import ErrorLog
 
 
 def open_database(settings: Settings) -> Database:
-    """The database object; nothing is opened or made yet. From now on the places of this DATA_DIR count."""
+    """The database object, not yet opened or made. From now on the places of this DATA_DIR are used."""
     use(settings.data_dir)
     url = settings.database_url.get_secret_value()
     served = is_on_server(url)
@@ -23,7 +23,7 @@ def open_database(settings: Settings) -> Database:
 
 
 def open_ready(settings: Settings) -> Database:
-    """The database, which is there now and has all tables."""
+    """The database, made if absent, with all tables up to date."""
     database = open_database(settings)
     initialize_database(database)
     return database

@@ -1,4 +1,4 @@
-"""The parallel mode: starts the services, hands them jobs, waits for their end, stops what it started."""
+"""The parallel mode: starts the services, gives them jobs, waits for the end, stops what it started."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,9 +51,9 @@ def _ignore(_: object) -> None:
 class Orchestrator:
     """The services of one data folder, for as long as the `with` block lasts.
 
-    Everything may be called again: what runs is left as it is. Inside, SIGINT and SIGTERM end every wait with
-    `Interrupted`; a second one takes all patience from the stopping. What another process runs for everybody
-    (`shared`, as `sale-sofia up` does) is used and left running. Without settings they are the environment's.
+    Every call is idempotent: what runs is left alone. Inside, SIGINT and SIGTERM end every wait with
+    `Interrupted`; after a second signal stopping waits for nothing. Services that another process shares
+    (`shared`, as `sale-sofia up` does) are used and left running. The default settings are the environment's.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Orchestrator:
         self._entered = ExitStack()
 
     def __enter__(self) -> Self:
-        """Take the services, or join who runs them for everybody; `ServicesBusy` if one runs them alone."""
+        """Own the services, or join the process that shares them; `ServicesBusy` if it does not share."""
         ownership = self.fleet.ownership
         self.fleet.joined = not self.with_room(partial(ownership.take, shared=self._shared))
         with ExitStack() as stack:
@@ -98,11 +98,11 @@ class Orchestrator:
 
     @property
     def jobs(self) -> Sequence[str]:
-        """Those begun or resumed so far, also where a signal came before the services were at work."""
+        """Jobs begun or resumed so far, even if a signal came before the services were ready."""
         return tuple(self._jobs)
 
     def cleanup_stale_processes(self) -> list[int]:
-        """Kill what a dead orchestrator left behind in this data folder; the numbers of those killed."""
+        """Kill what a dead orchestrator left running in this data folder; returns the pids."""
         killed = self.fleet.cleanup_stale_processes()
         if not self.fleet.joined:
             killed += self.proxies.rotator.child.end_leftovers()
@@ -111,38 +111,34 @@ class Orchestrator:
         return killed
 
     def start_redis(self) -> str:
-        """The URL of a Redis that answers. One of REDIS_URL is only used: never stopped, never emptied."""
+        """The URL of a Redis that answers. The one of REDIS_URL is never stopped and never emptied."""
         return self.with_room(self.fleet.start_redis)
 
     def start_celery(self) -> None:
-        """Worker and beat at work; before them Redis and the database."""
-
-        def start() -> None:
-            self._start_store()
-            self.fleet.start_worker_and_beat()
-
-        self.with_room(start)
+        """Start worker and beat, and before them Redis and the database; returns when all are ready."""
+        self.with_room(self._start_store)
+        self.with_room(self.fleet.start_worker_and_beat)
 
     def _start_store(self) -> None:
         self.fleet.start_redis()
         initialize_database(self.database)
 
     def start_rotator(self) -> str:
-        """The address of a rotator at work, for tools that can use only one proxy; before it Redis."""
+        """Start the rotator, for tools that can use only one proxy, and before it Redis; its address."""
         return self.proxies.start_rotator()
 
     def trigger_proxy_refresh(self) -> str:
-        """Have all proxies checked by the workers; the job of that, or of the refresh that is under way."""
+        """Let the workers check all proxies; returns the new job, or the running one."""
         return self.proxies.trigger_refresh()
 
     def wait_for_refresh_completion(
         self, job_id: str, timeout: float = START_WAIT_SECONDS
     ) -> RefreshProgress:
-        """The last numbers of a refresh, when it has ended; `RefreshStillOpen` when the time is up before."""
+        """Wait for the end of a refresh; its final numbers. `RefreshStillOpen` if the time is up before."""
         return self.proxies.wait_for_refresh(job_id, timeout)
 
     def wait_for_proxies(self, timeout: float = START_WAIT_SECONDS) -> dict[str, int]:
-        """How many proxies are ready for each portal that uses them, when each has MIN_PROXIES_TO_START.
+        """Wait until each portal that uses proxies has MIN_PROXIES_TO_START ready; how many each has.
 
         Raises:
             ProxiesStillMissing: the time was up.
@@ -150,7 +146,7 @@ class Orchestrator:
         return self.proxies.wait_for_proxies(timeout)
 
     def stop_all(self) -> None:
-        """Stop what was started here: rotator, beat, worker, Redis. Jobs that have not ended are nobody's."""
+        """Stop what was started here: rotator, beat, worker, Redis. Unfinished jobs are released."""
 
         def let_jobs_go() -> None:
             with suppress(RedisUnreachable):
@@ -196,13 +192,13 @@ class Orchestrator:
         return {plan.site.name: jobs[plan.site.name] for plan in plans}
 
     def _begin(self, plans: Sequence[JobPlan]) -> dict[str, str]:
-        jobs = {plan.site.name: self._keep(plan_for_workers, plan) for plan in plans}
+        jobs = {plan.site.name: self._plan(plan_for_workers, plan) for plan in plans}
         if jobs:
             self._dispatch(list(jobs.values()))
         return jobs
 
     def _wait_for_supply(self, sites: Sequence[str]) -> None:
-        """Until portals that need proxies have them; with too few their pages wait, and nothing goes out."""
+        """Wait for the proxies of these portals; with too few, their pages wait and nothing is requested."""
         if not sites:
             return
         self.start_celery()
@@ -212,39 +208,39 @@ class Orchestrator:
                 self._say(f"{site}: {ready} of {least} proxies are ready; its pages wait for proxies")
 
     def resume(self, job_ids: Sequence[str]) -> None:
-        """Go on with unfinished jobs."""
+        """Continue unfinished jobs."""
         self.with_room(self._start_store)
         sites = [self.database.run_read(partial(known_job, job_id=job_id)).site for job_id in job_ids]
         self._wait_for_supply([site for site in sites if needs_proxies(site)])
         for job_id in job_ids:
-            self._keep(resume_for_workers, job_id)
+            self._plan(resume_for_workers, job_id)
         self._dispatch(job_ids)
 
-    def _keep(self, plan: Callable[..., str], what: object) -> str:
-        job_id = self.with_room(partial(plan, self.settings, self.database, what))
+    def _plan(self, plan: Callable[..., str], subject: object) -> str:
+        job_id = self.with_room(partial(plan, self.settings, self.database, subject))
         self._jobs.append(job_id)
         return job_id
 
     def _dispatch(self, job_ids: Sequence[str]) -> None:
-        # The message waits for them in Redis: it is made while they start.
+        # Send while they start: the message waits for them in Redis.
         self.with_room(self.fleet.begin_worker_and_beat)
         self._publish([self.get_scraping_progress(job_id) for job_id in job_ids])
-        found = [self.database.run_read(partial(known_job, job_id=job_id)) for job_id in job_ids]
-        if not send_jobs(self.start_redis(), found):
+        jobs = [self.database.run_read(partial(known_job, job_id=job_id)) for job_id in job_ids]
+        if not send_jobs(self.start_redis(), jobs):
             self._say("Redis did not take the message; the jobs begin a little later")
         self.start_celery()
 
     def get_scraping_progress(self, job_id: str) -> Progress:
-        """How far a job is, from the database, also long after it ran; `UnknownJob` where there is none."""
+        """A job's progress from the database, even long after its end; raises `UnknownJob`."""
         return self.database.run_read(partial(read_progress, job_id=job_id))
 
     def wait_for_scraping_completion(
         self, job_ids: Sequence[str], timeout: float, look: Look = _ignore
     ) -> Mapping[str, Progress]:
-        """The jobs' last numbers, when all have ended; services that die meanwhile are started again.
+        """Wait until all jobs have ended; their final numbers. Services that die meanwhile are restarted.
 
-        `JobsStillOpen` names the jobs when the time is up, `Interrupted` tells of a signal, and `ServiceDied`
-        of a service that dies all the time.
+        Raises `JobsStillOpen` when the time is up, `Interrupted` on a signal, and `ServiceDied` if a
+        service keeps dying.
         """
 
         def read() -> dict[str, Progress]:
@@ -252,32 +248,32 @@ class Orchestrator:
 
         with closing(JobEvents(self.start_redis)) as events:
             ended = wait_for_jobs(read, events, timeout, look, self.supervise)
-        # The database knew first: whoever reads Redis after this wait finds the end there too.
+        # The database had the end first: publish it, so that readers of Redis find it too.
         self._publish(ended.values())
         return ended
 
-    def _publish(self, found: Iterable[Progress]) -> None:
-        """As far as Redis takes it: the database has the same numbers."""
+    def _publish(self, jobs: Iterable[Progress]) -> None:
+        """Publish progress if Redis accepts it: the database has the same numbers."""
         with suppress(RedisError), closing(connect(self.start_redis())) as client:
-            for progress in found:
+            for progress in jobs:
                 publish(client, progress)
 
     def supervise(self) -> None:
-        """One look at the services: what died is started again. A signal raises `Interrupted`."""
+        """Check the services once and restart what died. A signal raises `Interrupted`."""
         self.signals.check()
         self.with_room(self.fleet.supervise)
         self.rotator.supervise()
 
     def with_room(self, action: Callable[[], T]) -> T:
-        """What the action gives; on a full disk it waits for room, and does again what may be done twice.
+        """Run the action, which must be idempotent; on a full disk wait for room and repeat it.
 
         Raises:
-            Interrupted: a signal asked for an end.
+            Interrupted: a signal came while it waited.
         """
         while True:
             try:
                 self.fleet.room.check()
-                given = action()
+                result = action()
             except (DiskFull, OSError, ServiceError) as error:
                 if not (isinstance(error, DiskFull) or is_full(error)):
                     raise
@@ -286,4 +282,4 @@ class Orchestrator:
                 self.signals.check()
             else:
                 self.fleet.room.tell_found()
-                return given
+                return result

@@ -69,7 +69,7 @@ def test_a_backup_killed_at_every_point_is_whole_or_not_there(tmp_path: Path) ->
     wanted, wrong = kept(root / "data"), {}
     for state in crash.recovered(root):
         left = list_backups(root / "to")
-        found = [one.path for one in left.kept]
+        found = [one.path for one in left.backups]
         made = back_up(root)
         unlike = [path.name for path in (*found, made) if unpacked(path, tmp_path / "out") != wanted]
         if left.damaged or unlike or parts_in(root / "to"):

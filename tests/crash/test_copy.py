@@ -13,12 +13,12 @@ from crash_points import Enumeration, count_points
 from ready_files import put_ready_file
 from sale_sofia.operations import copying
 from sale_sofia.operations.copying import (
-    Content,
     CopyRefused,
+    TableDigest,
     all_tables,
     batches,
-    content,
     copy_database,
+    digest_batches,
     read_mark,
 )
 from sale_sofia.storage.database import Database
@@ -45,10 +45,12 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     database.dispose()
 
 
-def contents(database: Database) -> dict[str, Content]:
+def contents(database: Database) -> dict[str, TableDigest]:
     with database.read() as connection:
         return {
-            table.name: content(batches(connection, table)) for table in all_tables() if table.name in SOME
+            table.name: digest_batches(batches(connection, table))
+            for table in all_tables()
+            if table.name in SOME
         }
 
 

@@ -20,7 +20,7 @@ from forked_simulators import start_forked
 from postgres_servers import PASSWORD, PostgresServer
 from sale_sofia.crawl.runners.runners import site_lock
 from sale_sofia.operations.backup.making import make_backup
-from sale_sofia.operations.backup.reading import KEPT_FILES, KEPT_FOLDERS, Kept
+from sale_sofia.operations.backup.reading import KEPT_FILES, KEPT_FOLDERS, BackupFile
 from sale_sofia.operations.backup.restoring import restore
 from sale_sofia.storage.migrate import check
 from sale_sofia_simulator.running import RunningSimulator
@@ -81,7 +81,7 @@ def test_backups_in_the_middle_of_a_crawl_restore_and_go_on(
         assert unknown == set(), "does a backup hold it, and should it?"
 
 
-def backup_after(crawl: ForkedProcess, data: Path, folder: Path, adverts: int) -> Kept:
+def backup_after(crawl: ForkedProcess, data: Path, folder: Path, adverts: int) -> BackupFile:
     """A backup when so many adverts were opened, at whatever moment of a page that is."""
     stored_now = "SELECT count(*) FROM listings WHERE opened_at IS NOT NULL"
     wait_for(lambda: asked(data, stored_now)[0][0] >= adverts or crawl.poll() is not None)
@@ -102,7 +102,7 @@ def asked(data: Path, question: str) -> list[Any]:
         return [(0,)]
 
 
-def consistent(data: Path, made: Kept) -> int:
+def consistent(data: Path, made: BackupFile) -> int:
     """Everything that is done has its data, once, and nothing else has; how many rows are not done."""
     db = database_in(data)
     assert check(db) == []

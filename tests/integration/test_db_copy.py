@@ -20,7 +20,7 @@ from parallel_crawls import until
 from postgres_servers import PASSWORD, READY, PostgresServer
 from ready_files import put_ready_file
 from sale_sofia.history.export import export_listings
-from sale_sofia.operations.copying import Content, all_tables, batches, content
+from sale_sofia.operations.copying import TableDigest, all_tables, batches, digest_batches
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.migrate import check
 from sale_sofia_simulator.running import RunningSimulator
@@ -33,9 +33,9 @@ LATER_SECONDS = 3600.0
 """However slowly the command starts, the workers were woken a moment ago."""
 
 
-def contents(url: str) -> dict[str, Content]:
+def contents(url: str) -> dict[str, TableDigest]:
     with opened(url) as database, database.read() as connection:
-        return {table.name: content(batches(connection, table)) for table in all_tables()}
+        return {table.name: digest_batches(batches(connection, table)) for table in all_tables()}
 
 
 @contextmanager

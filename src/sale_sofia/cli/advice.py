@@ -1,4 +1,4 @@
-"""What flats are worth to a buyer: scores and profiles, the market, the fair price of one."""
+"""Commands about what flats are worth to a buyer: scores, profiles, the market, fair prices."""
 
 import json
 import time
@@ -55,7 +55,7 @@ _UNKNOWN = "?"
 _STYLES = {"pass": "green", "fail": "red", "unknown": "yellow"}
 _SIGNS = {"pass": "+", "fail": "–", "unknown": "?"}
 """A sign beside each colour, for those who do not see it."""
-_SHOWN = (
+_RANKED_FACTS = (
     "title", "price_eur", "area_sqm", "price_per_sqm_eur", "rooms", "floor", "floors_total", "neighbourhood",
 )  # fmt: skip
 
@@ -73,16 +73,16 @@ def score(
     """Rank the offered flats for a profile, the best first; or explain the score of one, fact by fact."""
     refuse(property_id is not None and passing, "--passing is for the list; leave it out with a property")
     settings = load_settings()
-    wanted = profile_files.load_profile(settings.data_dir, profile)
-    database = _scored(settings)
-    if remark := wanted.remark():
+    chosen = profile_files.load_profile(settings.data_dir, profile)
+    database = _score_flats(settings)
+    if remark := chosen.remark():
         tell(remark)
     if property_id is not None:
-        view = database.run_read(partial(_explained, number=property_id, profile=wanted, lang=lang))
+        view = database.run_read(partial(_explain, number=property_id, profile=chosen, lang=lang))
         print_answer(view, *_explanation(view, lang), as_json=as_json)
         return
     found = database.run_read(partial(_ranking, profile=profile, passing=passing, limit=limit))
-    table, note = _ranking_table(profile, found["scores"], lang), _counted(found)
+    table, note = _ranking_table(profile, found["scores"], lang), _count_sentence(found)
     print_answer({"profile": profile, **found}, table, as_json=as_json, note=note)
 
 
@@ -92,14 +92,14 @@ def _ranking(connection: Connection, profile: str, *, passing: bool, limit: int)
     lines: list[dict[str, Any]] = []
     for row in rows:
         flat = flats[row["property_id"]]
-        facts = {name: getattr(flat, name) for name in _SHOWN}
+        facts = {name: getattr(flat, name) for name in _RANKED_FACTS}
         stored = {name: value for name, value in row.items() if name not in {"digest", "profile"}}
         lines.append({**stored, **facts, "url": flat.adverts[0].url})
     return {"scores": lines, "verdicts": count_verdicts(connection, profile)}
 
 
 def _ranking_table(profile: str, lines: Sequence[View], language: Language) -> Table:
-    """A line for each flat, the best first."""
+    """A row for each flat, the best first."""
     numbers = ("rooms", "m²", "floor", "€", "€/m²", "score", "known", "points")
     table = plain_table(f"Scores for {profile}", ("id", "neighbourhood"), numbers, "conditions")
     for line in lines:
@@ -126,38 +126,39 @@ def _worth(value: float | None) -> str:
     return _UNKNOWN if value is None else f"{value:.1f}"
 
 
-def _counted(found: View) -> str:
-    verdicts, shown = found["verdicts"], len(found["scores"])
+def _count_sentence(found: View) -> str:
+    verdicts, ranked_count = found["verdicts"], len(found["scores"])
     if not verdicts:
         return "nothing to score yet; adverts come with `sale-sofia crawl`"
-    counts = (verdicts.get(verdict, 0) for verdict in ("pass", "unknown", "fail"))
-    words = ", ".join(
-        f"{count} {word}" for count, word in zip(counts, ("pass", "may pass", "fail"), strict=True)
-    )
-    return f"{shown} of {sum(verdicts.values())} flats shown: {words}"
+    names = {"pass": "pass", "unknown": "may pass", "fail": "fail"}
+    words = ", ".join(f"{verdicts.get(verdict, 0)} {name}" for verdict, name in names.items())
+    return f"{ranked_count} of {sum(verdicts.values())} flats shown: {words}"
 
 
-def _explained(connection: Connection, number: int, profile: Profile, lang: Language) -> dict[str, Any]:
+def _explain(connection: Connection, number: int, profile: Profile, lang: Language) -> dict[str, Any]:
     return explain_flat(find_flat(connection, number), profile, kept_yardsticks(connection), lang)
 
 
 def _explanation(view: View, language: Language) -> Iterator[Table | Text]:
     """One flat: its score fact by fact, its deal breakers, its costs."""
-    known = f"{view['known']:.0%} known, {view['points']:.2f} points"
-    yield Text(f"Property {view['property_id']}: {_worth(view['value'])} of 5, {known}")
+    summary = f"{view['known']:.0%} known, {view['points']:.2f} points"
+    yield Text(f"Property {view['property_id']}: {_worth(view['value'])} of 5, {summary}")
     table = plain_table("Criteria", ("criterion",), ("weight", "worth", "known", "points"), "why")
-    for one in view["criteria"]:
-        table.add_row(one["name"], f"{one['weight']:.0%}", *_score_cells(one), "", style="bold")
-        for part in one["parts"]:
+    for criterion in view["criteria"]:
+        weight = f"{criterion['weight']:.0%}"
+        table.add_row(criterion["name"], weight, *_score_cells(criterion), "", style="bold")
+        for part in criterion["parts"]:
             table.add_row("", "", _worth(part["value"]), "", f"{part['points']:.2f}", part["why"])
     yield table
     table = plain_table("Conditions", ("condition", "state"), (), "why")
-    for one in view["breakers"]:
-        quote = f" – “{one['quote']}”" if one["quote"] else ""
-        table.add_row(one["name"], _state(one["state"], language), one["why"] + quote)
+    for breaker in view["breakers"]:
+        quote = f" – “{breaker['quote']}”" if breaker["quote"] else ""
+        table.add_row(breaker["name"], _state(breaker["state"], language), breaker["why"] + quote)
     yield table
     if view["costs"]:
-        costs = ((one["name"], number(one["least_eur"]), number(one["most_eur"])) for one in view["costs"])
+        costs = (
+            (cost["name"], number(cost["least_eur"]), number(cost["most_eur"])) for cost in view["costs"]
+        )
         yield plain_table("Costs", ("item",), ("from €", "to €"), rows=costs)
 
 
@@ -190,8 +191,8 @@ def _print_profiles(loaded: Loaded) -> None:
             lines.append({"name": name, "error": str(loaded.mistakes[name])})
             continue
         profile = loaded.profiles[name]
-        known = {"title": profile.title, "budget_eur": profile.budget_eur, "remark": profile.remark()}
-        lines.append({"name": name, **known})
+        summary = {"title": profile.title, "budget_eur": profile.budget_eur, "remark": profile.remark()}
+        lines.append({"name": name, **summary})
     print_json({"profiles": lines})
 
 
@@ -208,9 +209,9 @@ def show(name: Name = DEFAULT, as_json: AsJson = False) -> None:
     """Show a profile with every key, including those that its file leaves out."""
     path, values = profile_files.read_profile(load_settings().data_dir, name)
     profile = profile_files.check_profile(path, values)
-    shown = profile.model_dump(mode="json")
-    record = {"name": name, "path": str(path), "remark": profile.remark(), "profile": shown}
-    text = yaml.safe_dump(shown, allow_unicode=True, sort_keys=False, default_flow_style=None, width=100)
+    complete = profile.model_dump(mode="json")
+    record = {"name": name, "path": str(path), "remark": profile.remark(), "profile": complete}
+    text = yaml.safe_dump(complete, allow_unicode=True, sort_keys=False, default_flow_style=None, width=100)
     print_answer(record, f"# {path}", text.rstrip(), as_json=as_json, note=profile.remark() or "")
 
 
@@ -243,20 +244,20 @@ def edit(
         tell(remark)
 
 
-def _note(name: str, what: What) -> None:
-    """Keep who did so, where there is a database yet."""
+def _note(name: str, change: What) -> None:
+    """Record who changed the profile, if there is a database."""
     settings = load_settings()
     if open_database(settings).exists():
-        open_ready(settings).run_write(partial(note_change, about="profile", name=name, what=what, by=me()))
+        open_ready(settings).run_write(partial(note_change, about="profile", name=name, what=change, by=me()))
 
 
-def _scored(settings: Settings) -> Database:
-    """The database, in which what changed has been merged and scored."""
+def _score_flats(settings: Settings) -> Database:
+    """Merge and score what changed; returns the database."""
     database = open_ready(settings)
     try:
         merge_flats(database)
         score_all(settings, database)
-    except ProfileError as error:  # of another profile than the one asked for
+    except ProfileError as error:  # of a profile other than the requested one
         tell(str(error), style="yellow")
     return database
 
@@ -266,19 +267,19 @@ def learnt(name: Name = DEFAULT, as_json: AsJson = False) -> None:
     """Count why flats were rejected, and say which change of a profile would have kept them away."""
     settings = load_settings()
     profile = profile_files.load_profile(settings.data_dir, name)
-    found = _scored(settings).run_read(lambda connection: learn(connection, name, profile))
+    found = _score_flats(settings).run_read(lambda connection: learn(connection, name, profile))
     if as_json:
         print_json({"profile": name, **asdict(found)})
         return
-    for one in found.lessons:
-        out.print(f"{one.flats} of {found.rejected} rejected: {one.reason}")
-        if one.offer is None:
-            left_out = one.out == one.flats
+    for lesson in found.lessons:
+        out.print(f"{lesson.flats} of {found.rejected} rejected: {lesson.reason}")
+        if lesson.offer is None:
+            left_out = lesson.out == lesson.flats
             out.print(f"  {'left out already' if left_out else 'no filter for it yet'}")
             continue
-        leaves = f"of {found.fitting} that fit {one.offer.leaves} stay"
-        out.print(f"  {one.offer.caught} of them would not have been shown; {leaves}")
-        change = f"{one.offer.key}={json.dumps(one.offer.value)}"
+        leaves = f"of {found.fitting} that fit {lesson.offer.leaves} stay"
+        out.print(f"  {lesson.offer.caught} of them would not have been shown; {leaves}")
+        change = f"{lesson.offer.key}={json.dumps(lesson.offer.value)}"
         out.print(f"  sale-sofia profiles edit {name} '{change}'", soft_wrap=True)
     log.print(f"{found.rejected} flats rejected")
 
@@ -330,20 +331,20 @@ def market(
     merge_flats(database)
     found = read_market(database, settings, now=time.time(), deal=deal)
     if place is not None:
-        cells = {cell: one for cell, one in found.cells.items() if cell.neighbourhood == place.name}
+        cells = {cell: figures for cell, figures in found.cells.items() if cell.neighbourhood == place.name}
         found = Market(found.deal, found.now, found.least, cells)
     note = f"{LABEL}; {VAT_RULE}; what fewer than {found.least} flats make is not shown"
     none_yet = "no flat yet; adverts come with `sale-sofia crawl`"
     # A line for each neighbourhood, or for each kind of flat of one; new and gone are for a week.
     by_rooms = place is not None
     headings = ("stock", "€/m²", "quartiles", "change", "new", "gone", "days", "cut", "by")
-    shown = (
+    rows = (
         (cell.neighbourhood or "all of Sofia", cell.rooms or "all", *_market_cells(figures))
         for cell, figures in found.cells.items()
         if by_rooms or cell.rooms is None or cell.neighbourhood is None
     )
     title, words = f"The market ({LABEL})", ("neighbourhood", "rooms")
-    table = plain_table(title, words, headings, rows=islice(shown, limit))
+    table = plain_table(title, words, headings, rows=islice(rows, limit))
     print_answer(found.as_json(), table, as_json=as_json, note=note, empty=none_yet)
 
 
@@ -365,7 +366,7 @@ def _market_cells(found: Figures) -> tuple[str, ...]:
     )
 
 
-# The fair price of a property, and how well such prices are told.
+# The fair price of a property, and how well such prices are estimated.
 
 
 def value(
@@ -402,7 +403,7 @@ def value(
 
 
 def _valuation_parts(found: Valuation) -> Iterator[Table | Text]:
-    """What is asked, what is fair, the verdict, and the flats that it rests on."""
+    """The asking price, the fair price, the verdict, and the comparable flats."""
     yield Text(f"Property {found.flat.property_id}: {_price_sentence(found)}")
     if found.fair is not None:
         low, middle, high = (value * (found.flat.area_sqm or 0.0) for value in found.fair)
@@ -438,8 +439,8 @@ def _price_sentence(found: Valuation) -> str:
     return f"{number(flat.price_eur)} € asked{vat}, {number(asked_eur_sqm(flat))} €/m²"
 
 
-def _comparable_cells(one: Comparable) -> tuple[str, ...]:
-    flat = one.flat
+def _comparable_cells(comparable: Comparable) -> tuple[str, ...]:
+    flat = comparable.flat
     return (
         str(flat.property_id),
         flat.neighbourhood or "?",
@@ -448,10 +449,10 @@ def _comparable_cells(one: Comparable) -> tuple[str, ...]:
         number(flat.area_sqm),
         number(flat.floor) + (f"/{flat.floors_total}" if flat.floors_total else ""),
         "?" if flat.year_built is None else str(flat.year_built),
-        number(one.kilometres, 1),
-        f"{one.weight:.1%}",
+        number(comparable.kilometres, 1),
+        f"{comparable.weight:.1%}",
         flat.condition or "?",
-        ", ".join(one.why),
+        ", ".join(comparable.why),
     )
 
 
@@ -471,7 +472,7 @@ def _error_tables(found: Trial) -> Iterator[Table]:
 
 def _error_table(title: str, heading: str, rows: Sequence[tuple[str, Error]]) -> Table:
     table = plain_table(title, (heading,), ("flats", "error", "≤ 10 %", "held", "width"))
-    for name, one in rows:
-        shares = (one.median, one.within_near, one.coverage, one.width)
-        table.add_row(name, str(one.flats), *("" if share is None else f"{share:.1%}" for share in shares))
+    for name, error in rows:
+        shares = (error.median, error.within_near, error.coverage, error.width)
+        table.add_row(name, str(error.flats), *("" if share is None else f"{share:.1%}" for share in shares))
     return table

@@ -36,7 +36,7 @@ app = typer.Typer(
 RuleName = Annotated[str, typer.Argument(help="The name of the rule.")]
 
 
-def _file(settings: Settings) -> AlertsFile:
+def _load_file(settings: Settings) -> AlertsFile:
     file = load_alerts(settings.data_dir)
     if file is None:
         place = settings.data_dir / ALERTS_FILE
@@ -54,7 +54,7 @@ def run(as_json: AsJson = False) -> None:
     """Look for what is new, and send the messages that are due; run it as often as you like."""
     settings = load_settings()
     database = open_ready(settings)
-    file = _file(settings)
+    file = _load_file(settings)
     check_file(settings, database, file)
     log_to_file(settings, "alerts")
     done = Alerts(settings, database).run(settings.alert_run_seconds)
@@ -80,22 +80,22 @@ def try_channels(
 ) -> None:
     """Send a test message through a channel now, and say whether it was accepted."""
     settings = load_settings()
-    channels = channels_of(_file(settings))
+    channels = channels_of(_load_file(settings))
     if channel is not None and channel not in channels:
         raise typer.BadParameter(f"no channel {channel!r}; there are: {', '.join(channels) or 'none'}")
     chosen = channels.values() if channel is None else [channels[channel]]
-    results = {one.name: _try(one, settings) for one in chosen}
-    taken = {name: {"taken": not error, "error": error} for name, error in results.items()}
+    results = {target.name: _send_test(target, settings) for target in chosen}
+    answers = {name: {"taken": not error, "error": error} for name, error in results.items()}
     lines = [
         Text(f"{name}: {error or 'the message was taken'}", "red" if error else "")
         for name, error in results.items()
     ]
-    print_answer({"channels": taken}, *lines, as_json=as_json)
+    print_answer({"channels": answers}, *lines, as_json=as_json)
     if any(results.values()):
         raise typer.Exit(NOT_ALL_RIGHT)
 
 
-def _try(channel: Channel, settings: Settings) -> str | None:
+def _send_test(channel: Channel, settings: Settings) -> str | None:
     try:
         Sender(settings.alert_send_seconds, settings.alert_telegram_url).send(
             channel, word_test(settings.alert_language), uuid4().hex
@@ -116,38 +116,39 @@ def show_log(
         raise typer.BadParameter(f"no state {state!r}; allowed: {WAITING}, {SENDING}, {SENT}")
     settings = load_settings()
     found = open_ready(settings).run_read(partial(read_log, limit=limit, state=state))
-    texts = [word_message(one.items, settings.alert_language) for one in found]
+    texts = [word_message(message.items, settings.alert_language) for message in found]
     records = [
-        {**asdict(one), "subject": text.subject, "body": text.body}
-        for one, text in zip(found, texts, strict=True)
+        {**asdict(message), "subject": text.subject, "body": text.body}
+        for message, text in zip(found, texts, strict=True)
     ]
     table = plain_table("Messages", (), (), "state", "when", "channel", "tries", "why", "message")
-    for one, text in zip(found, texts, strict=True):
-        when = one.sent_at or (one.not_before if one.state == WAITING else one.made_at)
-        why = ", ".join(sorted({rule for item in one.items for rule in item.rules}))
-        broken = f" (may have come {one.breaks} times more: its sender died)" if one.breaks else ""
-        failed = f" (last error: {one.last_error})" if one.last_error else ""
-        message = text.subject + broken + failed
-        table.add_row(*map(Text, (one.state, moment(when), one.channel, str(one.attempts), why, message)))
+    for message, text in zip(found, texts, strict=True):
+        when = message.sent_at or (message.not_before if message.state == WAITING else message.made_at)
+        why = ", ".join(sorted({rule for item in message.items for rule in item.rules}))
+        broken = f" (may have come {message.breaks} times more: its sender died)" if message.breaks else ""
+        failed = f" (last error: {message.last_error})" if message.last_error else ""
+        summary = text.subject + broken + failed
+        cells = (message.state, moment(when), message.channel, str(message.attempts), why, summary)
+        table.add_row(*map(Text, cells))
     none_yet = "no message yet; `sale-sofia alerts run` looks what there is to tell"
     print_answer({"messages": records}, table, as_json=as_json, empty=none_yet)
 
 
 @app.command()
 def rules(
-    would_tell: Annotated[
+    with_preview: Annotated[
         bool, typer.Option("--preview", help="Also what each would have sent in the last 14 days.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the rules as sentences: what each reports and when, through which channels, and since when."""
     settings = load_settings()
-    database, file = open_ready(settings), _file(settings)
+    database, file = open_ready(settings), _load_file(settings)
     check_file(settings, database, file)
     since = {name: state.since for name, state in database.run_read(read_rules).items()}
-    told = _previews(settings, database, file) if would_tell else {}
+    previews = _previews(settings, database, file) if with_preview else {}
     if as_json:
-        print_json(_as_data(file, since, told))
+        print_json(_rules_record(file, since, previews))
         return
     table = plain_table("Rules", (), (), "rule", "tells", "since")
     for rule in file.rules:
@@ -155,31 +156,33 @@ def rules(
         state = "" if rule.enabled else "off: "
         table.add_row(*map(Text, (rule.name, f"{state}{sentence_of(rule, file, 'en')}", begun)))
     out.print(table)
-    for name, items in told.items():
+    for name, items in previews.items():
         out.print(Text(f"{name} would have told in 14 days: {len(items)}"))
         for item in items[:PREVIEW_SHOWN]:
             out.print(Text(f"  {item.property_id}  {headline(item, 'en')}"), soft_wrap=True)
 
 
-def _as_data(file: AlertsFile, since: Mapping[str, float], told: Mapping[str, list[Item]]) -> dict[str, Any]:
-    def as_data(rule: Rule) -> dict[str, Any]:
+def _rules_record(
+    file: AlertsFile, since: Mapping[str, float], previews: Mapping[str, list[Item]]
+) -> dict[str, Any]:
+    def rule_record(rule: Rule) -> dict[str, Any]:
         texts = {language: sentence_of(rule, file, language) for language in LANGUAGES}
-        known = {**rule.model_dump(mode="json"), "since": since.get(rule.name), "sentence": texts}
-        if rule.name not in told:
-            return known
-        news = [{"id": one.property_id, "kind": one.kind} for one in told[rule.name]]
-        return {**known, "would_have_told": news}
+        record = {**rule.model_dump(mode="json"), "since": since.get(rule.name), "sentence": texts}
+        if rule.name not in previews:
+            return record
+        news = [{"id": item.property_id, "kind": item.kind} for item in previews[rule.name]]
+        return {**record, "would_have_told": news}
 
     quiet = file.quiet_hours and file.quiet_hours.model_dump(mode="json", by_alias=True)
     lists = {
-        "buyer": [as_data(rule) for rule in file.buyer],
-        "operator": [as_data(rule) for rule in file.operator],
+        "buyer": [rule_record(rule) for rule in file.buyer],
+        "operator": [rule_record(rule) for rule in file.operator],
     }
     return {**lists, "quiet_hours": quiet}
 
 
 def _previews(settings: Settings, database: Database, file: AlertsFile) -> dict[str, list[Item]]:
-    """By rule: what it would have told lately."""
+    """What each rule for buyers would have reported lately."""
     ScoreRun(settings, database, load_profiles(settings.data_dir).profiles).run()
     look = partial(preview, data_dir=settings.data_dir, now=time.time())
     return {rule.name: database.run_read(partial(look, rule=rule)) for rule in file.buyer}
@@ -189,14 +192,14 @@ def _previews(settings: Settings, database: Database, file: AlertsFile) -> dict[
 def channels(as_json: AsJson = False) -> None:
     """Show the channels: their names and services, never their addresses."""
     settings = load_settings()
-    file = _file(settings)
+    file = _load_file(settings)
     found = channels_of(file)
     check_channels(settings, found)
     table = plain_table("Channels", (), (), "channel", "service", "rules")
     for name, channel in found.items():
         rules = ", ".join(rule.name for rule in file.rules if name in rule.channels)
         table.add_row(*map(Text, (name, f"{channel.service}://***", rules or "none")))
-    record = {"channels": [{"name": one.name, "service": one.service} for one in found.values()]}
+    record = {"channels": [{"name": channel.name, "service": channel.service} for channel in found.values()]}
     print_answer(record, table, as_json=as_json)
 
 
@@ -245,9 +248,9 @@ def add(
 
     For example: sale-sofia alerts add "My flat" --profile default --channel mail
     """
-    of = {"profile": profile, "search": search, "flat": flat, "digest": digest}
-    given = {key: value for key, value in of.items() if value is not None}
+    options = {"profile": profile, "search": search, "flat": flat, "digest": digest}
+    chosen = {key: value for key, value in options.items() if value is not None}
     followed = {} if profile or search or flat else {"shortlist": True}
     all_of_it = {"tell": list(BUYER_KINDS), "cut_percent": 0} if flat else {}
-    _rule_file().add("buyer", {"name": name, **given, **followed, **all_of_it, "channels": channel})
+    _rule_file().add("buyer", {"name": name, **chosen, **followed, **all_of_it, "channels": channel})
     tell(f"rule {name} is added; it is silent about what is there already")

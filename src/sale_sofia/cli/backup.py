@@ -20,14 +20,14 @@ from sale_sofia.cli.progress import moment, number
 from sale_sofia.crawl.runners.runners import running_job
 from sale_sofia.history.jobs import unfinished_jobs
 from sale_sofia.installation import open_database, open_ready
-from sale_sofia.operations.backup.making import Order, copy_rows, examined, make_backup, open_file
+from sale_sofia.operations.backup.making import BackupRequest, copy_rows, examine, make_backup, open_file
 from sale_sofia.operations.backup.reading import (
     BACKUPS_FOLDER,
     SHOWN_PAGES,
     SITES_FOLDER,
     BackupError,
-    Kept,
-    Progress,
+    BackupFile,
+    BackupProgress,
     list_backups,
     remove_old,
     unpack,
@@ -50,11 +50,11 @@ _MB = 1_000_000
 
 
 @contextmanager
-def shown() -> Iterator[Progress]:
-    """A bar on standard error, when somebody looks."""
+def progress_bar() -> Iterator[BackupProgress]:
+    """Show a bar on standard error if that is a terminal; yields the callback that moves it."""
     with Bars(console=log, transient=True, disable=not log.is_terminal) as bars:
         task = bars.add_task("", total=None)
-        yield lambda what, done, total: bars.update(task, description=what, completed=done, total=total)
+        yield lambda label, done, total: bars.update(task, description=label, completed=done, total=total)
 
 
 @app.callback(invoke_without_command=True)
@@ -73,13 +73,13 @@ def backup(
     For example: sale-sofia backup --to /mnt/backups --keep 7
     """
     if context.invoked_subcommand is not None:
-        given = to or keep or no_pages or as_json
-        refuse(given, f"options go after the word: `sale-sofia backup {context.invoked_subcommand} …`")
+        has_options = to or keep or no_pages or as_json
+        refuse(has_options, f"options go after the word: `sale-sofia backup {context.invoked_subcommand} …`")
         return
     settings = load_settings()
     folder = _folder(settings, to)
-    order = Order(settings.data_dir, settings.sites_dir, folder, pages=not no_pages)
-    with shown() as progress:
+    order = BackupRequest(settings.data_dir, settings.sites_dir, folder, pages=not no_pages)
+    with progress_bar() as progress:
         made = make_backup(open_database(settings), order, progress)
     removed = [] if made.lacking else remove_old(folder, made, keep or settings.backup_keep)
     if as_json:
@@ -97,9 +97,9 @@ def list_command(to: To = None, as_json: AsJson = False) -> None:
     listed = list_backups(folder)
     if as_json:
         damaged = [{"file": str(path), "error": error} for path, error in listed.damaged.items()]
-        print_json({"backups": [_record(one) for one in listed.kept], "damaged": damaged})
-    elif listed.kept:
-        out.print(_table(listed.kept))
+        print_json({"backups": [_record(backup) for backup in listed.backups], "damaged": damaged})
+    elif listed.backups:
+        out.print(_table(listed.backups))
     else:
         tell(f"no backup in {folder} yet")
     for error in listed.damaged.values():
@@ -115,58 +115,59 @@ def verify(
 ) -> None:
     """Read a backup to its last byte: every checksum, every archived page, all of its database."""
     try:
-        with shown() as progress, tempfile.TemporaryDirectory() as folder:
+        with progress_bar() as progress, tempfile.TemporaryDirectory() as folder:
             found = unpack(file, Path(folder), lambda name: name == DATABASE_FILE, progress)
-            examined(Path(folder) / DATABASE_FILE, str(file))
+            examine(Path(folder) / DATABASE_FILE, str(file))
     except BackupError as error:
         if as_json:
             print_json({"file": str(file), "sound": False, "error": str(error)})
         tell(f"sale-sofia: {error}", style="red")
         raise typer.Exit(NOT_ALL_RIGHT) from None
-    kept = Kept(file, found.about, file.stat().st_size, found.lacking)
+    backup = BackupFile(file, found.about, file.stat().st_size, found.lacking)
     if as_json:
-        print_json({**_record(kept), "sound": not kept.lacking})
-    sound = "all else is sound" if kept.lacking else "sound"
-    tell(f"{file}: {_contents(kept)}; {sound}")
-    _tell_lacking(kept.lacking, "all else can be restored from it")
+        print_json({**_record(backup), "sound": not backup.lacking})
+    sound = "all else is sound" if backup.lacking else "sound"
+    tell(f"{file}: {_contents(backup)}; {sound}")
+    _tell_lacking(backup.lacking, "all else can be restored from it")
 
 
-def _tell_lacking(names: Sequence[str], what_now: str) -> None:
-    """End with 1 where pages are not in a backup that should be; which they are, and what to do."""
+def _tell_lacking(names: Sequence[str], advice: str) -> None:
+    """Name the pages that a backup lacks and exit with 1; does nothing where none is lacking."""
     if not names:
         return
     more = f" and {len(names) - SHOWN_PAGES} more" if len(names) > SHOWN_PAGES else ""
     tell(
         f"sale-sofia: {len(names)} archived pages are damaged or gone, and not in the backup: "
-        f"{', '.join(names[:SHOWN_PAGES])}{more}; {what_now}; `sale-sofia prune --lost` forgets them, "
+        f"{', '.join(names[:SHOWN_PAGES])}{more}; {advice}; `sale-sofia prune --lost` forgets them, "
         "and the next crawl archives anew what is still offered.",
         style="red",
     )
     raise typer.Exit(NOT_ALL_RIGHT)
 
 
-def _folder(settings: Settings, given: Path | None) -> Path:
-    return (given or settings.backup_dir or settings.data_dir / BACKUPS_FOLDER).absolute()
+def _folder(settings: Settings, option: Path | None) -> Path:
+    return (option or settings.backup_dir or settings.data_dir / BACKUPS_FOLDER).absolute()
 
 
-def _record(one: Kept) -> dict[str, Any]:
-    record = {"file": str(one.path), "bytes": one.bytes, "about": one.about.model_dump()}
-    return {**record, "lacking": list(one.lacking)} if one.lacking else record
+def _record(backup: BackupFile) -> dict[str, Any]:
+    record = {"file": str(backup.path), "bytes": backup.bytes, "about": backup.about.model_dump()}
+    return {**record, "lacking": list(backup.lacking)} if backup.lacking else record
 
 
-def _contents(one: Kept) -> str:
-    adverts = one.about.rows.get("listings", 0)
-    return f"{adverts} adverts, {'with' if one.about.pages else 'without'} pages, {one.bytes / _MB:.1f} MB"
+def _contents(backup: BackupFile) -> str:
+    adverts = backup.about.rows.get("listings", 0)
+    pages = "with" if backup.about.pages else "without"
+    return f"{adverts} adverts, {pages} pages, {backup.bytes / _MB:.1f} MB"
 
 
-def _table(kept: list[Kept]) -> Table:
+def _table(backups: list[BackupFile]) -> Table:
     table = Table(box=box.SIMPLE)
     for heading in ("made", "adverts", "pages", "MB", "revision", "file"):
         table.add_column(heading, justify="right" if heading in ("adverts", "MB") else "left")
-    for one in kept:
-        cells = (number(one.about.rows.get("listings")), "yes" if one.about.pages else "no")
-        size = number(one.bytes / _MB, 1)
-        table.add_row(moment(one.about.made_at), *cells, size, one.about.revision, one.path.name)
+    for backup in backups:
+        cells = (number(backup.about.rows.get("listings")), "yes" if backup.about.pages else "no")
+        size = number(backup.bytes / _MB, 1)
+        table.add_row(moment(backup.about.made_at), *cells, size, backup.about.revision, backup.path.name)
     return table
 
 
@@ -191,7 +192,7 @@ def copy(
             f"wait for it, or end it with `sale-sofia cancel {job}`."
         )
     try:
-        with shown() as progress:
+        with progress_bar() as progress:
             copied = copy_rows(source, target, progress)
     except CopyFailed as error:
         tell(f"sale-sofia: {error}", style="red")
@@ -209,7 +210,7 @@ def copy(
 
 
 def _database_at(option: str, url: str) -> Database:
-    """The database of a URL that was given as an option; its password may stand in a file."""
+    """The database of an option's URL, with the password of DATABASE_PASSWORD_FILE if it has none."""
     settings = load_settings()
     try:
         secret = TypeAdapter[SecretStr](DatabaseUrl).validate_python(url)
@@ -223,7 +224,7 @@ def _database_at(option: str, url: str) -> Database:
 
 
 def _running_job(source: Database) -> str | None:
-    """The job that writes to it; a source that cannot be read is named by the copy itself."""
+    """The job that writes to it; None for a source that cannot be read, which the copy reports."""
 
     def read(connection: Connection) -> str | None:
         now = time.time()
@@ -260,8 +261,8 @@ def restore(
     server = _database_at("--database", database) if database else None
     check_target(target, replace=replace)
     with _alone(target):
-        pass  # who is at work is told before hours of unpacking, too
-    with shown() as progress:
+        pass  # also checked before hours of unpacking
+    with progress_bar() as progress:
         frame = partial(_ready, target=target, server=server, progress=progress)
         done = restore_backup(file, target, progress, frame)
     if as_json:
@@ -282,15 +283,14 @@ def restore(
 
 
 @contextmanager
-def _ready(folder: Path, target: Path, server: Database | None, progress: Progress) -> Iterator[None]:
-    """The tables are where they belong, and nobody is at work in the folder that is replaced."""
+def _ready(folder: Path, target: Path, server: Database | None, progress: BackupProgress) -> Iterator[None]:
+    """Fill the server's tables if there is one; inside, nobody works in the folder that is replaced."""
     if server:
-        # Into the server instead of the file; killed on the way, the same command goes on.
-        source = open_file(folder / DATABASE_FILE)
+        # Into the server instead of the file; if it is killed, the same command continues.
         try:
-            copy_rows(source, server, progress)
+            with open_file(folder / DATABASE_FILE) as source:
+                copy_rows(source, server, progress)
         finally:
-            source.dispose()
             server.dispose()
         for path in folder.glob(f"{DATABASE_FILE}*"):
             path.unlink()

@@ -1,4 +1,4 @@
-"""What all commands share: where they print, and how they end."""
+"""What all commands share: consoles, tables, JSON, exit codes and the parsing of moments."""
 
 import io
 import json
@@ -30,7 +30,7 @@ def plain_table(
     *last: str,
     rows: Iterable[Sequence[str | Text]] = (),
 ) -> Table:
-    """Columns of words, of numbers, and at the end those that may be broken into lines."""
+    """A table with columns of words, then of numbers, then those whose cells may wrap."""
     table = Table(title=title, box=box.SIMPLE, padding=(0, 1, 0, 0))
     for heading in words:
         table.add_column(heading, no_wrap=True)
@@ -44,15 +44,15 @@ def plain_table(
 
 
 class WholeTable:
-    """A table of which no number and no name is cut off, however little room there is."""
+    """A table that never cuts off a number or a name, however narrow the screen is."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Rendered as wide as it must be; on a narrow screen the screen breaks its lines.
+        """Render it at least as wide as its cells need; a narrower screen wraps the lines.
 
-        On a screen what may be broken into lines is; in a file or a pipe there is more room than there.
+        On a screen cells wrap where they may; a file or a pipe gets up to WIDEST_TABLE columns.
         """
         table = self._table
         columns = [_widths(console, column) for column in table.columns]
@@ -65,7 +65,7 @@ class WholeTable:
 
 
 def _widths(console: Console, column: Column) -> Measurement:
-    """What a column needs at least and what it would like; one that may not be broken needs all of it."""
+    """The least and the full width of a column; the two are equal where its cells may not wrap."""
     wide = console.options.update(width=WIDEST_TABLE * 10)
     cells = [Measurement.get(console, wide, cell) for cell in (column.header, *column.cells)]
     most = max(cell.maximum for cell in cells)
@@ -78,22 +78,23 @@ INTERRUPTED = 130
 
 
 class PlainConsole(Console):
-    """Whatever is printed is words: no text of a portal or a server is markup, or moves the cursor."""
+    """Prints plain text: nothing from a portal or a server is read as markup or moves the cursor."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
 
     def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401 - as rich's own
-        """A table that needs more room than there is gets it: lines may break, a number is never cut off."""
-        if any(isinstance(one, Table) for one in objects):
-            objects = tuple(WholeTable(one) if isinstance(one, Table) else one for one in objects)
+        """As rich does, but a table gets the width it needs: lines may wrap, no number is cut off."""
+        if any(isinstance(part, Table) for part in objects):
+            objects = tuple(WholeTable(part) if isinstance(part, Table) else part for part in objects)
             options = {"crop": False, **options}
         super().print(*objects, **options)
 
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
-        """The one way of all output, live bars too; rich's own signs for the terminal are `control`."""
+        """Replace control characters; all output passes here, and rich's own sequences are `control`."""
         return super()._render_buffer(
-            one if one.control else Segment(one.text.translate(NOT_SHOWN), one.style) for one in buffer
+            segment if segment.control else Segment(segment.text.translate(NOT_SHOWN), segment.style)
+            for segment in buffer
         )
 
 
@@ -103,7 +104,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON alone on standa
 
 
 def print_json(answer: dict[str, Any]) -> dict[str, Any]:
-    """One line of JSON on standard output; what a terminal would obey is written as its number."""
+    """Print one line of JSON on standard output, control characters escaped; returns the answer."""
     sys.stdout.write(json.dumps(answer, ensure_ascii=False).translate(WRITTEN_OUT) + "\n")
     return answer
 
@@ -111,65 +112,70 @@ def print_json(answer: dict[str, Any]) -> dict[str, Any]:
 def print_answer(
     record: dict[str, Any], *parts: Table | Text | str, as_json: bool, note: str = "", empty: str = ""
 ) -> None:
-    """The record for programs; for people its parts and a note, or `empty` for tables without rows."""
+    """Print the record as JSON, or its parts and a note for people; `empty` where no table has rows."""
     if as_json:
         print_json(record)
         return
-    shown = [part for part in parts if not isinstance(part, Table) or part.row_count]
-    note = note if shown else empty or note
-    for part in shown if note else parts:
+    visible = [part for part in parts if not isinstance(part, Table) or part.row_count]
+    note = note if visible else empty or note
+    for part in visible if note else parts:
         out.print(part, soft_wrap=not isinstance(part, Table))
     if note:
         tell(note)
 
 
-def refuse(given: object, sentence: str) -> None:
-    """End with wrong input when something was given that may not be."""
-    if given:
+def refuse(wrong: object, sentence: str) -> None:
+    """Exit as wrong input with this sentence if `wrong` is true."""
+    if wrong:
         raise typer.BadParameter(sentence)
 
 
+def print_line(sentence: str, style: str | None = None) -> None:
+    """Print one line on standard output; the terminal wraps it."""
+    out.print(sentence, style=style, soft_wrap=True)
+
+
 def tell(sentence: str, style: str | None = None) -> None:
-    """One sentence for the person, on standard error; the screen breaks its line."""
+    """Print one sentence for the person on standard error; the terminal wraps it."""
     log.print(sentence, style=style, soft_wrap=True)
 
 
-_spoken: Final = logging.getLogger("sale_sofia.cli")
+_logger: Final = logging.getLogger("sale_sofia.cli")
 
 
-class _Lines(io.TextIOBase):
-    """A file whose lines are logged, without the signs for a terminal."""
+class _LogLines(io.TextIOBase):
+    """A file whose lines are logged, without terminal sequences."""
 
     def __init__(self) -> None:
-        self._begun = ""
+        self._unfinished = ""
 
     def write(self, text: str) -> int:
-        *lines, self._begun = (self._begun + text).split("\n")
+        *lines, self._unfinished = (self._unfinished + text).split("\n")
         for line in lines:
-            if said := Text.from_ansi(line).plain.strip():
-                _spoken.info("%s", said)
+            if message := Text.from_ansi(line).plain.strip():
+                _logger.info("%s", message)
         return len(text)
 
 
-def speak_in_lines() -> None:
-    """From now on what is said to a person is lines of the log, so that standard error is JSON alone."""
-    log.file, log.soft_wrap = cast("TextIO", _Lines()), True
+def redirect_to_log() -> None:
+    """From now on log what is said to a person, so that standard error is JSON alone."""
+    log.file, log.soft_wrap = cast("TextIO", _LogLines()), True
 
 
 def say(sentence: str) -> None:
-    """One line for the person at the terminal, and for the log."""
-    if not isinstance(log.file, _Lines):
+    """Print one line for the person at the terminal, and log it."""
+    if not isinstance(log.file, _LogLines):
         tell(sentence)
-    _spoken.info("%s", sentence)
+    _logger.info("%s", sentence)
 
 
 def complain(error: BaseException) -> None:
-    """What is wrong, in one sentence; an error of the system without its number."""
+    """Print in one sentence what is wrong; an OSError without its number."""
     sentence = str(error)
     if isinstance(error, OSError) and error.strerror and (error.filename or error.errno == ENOSPC):
         sentence = f"{error.filename or 'the disk is full'}: {error.strerror}"
-    if isinstance(log.file, _Lines):
-        _spoken.error("%s", sentence)
+    if isinstance(log.file, _LogLines):
+        _logger.error("%s", sentence)
     else:
         tell(f"sale-sofia: {sentence}", style="red")
 
@@ -182,8 +188,8 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def moment_of(text: str, now: datetime) -> float:
-    """The moment a text names, in seconds since 1970, or ValueError; days begin and end on Sofia's clock."""
-    # Every command prints here, and few know moments: the dates of portals need their words, and YAML.
+    """The moment a text names, in seconds since 1970; days begin and end in Sofia. Raises ValueError."""
+    # Slow to import (it reads YAML), and few commands take moments.
     from sale_sofia.listings.dates import SOFIA  # noqa: PLC0415
 
     here = now.astimezone(SOFIA)

@@ -86,9 +86,9 @@ def crawl(
             raise typer.BadParameter("--one-by-one is for a crawl in this process; give --local with it")
         settings = settings.model_copy(update={"one_by_one": one_by_one})
     if settings.sites_dir is not None and not settings.sites_dir.is_dir():
-        # Passed over, it would make a crawl of simulated portals one of the real ones.
+        # Ignored, it would turn a crawl of simulated portals into one of the real ones.
         raise typer.BadParameter(f"SITES_DIR: there is no folder {settings.sites_dir}; nothing was asked")
-    names = list(dict.fromkeys(sites or enabled_sites()))  # one named twice is crawled once
+    names = list(dict.fromkeys(sites or enabled_sites()))  # a portal named twice is crawled once
     if start_url and len(names) != 1:
         raise typer.BadParameter("--start-url needs exactly one SITE: its name decides how pages are read")
     plans = plans_for(settings, names, start_url or (), looks_for or ())
@@ -112,7 +112,7 @@ def crawl(
 def plans_for(
     settings: Settings, sites: Sequence[str], start_urls: Sequence[str] = (), looks_for: Sequence[str] = ()
 ) -> list[JobPlan]:
-    """Crawls of these portals; a portal of which no search can hold what is looked for is left out."""
+    """Plans for these portals, without those none of whose searches can hold what is looked for."""
     plans = [
         JobPlan(get_scraper(name), tuple(start_urls or start_urls_of(name)), limit=None, fresh=False)
         for name in sites
@@ -121,13 +121,13 @@ def plans_for(
         return plans
     with open_ready(settings).read() as connection:
         wanted = find_wanted(connection, settings.data_dir, looks_for)
-    kept = [replace(plan, wanted=wanted) for plan in plans if wanted.leaves(plan.site, plan.start_urls)]
-    if left := sorted({plan.site.name for plan in plans} - {plan.site.name for plan in kept}):
-        nothing = Said("wrong_wish.nothing", sites=left, names=wanted.names)
-        if not kept:
+    fitting = [replace(plan, wanted=wanted) for plan in plans if wanted.leaves(plan.site, plan.start_urls)]
+    if left_out := sorted({plan.site.name for plan in plans} - {plan.site.name for plan in fitting}):
+        nothing = Said("wrong_wish.nothing", sites=left_out, names=wanted.names)
+        if not fitting:
             raise typer.BadParameter(nothing)
         tell(nothing)
-    return kept
+    return fitting
 
 
 def _in_mode(settings: Settings, parallel: bool | None) -> Settings:
@@ -135,7 +135,7 @@ def _in_mode(settings: Settings, parallel: bool | None) -> Settings:
 
 
 def estimates(connection: Connection, settings: Settings, plans: Sequence[JobPlan]) -> list[Estimate]:
-    """What these crawls would take."""
+    """How many requests and hours each of these crawls would take."""
     return [
         estimate_site(connection, settings, load_site_config(plan.site.name), plan.limit, plan.wanted)
         for plan in plans
@@ -147,20 +147,22 @@ def _show_estimates(
 ) -> None:
     with database.read() as connection:
         found = estimates(connection, settings, plans)
-    told = list(sentences(found, at_once=not settings.one_by_one))
+    lines = list(sentences(found, at_once=not settings.one_by_one))
     if as_json:
         more = ("hours", "first_minutes", "fitting_minutes")
-        rows = [{**asdict(one), **{name: getattr(one, name) for name in more}} for one in found]
-        print_json({"estimates": rows, "told": told})
+        rows = [
+            {**asdict(estimate), **{name: getattr(estimate, name) for name in more}} for estimate in found
+        ]
+        print_json({"estimates": rows, "told": lines})
         return
     counted = ("may fit", "in min", "requests", "a minute", "hours")
     table = plain_table("One sweep at the current rates", ("site",), counted, "from")
-    for one in found:
-        fits = (number(one.fitting), number(one.fitting_minutes))
-        cells = (number(one.requests), number(one.requests_per_minute), number(one.hours, 1))
-        table.add_row(one.site, *fits, *cells, one.basis)
+    for estimate in found:
+        fits = (number(estimate.fitting), number(estimate.fitting_minutes))
+        cells = (number(estimate.requests), number(estimate.requests_per_minute), number(estimate.hours, 1))
+        table.add_row(estimate.site, *fits, *cells, estimate.basis)
     out.print(table)
-    for sentence in told:
+    for sentence in lines:
         out.print(sentence, soft_wrap=True)
 
 
@@ -188,7 +190,7 @@ def resume(
 
 
 def finish(settings: Settings, database: Database, job_ids: Sequence[str], *, as_json: bool) -> None:
-    """Run the jobs in this process, show how it goes, and end with the right exit code."""
+    """Run the jobs in this process with progress, print the summary and set the exit code."""
     log_to_file(settings, "crawl")
     reports, stopped = asyncio.run(run_jobs(settings, database, job_ids))
     conclude(database, reports, stopped=stopped, as_json=as_json)
@@ -197,7 +199,7 @@ def finish(settings: Settings, database: Database, job_ids: Sequence[str], *, as
 async def run_jobs(
     settings: Settings, database: Database, job_ids: Sequence[str], clock: Callable[[], float] | None = None
 ) -> tuple[list[SiteReport], bool]:
-    """The jobs' reports when all have ended or a signal asked for an end; and whether one did."""
+    """Run the jobs until all end or SIGINT or SIGTERM comes; their reports, and whether one came."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from sqlalchemy import Connection, select
 
-from sale_sofia.cli.backup import shown
+from sale_sofia.cli.backup import progress_bar
 from sale_sofia.cli.console import (
     NOT_ALL_RIGHT,
     AsJson,
@@ -39,7 +39,7 @@ from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 from sale_sofia.installation import open_database, open_ready
 from sale_sofia.listings.places import districts, find_neighbourhood, place_key
-from sale_sofia.operations.doctor import Check, run_checks
+from sale_sofia.operations.doctor import CheckResult, run_checks
 from sale_sofia.settings.model import load_settings
 
 
@@ -55,9 +55,11 @@ def doctor(
 ) -> None:
     """Check this machine: versions, settings, your files, disk, the whole database, Redis, clock, browser."""
     refuse(site and not robots, "--site goes with --robots")
-    with shown() as progress:
-        checks = run_checks(told=lambda done, most: progress("looking at the database", int(done), int(most)))
-    # Slow to import. Nothing is known of files while the settings, which name them, are wrong.
+    with progress_bar() as progress:
+        checks = run_checks(
+            on_progress=lambda done, most: progress("looking at the database", int(done), int(most))
+        )
+    # Slow to import. Files are checked only if the settings, which name them, are right.
     from sale_sofia.operations.checks import check_files, check_robots  # noqa: PLC0415
 
     if not any(check.name == "settings" and not check.ok for check in checks):
@@ -74,8 +76,8 @@ def doctor(
         log.print("before the first crawl: sale-sofia sites probe")
 
 
-def _print_table(checks: Sequence[Check]) -> None:
-    """With a column of advice only where there is any."""
+def _print_table(checks: Sequence[CheckResult]) -> None:
+    """Print the checks, with a column of advice only if there is any."""
     advised = any(check.advice for check in checks)
     table = Table("", "check", "found", *(["what to do"] if advised else []))
     for check in checks:
@@ -96,7 +98,7 @@ _SHIPPED: Final[Mapping[str, str]] = {
     "schools": "none: no licence is stated at the source",
 }
 _FOR_FLATS: Final = frozenset({"stations", "neighbourhoods", "timetable", "schools"})
-"""What is said of flats follows from these."""
+"""Sets of places from which facts of flats follow."""
 
 
 @places_app.callback()
@@ -140,7 +142,7 @@ def import_places(
     refuse(gtfs and (kind or leave_out), "--as and --leave-out go with --geojson")
     if gtfs is not None:
         found = read_timetable(gtfs)
-        _keep("timetable", gtfs, found, len(found["patterns"]))
+        _store_places("timetable", gtfs, found, len(found["patterns"]))
     elif geojson is not None:
         _import_features(geojson, read_features(geojson), kind, leave_out=leave_out)
 
@@ -149,50 +151,50 @@ def _import_features(path: Path, features: list[Feature], kind: str | None, *, l
     refuse(kind == "schools" and not are_points(features), "schools are points, and the file has others")
     if kind == "schools":
         found = read_schools(features)
-        _keep("schools", path, {"schools": found}, len(found))
+        _store_places("schools", path, {"schools": found}, len(found))
         return
     if are_points(features):
         refuse(kind, "the file has points, which are stations or --as schools; other kinds are areas")
         found = read_stations(features)
-        _keep("stations", path, {"stations": found}, len(found))
+        _store_places("stations", path, {"stations": found}, len(found))
         return
-    kind = kind or _kind(features)
+    kind = kind or _guess_kind(features)
     if kind == "neighbourhoods" and leave_out:
-        unknown = [one.name or "one without a name" for one in features if _number(one.name) is None]
-        features = [one for one in features if _number(one.name) is not None]
+        unknown = [area.name or "one without a name" for area in features if _place_id(area.name) is None]
+        features = [area for area in features if _place_id(area.name) is not None]
         refuse(not features, "no area has the name of a neighbourhood that we know")
         if unknown:
             tell(f"left out, as we know no such neighbourhood: {', '.join(unknown)}")
     areas = read_areas(
-        features, nameless=kind == "parks", number_of=_number if kind == "neighbourhoods" else None
+        features, nameless=kind == "parks", number_of=_place_id if kind == "neighbourhoods" else None
     )
-    _keep(kind, path, {"type": "FeatureCollection", "features": areas}, len(areas))
+    _store_places(kind, path, {"type": "FeatureCollection", "features": areas}, len(areas))
 
 
-def _kind(features: Sequence[Feature]) -> str:
-    known = set(map(place_key, districts()))
-    if not all(place_key(one.name) in known for one in features):
+def _guess_kind(features: Sequence[Feature]) -> str:
+    district_keys = set(map(place_key, districts()))
+    if not all(place_key(feature.name) in district_keys for feature in features):
         return "neighbourhoods"
-    both = all(_number(one.name) is not None for one in features)
+    both = all(_place_id(feature.name) is not None for feature in features)
     refuse(both, "districts and neighbourhoods have these names; say --as districts or --as neighbourhoods")
     return "districts"
 
 
-def _number(name: str) -> int | None:
+def _place_id(name: str) -> int | None:
     found = find_neighbourhood(name)
     return found.id if found else None
 
 
-def _keep(kind: str, path: Path, content: dict[str, Any], count: int) -> None:
+def _store_places(kind: str, path: Path, content: dict[str, Any], count: int) -> None:
     settings = load_settings()
     about = {"source": path.name, "imported_at": time.time(), "count": count}
     imported.keep(settings.data_dir, kind, {**content, "meta": {**content.get("meta", {}), **about}})
-    _follow({kind})
+    _update_flats({kind})
     tell(f"{count} {'patterns of lines' if kind == 'timetable' else kind} imported from {path.name}")
 
 
-def _follow(kinds: set[str]) -> None:
-    """What is said of flats follows from the new places, so all adverts are touched."""
+def _update_flats(kinds: set[str]) -> None:
+    """Recompute walks and touch all adverts, if facts of flats follow from these sets of places."""
     settings = load_settings()
     if kinds.isdisjoint(_FOR_FLATS):
         return
@@ -213,12 +215,12 @@ def show(as_json: AsJson = False) -> None:
     """Show where each set of places comes from."""
     imported.use(load_settings().data_dir)
     about = {kind: (own["meta"] if (own := imported.own(kind)) else None) for kind in imported.KINDS}
-    rows = [(kind, _told(meta) if meta else _SHIPPED[kind]) for kind, meta in about.items()]
+    rows = [(kind, _import_sentence(meta) if meta else _SHIPPED[kind]) for kind, meta in about.items()]
     record = {"places": {kind: meta or {"source": _SHIPPED[kind]} for kind, meta in about.items()}}
     print_answer(record, plain_table("Places", ("set",), (), "from", rows=rows), as_json=as_json)
 
 
-def _told(meta: Mapping[str, Any]) -> str:
+def _import_sentence(meta: Mapping[str, Any]) -> str:
     return f"{meta['source']}, {meta['count']}, imported {moment(meta['imported_at'])}"
 
 
@@ -231,6 +233,6 @@ def reset(
     """Go back to the shipped places."""
     refuse(kind and kind not in imported.KINDS, f"there is no {kind}; there are {', '.join(imported.KINDS)}")
     data_dir = load_settings().data_dir
-    gone = [one for one in imported.KINDS if kind in (None, one) and imported.remove(data_dir, one)]
-    _follow(set(gone))
+    gone = [name for name in imported.KINDS if kind in (None, name) and imported.remove(data_dir, name)]
+    _update_flats(set(gone))
     tell(f"back to what is shipped: {', '.join(gone)}" if gone else "nothing was imported")

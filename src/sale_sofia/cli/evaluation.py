@@ -1,4 +1,4 @@
-"""Commands about what you think of a property: status, decision, notes, viewings, links; and who you are."""
+"""Commands about a buyer's work: status, decision, notes, viewings, shared links, people."""
 
 import getpass
 import sys
@@ -47,7 +47,7 @@ def _write(work: Callable[[Connection], T]) -> T:
 
 
 def me() -> By:
-    """Who writes, now."""
+    """The user of this machine, and the present moment."""
     try:
         who = getpass.getuser()
     except (KeyError, OSError, ImportError):  # a user without a name, as in a container
@@ -55,7 +55,7 @@ def me() -> By:
     return By(who, time.time())
 
 
-def _given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - as the options give them
+def _filled(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - as the options give them
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -71,20 +71,22 @@ def shortlist(
         _mark(property_id, "shortlist", reason, as_json=as_json)
         return
     refuse(reason, "--reason needs a property")
-    listed = sorted(_read(_shortlisted), key=lambda one: one[0].property_id)
+    listed = sorted(_read(_read_shortlist), key=lambda pair: pair[0].property_id)
     numbers = ("rooms", "m²", "€", "renovation €")
     table = plain_table("Shortlist", ("id", "neighbourhood"), numbers, "why")
-    for flat, said in listed:
-        facts = map(number, (flat.rooms, flat.area_sqm, flat.price_eur, said.renovation_eur))
-        why = f"{'' if flat.offered else 'gone; '}{said.reason or ''}"
+    for flat, evaluation in listed:
+        facts = map(number, (flat.rooms, flat.area_sqm, flat.price_eur, evaluation.renovation_eur))
+        why = f"{'' if flat.offered else 'gone; '}{evaluation.reason or ''}"
         table.add_row(str(flat.property_id), flat.neighbourhood or "?", *facts, why)
-    record = {"shortlist": [asdict(said) | {"price_eur": flat.price_eur} for flat, said in listed]}
-    print_answer(record, table, as_json=as_json, note=f"{len(listed)} properties on the shortlist")
+    rows = [asdict(evaluation) | {"price_eur": flat.price_eur} for flat, evaluation in listed]
+    print_answer(
+        {"shortlist": rows}, table, as_json=as_json, note=f"{len(listed)} properties on the shortlist"
+    )
 
 
-def _shortlisted(connection: Connection) -> list[tuple[Flat, Evaluation]]:
+def _read_shortlist(connection: Connection) -> list[tuple[Flat, Evaluation]]:
     found = evaluations.evaluations(connection)
-    chosen = {one.property_id: one for one in found.values() if one.status == "shortlist"}
+    chosen = {row.property_id: row for row in found.values() if row.status == "shortlist"}
     return [(flat, chosen[flat.property_id]) for flat in read_flats(connection, chosen)]
 
 
@@ -123,7 +125,7 @@ def decide(
 ) -> None:
     """Note your decision on a property, whatever its status is, or the day by which you want to decide."""
     refuse(decision is None and by is None, f"say {', '.join(DECISIONS)}, or --by a day")
-    _evaluate(property_id, _given(decision=decision, reason=reason, decide_by=by), as_json=as_json)
+    _evaluate(property_id, _filled(decision=decision, reason=reason, decide_by=by), as_json=as_json)
 
 
 def renovation(
@@ -147,7 +149,7 @@ def _evaluate(property_id: int, fields: dict[str, Any], *, as_json: bool) -> Non
 
 def _show_evaluation(property_id: int, *, as_json: bool) -> None:
     now = _read(partial(evaluations.evaluation_of, property_id=property_id))
-    rest = _given(**{name: getattr(now, name) for name in _REST})
+    rest = _filled(**{name: getattr(now, name) for name in _REST})
     words = "; ".join([now.status, *(f"{name} {value}" for name, value in rest.items())])
     print_answer(asdict(now), as_json=as_json, note=f"property {now.property_id}: {words}")
 
@@ -161,8 +163,8 @@ def note(
     if text is not None:
         _write(partial(evaluations.add_note, property_id=property_id, text=text, by=me()))
     found = _read(partial(evaluations.notes_of, property_id=property_id))
-    record = {"property": property_id, "notes": [asdict(one) for one in found]}
-    lines = [f"{one.written_by}: {one.text}" for one in (found if text is None else found[-1:])]
+    record = {"property": property_id, "notes": list(map(asdict, found))}
+    lines = [f"{entry.written_by}: {entry.text}" for entry in (found if text is None else found[-1:])]
     print_answer(record, *lines, as_json=as_json, note=f"{len(found)} notes on property {property_id}")
 
 
@@ -176,16 +178,16 @@ def _everything(connection: Connection, property_id: int) -> dict[str, Any]:
     now = evaluations.evaluation_of(connection, property_id)
     return {
         **asdict(now),
-        "notes": [asdict(one) for one in evaluations.notes_of(connection, property_id)],
-        "viewings": [asdict(one) for one in viewings_of(connection, property_id)],
-        "history": [asdict(one) for one in evaluations.history_of(connection, property_id)],
+        "notes": list(map(asdict, evaluations.notes_of(connection, property_id))),
+        "viewings": list(map(asdict, viewings_of(connection, property_id))),
+        "history": list(map(asdict, evaluations.history_of(connection, property_id))),
     }
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """What is so, then notes, viewings and changes, the oldest first."""
+    """The evaluation, then notes, viewings and changes, the oldest first."""
 
-    def shown(change: Mapping[str, Any], side: str) -> str:
+    def side_text(change: Mapping[str, Any], side: str) -> str:
         value = change[side]
         return moment(value) if change["field"] == "starts_at" and value is not None else str(value)
 
@@ -193,14 +195,14 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     for name in _REST:
         if found[name] is not None:
             yield f"  {name}: {found[name]}"
-    for one in found["notes"]:
-        yield f"  {moment(one['written_at'])} {one['written_by']} notes: {one['text']}"
-    for one in found["viewings"]:
-        yield f"  viewing {one['id']}: {moment(one['starts_at'])}, {one['state']}"
-    for one in found["history"]:
-        what = f"viewing {one['viewing_id']} " if one["viewing_id"] else ""
-        change = f"{what}{one['field']}: {shown(one, 'old')} → {shown(one, 'new')}"
-        yield f"  {moment(one['changed_at'])} {one['changed_by']} {change}"
+    for note in found["notes"]:
+        yield f"  {moment(note['written_at'])} {note['written_by']} notes: {note['text']}"
+    for viewing in found["viewings"]:
+        yield f"  viewing {viewing['id']}: {moment(viewing['starts_at'])}, {viewing['state']}"
+    for change in found["history"]:
+        prefix = f"viewing {change['viewing_id']} " if change["viewing_id"] else ""
+        words = f"{prefix}{change['field']}: {side_text(change, 'old')} → {side_text(change, 'new')}"
+        yield f"  {moment(change['changed_at'])} {change['changed_by']} {words}"
 
 
 # Commands about viewings: add, move, done, cancel, list, export.
@@ -227,7 +229,7 @@ def add(
 
     For example: sale-sofia viewing add 12 "2026-11-20 17:30" --agent Ivanova --phone 0888123456
     """
-    texts = _given(agent=agent, phone=phone, place=place, remarks=remarks)
+    texts = _filled(agent=agent, phone=phone, place=place, remarks=remarks)
     fields = {"starts_at": viewing_moment(when), "minutes": minutes, **texts}
     viewing = _write(partial(viewings.plan_viewing, property_id=property_id, fields=fields, by=me()))
     _show_viewing(property_id, viewing, as_json=as_json)
@@ -249,7 +251,7 @@ def done(
     as_json: AsJson = False,
 ) -> None:
     """Note how a viewing was."""
-    fields = {"state": "done", "positives": plus or [], "negatives": minus or [], **_given(outcome=outcome)}
+    fields = {"state": "done", "positives": plus or [], "negatives": minus or [], **_filled(outcome=outcome)}
     _change(property_id, viewing, fields, as_json=as_json)
 
 
@@ -261,7 +263,7 @@ def cancel(
     as_json: AsJson = False,
 ) -> None:
     """Cancel a planned viewing; an exported calendar says so too."""
-    _change(property_id, viewing, {"state": "cancelled", **_given(outcome=reason)}, as_json=as_json)
+    _change(property_id, viewing, {"state": "cancelled", **_filled(outcome=reason)}, as_json=as_json)
 
 
 @app.command(name="list")
@@ -274,13 +276,14 @@ def list_command(
     found = _read(read)
     words, last = ("viewing", "property", "when", "state"), "agent, place, remarks"
     table = plain_table("Viewings", words, ("minutes",), last)
-    for one in found:
-        weighed = [*(f"+ {text}" for text in one.positives), *(f"- {text}" for text in one.negatives)]
-        texts = (one.agent, one.phone, one.place, one.remarks, *weighed, one.outcome)
-        cells = (str(one.id), str(one.property_id), moment(one.starts_at), one.state, str(one.minutes))
-        table.add_row(*cells, "; ".join(filter(None, texts)))
+    for viewing in found:
+        weighed = [*(f"+ {text}" for text in viewing.positives), *(f"- {text}" for text in viewing.negatives)]
+        texts = (viewing.agent, viewing.phone, viewing.place, viewing.remarks, *weighed, viewing.outcome)
+        when = moment(viewing.starts_at)
+        cells = (viewing.id, viewing.property_id, when, viewing.state, viewing.minutes)
+        table.add_row(*map(str, cells), "; ".join(filter(None, texts)))
     none_yet = "no viewing yet; plan one with `sale-sofia viewing add`"
-    print_answer({"viewings": [asdict(one) for one in found]}, table, as_json=as_json, empty=none_yet)
+    print_answer({"viewings": list(map(asdict, found))}, table, as_json=as_json, empty=none_yet)
 
 
 @app.command(name="agenda")
@@ -290,28 +293,28 @@ def show_agenda(as_json: AsJson = False) -> None:
     use(settings.data_dir)
     found = open_ready(settings).run_read(partial(read_agenda, now=time.time()))
     if as_json:
-        days = [{"day": day, "viewings": [one.as_json() for one in some]} for day, some in found.days]
-        print_json({"days": days, "unsaid": [one.as_json() for one in found.unsaid]})
+        days = [{"day": day, "viewings": [stop.as_json() for stop in stops]} for day, stops in found.days]
+        print_json({"days": days, "unsaid": [stop.as_json() for stop in found.unsaid]})
         return
-    for day, some in found.days:
+    for day, stops in found.days:
         out.print(day)
-        for one in some:
-            texts = (one.viewing.place or one.flat.neighbourhood, one.viewing.agent, one.viewing.phone)
-            told = "; ".join(filter(None, (f"property {one.viewing.property_id}", *texts, _way(one))))
-            out.print(f"  {moment(one.viewing.starts_at)} {told}", soft_wrap=True)
-    count = sum(len(some) for _, some in found.days)
+        for stop in stops:
+            texts = (stop.viewing.place or stop.flat.neighbourhood, stop.viewing.agent, stop.viewing.phone)
+            details = "; ".join(filter(None, (f"property {stop.viewing.property_id}", *texts, _way(stop))))
+            out.print(f"  {moment(stop.viewing.starts_at)} {details}", soft_wrap=True)
+    count = sum(len(stops) for _, stops in found.days)
     log.print(f"{count} viewings to come, {len(found.unsaid)} over without a word")
 
 
-def _way(one: Stop) -> str:
-    """From the viewing before, where there is one on that day."""
-    if not one.follows:
+def _way(stop: Stop) -> str:
+    """The way from the viewing before; empty for the first of a day."""
+    if not stop.follows:
         return ""
-    if one.way is None:
+    if stop.way is None:
         return "way from the one before: unknown"
-    how = "on foot" if one.way.on_foot else "by public transport"
-    late = f", but {one.pause} min between the two" if one.is_late else ""
-    return f"{one.way.minutes} min {how} from the one before{late}"
+    how = "on foot" if stop.way.on_foot else "by public transport"
+    late = f", but {stop.pause} min between the two" if stop.is_late else ""
+    return f"{stop.way.minutes} min {how} from the one before{late}"
 
 
 @app.command()
@@ -324,8 +327,8 @@ def export(
     """Write viewings to a file that every calendar imports; it is written completely or not at all."""
 
     def read(connection: Connection) -> Any:  # noqa: ANN401 - as given
-        wanted = {evaluations.current_property(connection, one) for one in property_ids or ()}
-        return viewing_events(connection, wanted or None)
+        chosen = {evaluations.current_property(connection, number) for number in property_ids or ()}
+        return viewing_events(connection, chosen or None)
 
     refuse(path.suffix.lower() != ".ics", f"{path.name} does not end in .ics")
     events = _read(read)
@@ -333,15 +336,16 @@ def export(
     log.print(f"{len(events)} viewings in {path}")
 
 
-def _change(property_id: int, viewing: int | None, fields: dict[str, Any], *, as_json: bool) -> None:
+def _change(property_id: int, viewing_id: int | None, fields: dict[str, Any], *, as_json: bool) -> None:
     def work(connection: Connection) -> int:
-        # The viewing that is meant: the one that is named, or the only one planned.
+        # The viewing that was named, or the only one that is planned.
         found = viewings_of(connection, property_id)
-        known = {one.id: f"{one.id} ({moment(one.starts_at)}, {one.state})" for one in found}
-        planned = [one.id for one in found if one.state == "planned"] if viewing is None else [viewing]
-        there = f"it has {', '.join(known.values())}" if known else "it has none"
-        unknown = viewing is not None and viewing not in known
-        refuse(unknown, f"property {property_id} has no viewing {viewing}; {there}")
+        labels = {row.id: f"{row.id} ({moment(row.starts_at)}, {row.state})" for row in found}
+        named = [] if viewing_id is None else [viewing_id]
+        planned = named or [row.id for row in found if row.state == "planned"]
+        there = f"it has {', '.join(labels.values())}" if labels else "it has none"
+        unknown = viewing_id is not None and viewing_id not in labels
+        refuse(unknown, f"property {property_id} has no viewing {viewing_id}; {there}")
         refuse(not planned, f"property {property_id} has no planned viewing; {there}")
         refuse(len(planned) > 1, f"property {property_id} has several; name one with --viewing: {there}")
         chosen = planned[0]
@@ -351,12 +355,12 @@ def _change(property_id: int, viewing: int | None, fields: dict[str, Any], *, as
     _show_viewing(property_id, _write(work), as_json=as_json)
 
 
-def _show_viewing(property_id: int, viewing: int, *, as_json: bool) -> None:
+def _show_viewing(property_id: int, viewing_id: int, *, as_json: bool) -> None:
     found = _read(partial(viewings_of, property_id=property_id))
-    [one] = [one for one in found if one.id == viewing]
-    when = f"{moment(one.starts_at)}, {one.minutes} minutes"
-    note = f"viewing {one.id} of property {one.property_id}: {one.state}, {when}"
-    print_answer(asdict(one), as_json=as_json, note=note)
+    [viewing] = [viewing for viewing in found if viewing.id == viewing_id]
+    when = f"{moment(viewing.starts_at)}, {viewing.minutes} minutes"
+    note = f"viewing {viewing.id} of property {viewing.property_id}: {viewing.state}, {when}"
+    print_answer(asdict(viewing), as_json=as_json, note=note)
 
 
 # The people of the household, who each enter the pages as themselves.
@@ -401,9 +405,10 @@ def list_people(as_json: AsJson = False) -> None:
     """List the people: what each may do, and whether they came in yet."""
     found = _read(people.all_people)
     table = plain_table("People", ("name", "language", "role"), (), "in since")
-    for one in found:
-        table.add_row(one.name, one.language, one.role, moment(one.entered_at) if one.entered_at else "–")
-    record = {"people": [asdict(one) for one in found]}
+    for person in found:
+        entered = moment(person.entered_at) if person.entered_at else "–"
+        table.add_row(person.name, person.language, person.role, entered)
+    record = {"people": list(map(asdict, found))}
     print_answer(record, table, as_json=as_json, note=f"{len(found)} people")
 
 
@@ -431,11 +436,13 @@ def person_password(
     none: Annotated[bool, typer.Option("--none", help="Take the password away: links alone let in.")] = False,
 ) -> None:
     """Give a person a password; it is asked for, or read from standard input."""
-    given: str | None = None
+    password: str | None = None
     if not none:
         read = partial(typer.prompt, "Password", hide_input=True, confirmation_prompt=True)
-        given = read() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
-    _write(lambda connection: people.set_password(connection, people.person_named(connection, name), given))
+        password = read() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    _write(
+        lambda connection: people.set_password(connection, people.person_named(connection, name), password)
+    )
     log.print("no password" if none else "kept")
 
 
@@ -520,12 +527,11 @@ def list_shares(as_json: AsJson = False) -> None:
     """List the links that last: to which flat, by whom, until when."""
     found = _read(partial(sharing.links_to, now=time.time()))
     table = plain_table("Shared flats", ("link", "property", "made by", "made"), (), "until")
-    for one in found:
-        cells = (str(one.id), str(one.property_id), one.made_by, moment(one.made_at))
-        table.add_row(*cells, moment(one.ends_at))
-    print_answer(
-        {"links": [asdict(one) for one in found]}, table, as_json=as_json, note=f"{len(found)} links"
-    )
+    for link in found:
+        cells = (str(link.id), str(link.property_id), link.made_by, moment(link.made_at))
+        table.add_row(*cells, moment(link.ends_at))
+    record = {"links": list(map(asdict, found))}
+    print_answer(record, table, as_json=as_json, note=f"{len(found)} links")
 
 
 @share_app.command(name="revoke")

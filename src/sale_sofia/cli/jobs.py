@@ -27,6 +27,7 @@ from sale_sofia.cli.console import (
     plain_table,
     print_answer,
     print_json,
+    print_line,
     refuse,
 )
 from sale_sofia.cli.progress import held_back, moment, number, on_market_words
@@ -62,10 +63,6 @@ Report = dict[str, Any]
 Site = Annotated[str | None, typer.Option(help="Only of this portal.")]
 
 
-def _say(sentence: str) -> None:
-    out.print(sentence, soft_wrap=True)
-
-
 def jobs(as_json: AsJson = False) -> None:
     """List the newest jobs and how each ended."""
     with open_ready(load_settings()).read() as connection:
@@ -91,13 +88,13 @@ def status(
     if not watch:
         sites, incidents, clock = database.run_read(read)
         if as_json:
-            found = {"sites": [asdict(one) for one in sites], "incidents": [asdict(one) for one in incidents]}
-            print_json({**found, "clock": clock})
+            record = {"sites": list(map(asdict, sites)), "incidents": list(map(asdict, incidents))}
+            print_json({**record, "clock": clock})
         else:
             out.print(_picture(sites, incidents, clock))
         return
     with suppress(KeyboardInterrupt), Live(console=out, auto_refresh=False) as live:
-        # Where lines cannot be taken back, one picture follows the other.
+        # Without a terminal lines cannot be erased: each picture follows the last.
         show = partial(live.update, refresh=True) if out.is_terminal else out.print
         while True:
             show(_picture(*database.run_read(read)))
@@ -106,7 +103,7 @@ def status(
 
 
 def _state(connection: Connection, settings: Settings) -> tuple[list[SiteStatus], list[Incident], str | None]:
-    """The portals, what is wrong, and what the database holds of the future."""
+    """The portals, the open incidents, and a sentence about rows dated in the future."""
     clock = future_sentence(connection, now=time.time())
     return site_statuses(connection, AVAILABLE_SITES, settings), open_incidents(connection), clock
 
@@ -119,7 +116,8 @@ def _picture(sites: list[SiteStatus], incidents: list[Incident], clock: str | No
         counts = map(number, (site.adverts, site.pending, site.failed))
         table.add_row(site.site, *counts, moment(site.last_seen_at), site.job_state or "none yet")
     lines = [
-        f"{one.site}: open since {moment(one.opened_at)}: {one.kind}: {one.message}" for one in incidents
+        f"{incident.site}: open since {moment(incident.opened_at)}: {incident.kind}: {incident.message}"
+        for incident in incidents
     ]
     lines += [f"{site.site}: {site.outlook.told}" for site in sites if site.outlook]
     if clock:
@@ -152,15 +150,16 @@ def changes(
     For example: sale-sofia changes --since 7d --kind price
     """
     start = moment_of(since, datetime.now(UTC))
-    for name in kind or ():
+    kinds = kind or CHANGE_KINDS
+    for name in kinds:
         refuse(name not in CHANGE_KINDS, f"no kind {name!r}; allowed: {', '.join(CHANGE_KINDS)}")
     if site is not None:
-        get_scraper(site)  # a name that is none is said to be
+        get_scraper(site)  # refuses an unknown portal
     with open_ready(load_settings()).read() as connection:
-        found = (one for one in happenings(connection, start, site) if one.kind in (kind or CHANGE_KINDS))
+        found = (change for change in happenings(connection, start, site) if change.kind in kinds)
         if as_json:
-            for one in found:
-                print_json(_change_record(one))
+            for change in found:
+                print_json(_change_record(change))
         else:
             _print_changes(found, since)
 
@@ -169,14 +168,15 @@ def _print_changes(found: Iterator[Happening], since: str) -> None:
     counts: Counter[str] = Counter()
     numbers = ("m²", "€", "€/m²")
     table = plain_table("Changes", ("when", "what", "advert", "neighbourhood"), numbers, "change")
-    for one in found:
-        counts[one.kind] += 1
+    for change in found:
+        counts[change.kind] += 1
         if table.row_count == SHOWN_CHANGES:
             continue
-        about = one.about
+        about = change.about
         advert = f"{about['site']}/{about['external_id']}"
         cells = map(number, (about["area_sqm"], about["price_eur"], price_per_sqm(about)))
-        table.add_row(moment(one.at), one.kind, advert, about["neighbourhood"] or "?", *cells, _change(one))
+        place = about["neighbourhood"] or "?"
+        table.add_row(moment(change.at), change.kind, advert, place, *cells, _change(change))
     if not counts:
         log.print(f"nothing has changed since {since}")
         return
@@ -186,12 +186,14 @@ def _print_changes(found: Iterator[Happening], since: str) -> None:
         log.print(f"{more} more; `--json` prints all of them")
 
 
-def _change(one: Happening) -> str:
-    if one.kind == "price":
-        return _step(*one.fields["price_eur"])
-    if one.fields:
-        return ", ".join(f"{name}: {_short(old)} → {_short(new)}" for name, (old, new) in one.fields.items())
-    return one.reason or ""
+def _change(change: Happening) -> str:
+    if change.kind == "price":
+        return _step(*change.fields["price_eur"])
+    if change.fields:
+        return ", ".join(
+            f"{name}: {_short(old)} → {_short(new)}" for name, (old, new) in change.fields.items()
+        )
+    return change.reason or ""
 
 
 def _step(old: float | None, new: float | None) -> str:
@@ -205,20 +207,20 @@ def _short(value: Any) -> str:  # noqa: ANN401 - whatever a field holds
     return plain if len(plain) <= _LONGEST_VALUE else f"{plain[:_LONGEST_VALUE]}…"
 
 
-def _change_record(one: Happening) -> dict[str, Any]:
+def _change_record(change: Happening) -> dict[str, Any]:
     """One change for programs: moments are ISO with Sofia's offset."""
 
     def iso(seconds: float) -> str:
         return moment_text(datetime.fromtimestamp(seconds, UTC))
 
     return {
-        "kind": one.kind,
-        "at": iso(one.at),
-        "noted_at": iso(one.noted_at),
-        **one.about,
-        "price_per_sqm": price_per_sqm(one.about),
-        "changes": {name: {"old": old, "new": new} for name, (old, new) in one.fields.items()},
-        "reason": one.reason,
+        "kind": change.kind,
+        "at": iso(change.at),
+        "noted_at": iso(change.noted_at),
+        **change.about,
+        "price_per_sqm": price_per_sqm(change.about),
+        "changes": {name: {"old": old, "new": new} for name, (old, new) in change.fields.items()},
+        "reason": change.reason,
     }
 
 
@@ -233,21 +235,26 @@ def price_history_command(
     if not found:
         raise UnknownAdvert(f"advert {external_id} of {site} was never seen")
     if as_json:
-        print_json({"listings": [asdict(one) for one in found]})
+        print_json({"listings": list(map(asdict, found))})
         return
-    for one in found:
-        # What the flat is, since when it is there, and what became of it.
-        end = f"gone since {moment(one.gone_at)}" if one.gone_at else f"last seen {moment(one.last_seen_at)}"
-        if one.closed_at:
-            end = f"its id was given to another flat on {moment(one.closed_at)}"
-        doubt = f"; shows {number(one.odd_price_eur)} €, which is not believed" if one.odd_price_eur else ""
-        head = f"{one.site}/{one.external_id}: {one.title or 'without a title'}, {number(one.area_sqm)} m²"
-        since = on_market_words(one.on_market_since, one.on_market_source, one.days_on_market)
-        _say(f"{head}; {since}; first seen {moment(one.first_seen_at)}; {end}{doubt}")
+    for history in found:
+        # The flat, since when it has been offered, and how that ended.
+        if history.closed_at:
+            end = f"its id was given to another flat on {moment(history.closed_at)}"
+        elif history.gone_at:
+            end = f"gone since {moment(history.gone_at)}"
+        else:
+            end = f"last seen {moment(history.last_seen_at)}"
+        odd_price = history.odd_price_eur
+        doubt = f"; shows {number(odd_price)} €, which is not believed" if odd_price else ""
+        advert, title = f"{history.site}/{history.external_id}", history.title or "without a title"
+        head = f"{advert}: {title}, {number(history.area_sqm)} m²"
+        since = on_market_words(history.on_market_since, history.on_market_source, history.days_on_market)
+        print_line(f"{head}; {since}; first seen {moment(history.first_seen_at)}; {end}{doubt}")
         table = plain_table("Prices", ("since",), ("€", "лв", "€/m²"), "VAT, what moved")
         before: float | None = None
-        for point in one.points:
-            per_sqm = price_per_sqm({"price_eur": point.price_eur, "area_sqm": one.area_sqm})
+        for point in history.points:
+            per_sqm = price_per_sqm({"price_eur": point.price_eur, "area_sqm": history.area_sqm})
             cells = map(number, (point.price_eur, point.price_bgn, per_sqm))
             if point.kind == PRINTED_BEFORE:
                 table.add_row(moment(point.seen_at), *cells, "printed there as the price before")
@@ -265,14 +272,14 @@ def sweeps(site: Site = None, as_json: AsJson = False) -> None:
     found = open_ready(load_settings()).run_read(partial(list_sweeps, limit=SHOWN_SWEEPS, site=site))
     counted = ("announced", "seen", "opened", "priced", "gone")
     table = plain_table("Sweeps", ("site", "began", "ended", "complete"), counted, "job")
-    for one in found:
-        complete = {None: "under way", True: "yes", False: "no"}[one.complete]
-        counts = map(number, (one.announced, one.adverts, one.opened, one.stored, one.gone))
-        ended = moment(one.finished_at) if one.finished_at else ""
-        table.add_row(one.site, moment(one.started_at), ended, complete, *counts, one.job_id)
-    reasons = [f"{one.job_id}: {one.reason}" for one in found if one.reason]
+    for sweep in found:
+        complete = {None: "under way", True: "yes", False: "no"}[sweep.complete]
+        counts = map(number, (sweep.announced, sweep.adverts, sweep.opened, sweep.stored, sweep.gone))
+        ended = moment(sweep.finished_at) if sweep.finished_at else ""
+        table.add_row(sweep.site, moment(sweep.started_at), ended, complete, *counts, sweep.job_id)
+    reasons = [f"{sweep.job_id}: {sweep.reason}" for sweep in found if sweep.reason]
     none_yet = "no sweep yet; begin one with `sale-sofia crawl`"
-    record = {"sweeps": [asdict(one) for one in found]}
+    record = {"sweeps": list(map(asdict, found))}
     print_answer(record, table, *reasons, as_json=as_json, empty=none_yet)
 
 
@@ -323,11 +330,11 @@ def _print_report(runs: list[Report]) -> None:
     out.print(traffic)
     for run in runs:
         for remark in _remarks(run):
-            _say(f"{run['site']}: {remark}")
+            print_line(f"{run['site']}: {remark}")
 
 
 def _remarks(run: Report) -> Iterator[str]:
-    """What is open for a person, how far a run came, why it is unhealthy, and what went wrong most."""
+    """What needs a person, how far a run came, why it is unhealthy, and its most common errors."""
     for incident in run["incidents"]:
         yield f"open since {moment(incident['opened_at'])}: {incident['kind']}: {incident['message']}"
     if run["coverage"]:
@@ -352,7 +359,7 @@ def errors(
 ) -> None:
     """Show the error log: how many requests failed by class, and the newest of them."""
     if site is not None:
-        get_scraper(site)  # a name that is none is said to be
+        get_scraper(site)  # refuses an unknown portal
     if error_class is not None and error_class not in (names := class_names()):
         raise typer.BadParameter(f"no class {error_class!r}; allowed: {', '.join(names)}")
     counts: Counter[str] = Counter()
@@ -379,7 +386,7 @@ def errors(
 
 
 def _shared_settings() -> Settings:
-    """What is shown and changed is what workers share, whatever mode this command is run in."""
+    """Settings that use the limits which workers share in Redis, whatever mode this command runs in."""
     shared = {"redis_rate_limiter_enabled": True, "redis_circuit_breaker_enabled": True}
     return load_settings().model_copy(update=shared)
 
@@ -412,10 +419,11 @@ def circuits(as_json: AsJson = False) -> None:
     settings = _shared_settings()
     found = asyncio.run(_read_circuits(settings, known_redis_url(settings)))
     table = Table("portal", "circuit", "failures in a row", "last block", "allowed", "refused")
-    for domain, one in sorted(found.items()):
-        counts = (str(one.failures), one.last_block or "–", str(one.allowed), str(one.refused))
-        table.add_row(domain, one.state.value.lower(), *counts)
-    print_answer({"circuits": {domain: asdict(one) for domain, one in found.items()}}, table, as_json=as_json)
+    for domain, circuit in sorted(found.items()):
+        counts = (circuit.failures, circuit.last_block or "–", circuit.allowed, circuit.refused)
+        table.add_row(domain, circuit.state.value.lower(), *map(str, counts))
+    record = {"circuits": {domain: asdict(circuit) for domain, circuit in found.items()}}
+    print_answer(record, table, as_json=as_json)
 
 
 async def _read_circuits(settings: Settings, url: str) -> Mapping[str, CircuitStatus]:

@@ -1,4 +1,4 @@
-"""The command line: all commands in one place. What each does is in its module."""
+"""The command line: the table of all commands; what each does is in its module."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from sale_sofia.cli.console import BAD_INPUT, NOT_ALL_RIGHT, AsJson, complain, out, speak_in_lines
+from sale_sofia.cli.console import BAD_INPUT, NOT_ALL_RIGHT, AsJson, complain, out, redirect_to_log
 from sale_sofia.settings.files import keep_others_out
 from sale_sofia.settings.programs import end_at_once, start_quickly
 
@@ -93,7 +93,7 @@ CONTENTS: Final[Contents] = {
 
 
 class LazyGroup(TyperGroup):
-    """All commands, each imported when it is asked for: it does not wait for what the others need."""
+    """All commands, each imported only when it is run, so that none waits for the imports of others."""
 
     def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - as typer's own
         super().__init__(**attributes)
@@ -110,27 +110,27 @@ class LazyGroup(TyperGroup):
         if place is None:
             return None
         module, attribute = place.split(":")
-        found = getattr(import_module(f"sale_sofia.cli.{module}"), attribute)
-        if isinstance(found, typer.Typer):
-            command: Any = get_group(found)
+        target = getattr(import_module(f"sale_sofia.cli.{module}"), attribute)
+        if isinstance(target, typer.Typer):
+            command: Any = get_group(target)
         else:
-            alone = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-            alone.command()(found)
-            command = get_command(alone)
+            single = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+            single.command()(target)
+            command = get_command(single)
         command.name = cmd_name
         return command
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as above
-        """All commands under their headings; none is imported for it."""
+        """Print all commands under their headings, without importing any."""
         self._page().format_help(ctx, formatter)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401 - as above
-        """What the word may become; no command is imported for it."""
+        """The completions of the word, without importing any command."""
         page = self._page()
         return page.shell_complete(page.make_context(ctx.info_name, [], resilient_parsing=True), incomplete)
 
     def _page(self) -> TyperGroup:
-        """This group as others see it: its commands are names with a sentence."""
+        """This group as a plain one, whose commands are names with a sentence."""
         return TyperGroup(
             name=self.name,
             help=self.help,
@@ -154,7 +154,7 @@ def settings(as_json: AsJson = False) -> None:
 
     A setting is an environment variable: DATA_DIR=/srv/flats sale-sofia crawl
     """
-    # Beside the others it would wait for all that they need: a database, a crawl, places.
+    # Here, and not in a module of commands, whose imports it would wait for.
     from sale_sofia.settings.model import load_settings  # noqa: PLC0415 - as slow as all the rest
     from sale_sofia.settings.report import effective_settings, settings_as_json, settings_text  # noqa: PLC0415
 
@@ -163,7 +163,7 @@ def settings(as_json: AsJson = False) -> None:
 
 
 def main() -> None:
-    """Run the command; what is wrong is one sentence, not a traceback. Others cannot read what it writes."""
+    """Run the command. Expected errors end in one sentence; files it writes are for their owner alone."""
     start_quickly()
     keep_others_out()
     end_at_once()
@@ -178,8 +178,8 @@ def main() -> None:
 
 
 def _exit_code(error: Exception) -> int | None:
-    """The code after an error that is one sentence about the input or the machine; None for any other."""
-    # Known when there is one: all of these are slow to import, and help and version need none.
+    """The exit code for an expected error of the input or the machine; None for a bug."""
+    # Imported only after an error: all of these are slow, and help and version need none.
     import sqlite3  # noqa: PLC0415
 
     from sale_sofia.crawl.resilience.errors import ServiceRedis  # noqa: PLC0415
@@ -192,12 +192,12 @@ def _exit_code(error: Exception) -> int | None:
     ours = DatabaseError | UnknownJob | SiteBusy | ServiceError | ServiceRedis
     if not isinstance(error, ours | OSError | ValueError | sqlite3.Error):
         return None
-    # Services that die or a disk that is full: nothing that was given to us is wrong.
+    # Services that die or a full disk: the input is not to blame.
     return NOT_ALL_RIGHT if isinstance(error, ServiceFailed | DiskFull) or is_full(error) else BAD_INPUT
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version  # noqa: PLC0415 - slow to import; every command pays for it
 
         out.print(f"sale-sofia {version('sale-sofia')}")
@@ -224,4 +224,4 @@ def _options(
         settings = None
     log_for_person(settings)
     if settings is not None and settings.log_json:
-        speak_in_lines()
+        redirect_to_log()

@@ -118,7 +118,7 @@ def extract(
         raise typer.BadParameter("give either --text-file or --manifest")
     if manifest is not None:
         for line in _read_manifest(manifest):
-            print_json({"id": line["id"], "attributes": _printed(read_description(line["text"]))})
+            print_json({"id": line["id"], "attributes": _attributes_record(read_description(line["text"]))})
     if text_file is None:
         return
     try:
@@ -126,13 +126,13 @@ def extract(
     except UnicodeDecodeError as error:
         raise ValueError(f"{text_file}: no UTF-8 text (byte {error.start})") from None
     table = Table("field", "value", "status", "words")
-    for name, one in attributes.items():
-        table.add_row(name, _short(one.value), one.status, one.quote)
-    print_answer({"attributes": _printed(attributes)}, table, as_json=as_json)
+    for name, attribute in attributes.items():
+        table.add_row(name, _short(attribute.value), attribute.status, attribute.quote)
+    print_answer({"attributes": _attributes_record(attributes)}, table, as_json=as_json)
 
 
-def _printed(attributes: Attributes) -> dict[str, Any]:
-    return {name: one.as_json() for name, one in attributes.items()}
+def _attributes_record(attributes: Attributes) -> dict[str, Any]:
+    return {name: attribute.as_json() for name, attribute in attributes.items()}
 
 
 def _short(value: object) -> str:
@@ -150,10 +150,10 @@ def _read_manifest(manifest: Path) -> Iterator[dict[str, str]]:
                 loaded = json.loads(line)
             except (ValueError, RecursionError):
                 raise ValueError(f"{place}: no JSON; {needed}") from None
-            given = loaded if isinstance(loaded, dict) else {}
-            if wrong := [name for name in ("id", "text") if not isinstance(given.get(name), str)]:
+            record = loaded if isinstance(loaded, dict) else {}
+            if wrong := [name for name in ("id", "text") if not isinstance(record.get(name), str)]:
                 raise ValueError(f'{place}: "{wrong[0]}" is no text; {needed}')
-            yield given
+            yield record
 
 
 def enrich(
@@ -174,8 +174,8 @@ def enrich(
     counts = database.run_read(count_disagreements)
     rows = database.run_read(partial(read_disagreements, limit=DISAGREEMENTS_SHOWN))
     if as_json:
-        shown = [{name: row[name] for name in ("url", "field", "portal", "text", "quote")} for row in rows]
-        print_json({**asdict(summary), "disagreements": counts, "newest": shown})
+        newest = [{name: row[name] for name in ("url", "field", "portal", "text", "quote")} for row in rows]
+        print_json({**asdict(summary), "disagreements": counts, "newest": newest})
         return
     log.print(f"{summary.read} descriptions read; model: {summary.model}")
     if summary.asked or summary.cached or summary.failed:
@@ -215,10 +215,8 @@ def export(
     if prices:
         log.print(f"{export_prices(database, path)} prices in {path}")
         return
-    written, earlier = (
-        export_listings(database, path, all_generations=all_generations),
-        count_earlier(database),
-    )
+    written = export_listings(database, path, all_generations=all_generations)
+    earlier = count_earlier(database)
     if all_generations:
         now = f"{written - earlier} adverts of now, {earlier} earlier flats under ids that were given again"
         log.print(f"{written} adverts in {path}: {now}")

@@ -1,4 +1,4 @@
-"""A crawl for people: bars or lines while portals are crawled, and what came of it at its end."""
+"""How people see a crawl: bars or lines while it runs, a summary at its end."""
 
 import asyncio
 import time
@@ -48,14 +48,14 @@ def number(value: float | None, digits: int = 0) -> str:
 
 
 def merge_flats(database: Database) -> None:
-    """Bring the table of flats up to date; where that takes a while, how far it is is told."""
+    """Bring the table of flats up to date; prints how far it is where that takes a while."""
     from sale_sofia.flats.projection import refresh_flats  # noqa: PLC0415 - a crawl begins without it
 
-    def told(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         if total > MERGED_TOLD and (done % MERGED_TOLD == 0 or done == total):
             tell(f"{number(done)} of {number(total)} flats merged")
 
-    refresh_flats(database, told)
+    refresh_flats(database, report)
 
 
 SAID_BY: Final = {
@@ -96,31 +96,31 @@ def make_bars(console: Console, *more: ProgressColumn, width: int | None = 40) -
     )
 
 
-TOLD: Final = TextColumn("{task.fields[told]}", table_column=Column(ratio=1))
-"""What a crawl has found beside its bar, broken into lines where there is no room."""
+OUTLOOK_COLUMN: Final = TextColumn("{task.fields[outlook]}", table_column=Column(ratio=1))
+"""What a crawl has found, beside its bar; it wraps where there is no room."""
 NARROW_BAR: Final = 12
 LANGUAGE: Final[ContextVar[Language]] = ContextVar("language", default="en")
-"""In which a crawl says how far it is: English, unless who began it by `start` speaks another."""
+"""The language of a crawl's progress: English unless `start` set another."""
 
 
-class Shown(NamedTuple):
-    """How far a job is."""
+class JobProgress(NamedTuple):
+    """How far a job has come."""
 
     job_id: str
     site: str
     state: str
     ended: int
-    """Pages that came to an end, well or not."""
+    """Pages that are done or have failed."""
     total: int
     """Pages known by now."""
-    told: str = ""
-    """What it has found, and how long it still takes."""
+    outlook: str = ""
+    """What it has found, and how long it will still take."""
 
     def line(self, language: Language) -> str:
-        """All of it in one line; English names states by their codes, as all commands do."""
+        """All of it in one line; in English a state is its code, as in all commands."""
         state = self.state if language == "en" else Said(f"job_state.{self.state}")
         pages = Said("outlook.pages", site=self.site, state=state, ended=self.ended, total=self.total)
-        return ": ".join(filter(None, (pages.in_words(language), self.told)))
+        return ": ".join(filter(None, (pages.in_words(language), self.outlook)))
 
 
 class ProgressLines:
@@ -135,21 +135,21 @@ class ProgressLines:
         self._due = clock() + PROGRESS_LINE_SECONDS
         self._states: dict[str, str] = {}
 
-    def show(self, found: Sequence[Shown]) -> None:
-        """Say how far the jobs are, if it is time to; otherwise of those alone that are in another state."""
-        changed = [one for one in found if self._states.setdefault(one.job_id, one.state) != one.state]
-        self._states.update((one.job_id, one.state) for one in changed)
+    def show(self, jobs: Sequence[JobProgress]) -> None:
+        """Print all jobs that go on if ten seconds have passed, else those whose state changed."""
+        changed = [job for job in jobs if self._states.setdefault(job.job_id, job.state) != job.state]
+        self._states.update((job.job_id, job.state) for job in changed)
         if due := self._clock() >= self._due:
             self._due = self._clock() + PROGRESS_LINE_SECONDS
-        told = [one for one in found if one in changed or (due and not JobState(one.state).finished)]
-        if told:
-            lines = [one.line(self._language) for one in told]
-            for line in lines if any(one.told for one in told) else ["; ".join(lines)]:
+        reported = [job for job in jobs if job in changed or (due and not JobState(job.state).finished)]
+        if reported:
+            lines = [job.line(self._language) for job in reported]
+            for line in lines if any(job.outlook for job in reported) else ["; ".join(lines)]:
                 self._console.print(line, soft_wrap=True)
 
 
 class Outlooks:
-    """What jobs have found and how long they still take; read every ten seconds, as it looks at all rows."""
+    """What jobs have found and how long they will take; read every ten seconds, as it scans all rows."""
 
     def __init__(
         self, settings: Settings, clock: Callable[[], float] = time.monotonic, language: Language = "en"
@@ -157,24 +157,24 @@ class Outlooks:
         self._settings = settings
         self._clock = clock
         self._language = language
-        self._told: dict[str, tuple[float, str]] = {}
+        self._cache: dict[str, tuple[float, str]] = {}
 
-    def told(self, connection: Connection, job_id: str) -> str:
-        """In one line; empty before the first advert and after the end."""
+    def sentence(self, connection: Connection, job_id: str) -> str:
+        """The outlook of a job in one line; empty before the first advert and after the end."""
         job = known_job(connection, job_id)
-        due, told = self._told.get(job_id, (self._clock(), ""))
+        due, sentence = self._cache.get(job_id, (self._clock(), ""))
         if self._clock() >= due or job.state.finished:
             outlook = read_outlook(connection, job, self._settings)
-            told = outlook.told.in_words(self._language) if outlook else ""
-            self._told[job_id] = (self._clock() + PROGRESS_LINE_SECONDS, told)
-        return told
+            sentence = outlook.told.in_words(self._language) if outlook else ""
+            self._cache[job_id] = (self._clock() + PROGRESS_LINE_SECONDS, sentence)
+        return sentence
 
 
 class LiveBars:
     """A bar per portal on a terminal, lines elsewhere. It only reads; a crawl never waits for it."""
 
     def __init__(self, settings: Settings, console: Console) -> None:
-        self._bars = make_bars(console, TOLD, width=NARROW_BAR)
+        self._bars = make_bars(console, OUTLOOK_COLUMN, width=NARROW_BAR)
         self._lines = ProgressLines(console, language=LANGUAGE.get())
         self._outlooks = Outlooks(settings, language=LANGUAGE.get())
         self._tasks: dict[str, TaskID] = {}
@@ -186,37 +186,39 @@ class LiveBars:
     def __exit__(self, *_: object) -> None:
         self._bars.stop()
 
-    def read(self, connection: Connection, job_ids: Sequence[str]) -> list[Shown]:
+    def read(self, connection: Connection, job_ids: Sequence[str]) -> list[JobProgress]:
         """The jobs as they are now."""
         found = []
         for job_id in job_ids:
             job, counts = known_job(connection, job_id), frontier.count_rows(connection, job_id)
-            told = self._outlooks.told(connection, job_id)
-            found.append(Shown(job_id, job.site, job.state, counts.done + counts.failed, counts.total, told))
+            outlook = self._outlooks.sentence(connection, job_id)
+            ended = counts.done + counts.failed
+            found.append(JobProgress(job_id, job.site, job.state, ended, counts.total, outlook))
         return found
 
-    def show(self, found: Sequence[Shown]) -> None:
+    def show(self, jobs: Sequence[JobProgress]) -> None:
         """Draw the jobs, or say how far they are."""
         if self._bars.disable:
-            self._lines.show(found)
+            self._lines.show(jobs)
             return
-        for one in found:
-            if one.job_id not in self._tasks:
-                self._tasks[one.job_id] = self._bars.add_task(one.site, told="")
-            self._bars.update(self._tasks[one.job_id], completed=one.ended, total=one.total, told=one.told)
+        for job in jobs:
+            if job.job_id not in self._tasks:
+                self._tasks[job.job_id] = self._bars.add_task(job.site, outlook="")
+            task = self._tasks[job.job_id]
+            self._bars.update(task, completed=job.ended, total=job.total, outlook=job.outlook)
 
 
 @asynccontextmanager
 async def crawl_progress(
     settings: Settings, database: Database, job_ids: Sequence[str], console: Console
 ) -> AsyncIterator[None]:
-    """Show jobs of this process while they go on."""
+    """Show the progress of jobs of this process inside the block."""
     seconds = PROGRESS_SECONDS if console.is_terminal else PROGRESS_LINE_SECONDS
     with LiveBars(settings, console) as bars:
 
         async def show() -> None:
             while True:
-                with suppress(DatabaseError):  # the crawl meets it itself, and says what is wrong
+                with suppress(DatabaseError):  # the crawl meets the same error and reports it
                     bars.show(await database.run_read_async(partial(bars.read, job_ids=job_ids)))
                 await asyncio.sleep(seconds)
 
@@ -228,37 +230,40 @@ async def crawl_progress(
 
 
 def held_back(adverts: int) -> str:
-    """What became of new adverts of a run that did not read them."""
+    """The sentence about new adverts that a run holds back."""
     return f"{adverts} new adverts are held back until adverts are read right and a sweep is complete"
 
 
 def conclude(
     database: Database, reports: Sequence[SiteReport], *, stopped: bool, as_json: bool, advice: str = GO_ON
 ) -> None:
-    """Say what came of the jobs; leaves with an exit code that says whether all is right."""
+    """Print the result of the jobs; raises typer.Exit unless all of them are complete and sound."""
     if as_json:
-        print_json({"jobs": [asdict(one) for one in reports], "stopped": stopped})
+        print_json({"jobs": [asdict(report) for report in reports], "stopped": stopped})
     else:
         _print_summary(database, reports)
     if stopped:
         tell(advice)
         raise typer.Exit(INTERRUPTED)
-    if any(one.error or one.state != "COMPLETE" or one.shortfalls or one.missing for one in reports):
+    if any(
+        report.error or report.state != "COMPLETE" or report.shortfalls or report.missing
+        for report in reports
+    ):
         raise typer.Exit(NOT_ALL_RIGHT)
 
 
 def _print_summary(database: Database, reports: Sequence[SiteReport]) -> None:
     counted = ("adverts", "new", "changed", "failed", "requests", "seconds")
     table = plain_table("Crawled", ("site", "state"), counted)
-    for one in reports:
-        counts = map(number, (one.adverts, one.new, one.changed, one.failed, one.requests))
-        table.add_row(one.site, one.state, *counts, number(one.seconds, 1))
+    for report in reports:
+        counts = map(number, (report.adverts, report.new, report.changed, report.failed, report.requests))
+        table.add_row(report.site, report.state, *counts, number(report.seconds, 1))
     out.print(table)
-    for one in reports:
-        for sentence in _remarks(one):
-            tell(f"{one.site}: {sentence}", style="red")
-        for sentence in one.notes:
-            tell(f"{one.site}: {sentence}")
+    for report in reports:
+        for sentence in _remarks(report):
+            tell(f"{report.site}: {sentence}", style="red")
+        for sentence in report.notes:
+            tell(f"{report.site}: {sentence}")
     out.print(f"database: {database.name}", soft_wrap=True)
 
 

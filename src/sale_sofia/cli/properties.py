@@ -46,7 +46,7 @@ def properties(
         return
     with open_ready(load_settings()).read() as connection:
         lines = list_properties(connection, order=order, limit=limit)
-        known, adverts = count_properties(connection)
+        total, adverts = count_properties(connection)
     numbers = ("rooms", "m²", "floor", "adverts", "portals", "from €", "to €")
     table = plain_table("Properties", ("id", "neighbourhood"), numbers)
     table.add_column("seen first", no_wrap=True)
@@ -56,11 +56,11 @@ def properties(
         prices = (number(line.lowest_eur), number(line.highest_eur))
         place = line.neighbourhood or "?"
         table.add_row(str(line.id), place, *facts, *counts, *prices, moment(line.first_seen_at))
-    sentence = f"{len(lines)} of {known} properties shown; they have {adverts} adverts"
+    sentence = f"{len(lines)} of {total} properties shown; they have {adverts} adverts"
     none_yet = (
         "no property yet; adverts come with `sale-sofia crawl`, their properties with `sale-sofia match`"
     )
-    record = {"properties": [line._asdict() for line in lines], "total": known, "adverts": adverts}
+    record = {"properties": [line._asdict() for line in lines], "total": total, "adverts": adverts}
     print_answer(record, table, as_json=as_json, note=sentence, empty=none_yet)
 
 
@@ -80,8 +80,8 @@ def show(property_id: PropertyId, as_json: AsJson = False) -> None:
         evidence = dict(link["evidence"])
         other = str(evidence.pop("with", None) or "")
         reasons = ", ".join(
-            f"{name} {said}" if isinstance(said, str) else f"{name} {said[0]} {said[1]:+.1f}"
-            for name, said in evidence.items()
+            f"{name} {value}" if isinstance(value, str) else f"{name} {value[0]} {value[1]:+.1f}"
+            for name, value in evidence.items()
         )
         sure = f"{link['probability']:.2%}"
         table.add_row(str(link["listing_id"]), link["decided_by"], other, sure, reasons)
@@ -109,11 +109,11 @@ def _price_sentence(price: View) -> str:
     lowest, highest = _sum(price, "lowest"), _sum(price, "highest")
     if lowest == highest:
         return f"All offers ask {lowest}."
-    asked, apart = f"From {lowest} to {highest}", price["difference_eur"]
+    price_range, apart = f"From {lowest} to {highest}", price["difference_eur"]
     if apart is None:
-        return f"{asked}: what is paid is not sure, nor how far they are apart."
+        return f"{price_range}: what is paid is not sure, nor how far they are apart."
     counted = ", VAT counted" if "excluded" in (price["lowest_vat"], price["highest_vat"]) else ""
-    return f"{asked}: {number(apart)} € or {price['difference_percent']:.1f} % apart{counted}."
+    return f"{price_range}: {number(apart)} € or {price['difference_percent']:.1f} % apart{counted}."
 
 
 _VAT: Final = {
@@ -130,13 +130,13 @@ def _sum(price: View, which: str) -> str:
 
 
 def _market_lines(view: View, now: float) -> Iterator[str]:
-    """Since when it is on the market, and each earlier offer."""
+    """Since when it has been on the market, and each earlier offer."""
     words = on_market_words(**view["on_market"])
     yield f"{words[0].upper()}{words[1:]}."
-    for one in view["offered_before"]:
-        price = f"{number(one['price_eur'])} €" if one["price_eur"] else "a price that is not known"
-        when = f"{one['site']}, {moment(one['since'])} to {moment(one['until'])}"
-        yield f"Offered before: {ago(one['until'], now)} for {price} ({when})."
+    for offer in view["offered_before"]:
+        price = f"{number(offer['price_eur'])} €" if offer["price_eur"] else "a price that is not known"
+        when = f"{offer['site']}, {moment(offer['since'])} to {moment(offer['until'])}"
+        yield f"Offered before: {ago(offer['until'], now)} for {price} ({when})."
 
 
 def _facts_table(view: View) -> Table:
@@ -159,41 +159,40 @@ def _way_lines(view: View) -> Iterator[str]:
     ways = (("metro_walk", "To the metro", "on foot"), ("centre_travel", "To Сердика", "by public transport"))
     for name, end, how in ways:
         if way := view[name]:
-            minutes = " to ".join(dict.fromkeys(f"{way[most]:.0f}" for most in ("least", "most")))
+            minutes = " to ".join(dict.fromkeys(f"{way[bound]:.0f}" for bound in ("least", "most")))
             yield f"{end} {minutes} minutes {how}, {_WALKED_FROM[way['source']]}."
     if view["metro_stations"]:
         near = (
-            f"{one['name']} ({', '.join(one['lines'])}) {one['minutes']}" for one in view["metro_stations"]
+            f"{station['name']} ({', '.join(station['lines'])}) {station['minutes']}"
+            for station in view["metro_stations"]
         )
         yield f"Minutes to the nearest stations: {', '.join(near)}."
 
 
 def _nearby_lines(view: View) -> Iterator[str]:
     near = view["nearby"]
-    for name, what in (("school", "school"), ("shop", "supermarket"), ("stop", "stop")):
+    for name, noun in (("school", "school"), ("shop", "supermarket"), ("stop", "stop")):
         if found := near[name]:
             minutes = " to ".join(dict.fromkeys(f"{found[end]}" for end in ("least", "most")))
-            told = [found["name"] or "", ", ".join(found["lines"])]
-            told += [f"rank {' to '.join(dict.fromkeys(map(str, found['ranks'])))}"] if found["ranks"] else []
-            more = "; ".join(one for one in told if one)
-            yield f"To a {what} {minutes} minutes on foot{f' ({more})' if more else ''}."
+            ranks = " to ".join(dict.fromkeys(map(str, found["ranks"] or ())))
+            details = (found["name"], ", ".join(found["lines"]), f"rank {ranks}" if ranks else "")
+            more = "; ".join(filter(None, details))
+            yield f"To a {noun} {minutes} minutes on foot{f' ({more})' if more else ''}."
     if near["road"]:
         yield f"A big road: {near['road']}."
 
 
 def _contradictions_table(found: Sequence[View]) -> Table:
     table = plain_table("Contradictions", ("what", "says", "but"), (), "not believed")
-    for one in found:
-        kept = "" if one["kept"] is None else f" (kept: {_value(one['kept'])})"
-        table.add_row(one["code"], _value(one["one"]), _value(one["other"]), ", ".join(one["facts"]) + kept)
+    for row in found:
+        kept = "" if row["kept"] is None else f" (kept: {_value(row['kept'])})"
+        table.add_row(row["code"], _value(row["one"]), _value(row["other"]), ", ".join(row["facts"]) + kept)
     return table
 
 
 def _value(value: object) -> str:
-    return ", ".join(map(_value, value)) if isinstance(value, list | tuple) else _plain(value)
-
-
-def _plain(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_value, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -213,18 +212,19 @@ def correct(
     """
     refuse(undo and value is not None, "--undo takes back a value; leave the value out")
     refuse(not undo and value is None, "say what it is, or take it back with --undo")
-    given = None if undo else value
-    work = partial(say_fact, property_id=property_id, fact=fact, given=given, by=me())
-    kept = open_ready(load_settings()).run_write(work)
-    sentence = f"what you said of the {fact} is taken back" if undo else f"{fact} is {_value(kept)}"
-    print_answer({"property": property_id, "fact": fact, "value": kept}, as_json=as_json, note=sentence)
+    correction = None if undo else value
+    work = partial(say_fact, property_id=property_id, fact=fact, given=correction, by=me())
+    stored = open_ready(load_settings()).run_write(work)
+    sentence = f"what you said of the {fact} is taken back" if undo else f"{fact} is {_value(stored)}"
+    print_answer({"property": property_id, "fact": fact, "value": stored}, as_json=as_json, note=sentence)
 
 
 @app.command()
 def link(one: PropertyId, two: PropertyId, as_json: AsJson = False) -> None:
     """Say that two properties are one. This wins over every score, until you split them."""
-    kept = overrides.link(_matching(), one, two, by=me().who)
-    print_answer({"property": kept}, as_json=as_json, note=f"{one} and {two} are one property now: {kept}")
+    joined = overrides.link(_matching(), one, two, by=me().who)
+    note = f"{one} and {two} are one property now: {joined}"
+    print_answer({"property": joined}, as_json=as_json, note=note)
 
 
 @app.command()
@@ -348,11 +348,11 @@ def agencies(limit: Limit = LISTED, as_json: AsJson = False) -> None:
     found = open_ready(settings).run_read(partial(list_agencies, settings=settings))
     numbers = ("adverts", "properties", "re-posts", "portals")
     table = plain_table("Who sells", ("name",), numbers, "phones", "remark")
-    for one in found[:limit]:
-        counts = map(str, (one.adverts, len(one.properties), one.reposts, len(one.portals)))
-        phones = ", ".join(sorted(one.phones)[:2]) + (" …" if len(one.phones) > 2 else "")  # noqa: PLR2004
-        table.add_row(one.name, *counts, phones, one.mark or ("private" if one.private else ""))
-    record = {"agencies": [one.as_json() for one in found[:limit]], "total": len(found)}
+    for agency in found[:limit]:
+        counts = map(str, (agency.adverts, len(agency.properties), agency.reposts, len(agency.portals)))
+        phones = ", ".join(sorted(agency.phones)[:2]) + (" …" if len(agency.phones) > 2 else "")  # noqa: PLR2004
+        table.add_row(agency.name, *counts, phones, agency.mark or ("private" if agency.private else ""))
+    record = {"agencies": [agency.as_json() for agency in found[:limit]], "total": len(found)}
     print_answer(record, table, as_json=as_json)
 
 

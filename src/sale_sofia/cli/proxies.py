@@ -1,4 +1,4 @@
-"""Commands about proxies: where they come from, how they are, how they do; no password is ever printed."""
+"""Commands about proxies: sources, checks and statistics. No password is ever printed."""
 
 import asyncio
 import ssl
@@ -32,29 +32,29 @@ _NOTHING = "–"
 _MOST_COLONS = 2  # in scheme://host:port; a third one stands before a user
 
 
-async def _known(settings: Settings) -> list[Proxy]:
+async def _pool_proxies(settings: Settings) -> list[Proxy]:
     async with open_pool(settings, _shared_redis_url(settings)) as pool:
         return await pool.list_proxies()
 
 
 def _shared_redis_url(settings: Settings) -> str | None:
-    """That of the pool all share; None where this process is alone."""
+    """The Redis of the shared pool; None if none runs."""
     try:
         return known_redis_url(settings)
     except RedisUnreachable:
         return None
 
 
-def _given_places(places: Sequence[str]) -> list[str]:
-    """The places named, those on standard input too; a password among the arguments is refused."""
+def _read_places(places: Sequence[str]) -> list[str]:
+    """The places of the arguments and of standard input; refuses a password among the arguments."""
     if any("@" in place or (place.count(":") > _MOST_COLONS and "[" not in place) for place in places):
         raise typer.BadParameter(
             "a password on the command line can be read by every user of this machine: "
             "put the line into a file, or send it to `proxies add -`"
         )
-    named = [place for place in places if place != _STDIN]
+    arguments = [place for place in places if place != _STDIN]
     lines = sys.stdin.read().splitlines() if _STDIN in places else []
-    return [*named, *(line.strip() for line in lines if line.strip())]
+    return [*arguments, *(line.strip() for line in lines if line.strip())]
 
 
 # The programs about proxies that run until they are stopped: the judge and the rotator.
@@ -98,7 +98,7 @@ def rotator() -> None:
         asyncio.run(serve(settings, url))
         return
     service = RotatorService(settings)
-    log.print(f"{service.start(url, asyncio.run(_known(settings)))} by mubeng")
+    log.print(f"{service.start(url, asyncio.run(_pool_proxies(settings)))} by mubeng")
     try:
         with suppress(KeyboardInterrupt):
             service.wait()
@@ -109,19 +109,19 @@ def rotator() -> None:
 # The commands; every address that they print is masked.
 
 
-def _folded(name: str) -> Column:
-    """A column whose texts are shown whole, on several lines if need be."""
+def _folding_column(name: str) -> Column:
+    """A column whose texts are shown whole, on several lines if necessary."""
     return Column(name, overflow="fold")
 
 
 def _by_count(counts: Mapping[str, int]) -> str:
     """How many of each kind, the most first."""
-    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(f"{number} {name}" for name, number in ordered) or "nothing"
 
 
 def _say_source(name: str, count: Count) -> None:
-    """What was made of a source, and the first of its lines that are no proxies."""
+    """Print what a source holds, and the first of its lines that are no proxies."""
     head = f"{name}: {count.taken} proxies, {count.duplicates} duplicates, {count.malformed} malformed"
     left = [f"  {count.left} more were left out"] if count.left else []
     for line in (head, *(f"  {line}" for line in count.examples), *left):
@@ -146,18 +146,18 @@ def add(
 
     For example: sale-sofia proxies add 203.0.113.7:3128 list.txt --tier own
     """
-    known, schemes = SourceList(load_settings().data_dir), get_args(Scheme)
-    given = _given_places(places)
-    if given and tier not in TIERS:
+    source_list, schemes = SourceList(load_settings().data_dir), get_args(Scheme)
+    all_places = _read_places(places)
+    if all_places and tier not in TIERS:
         raise typer.BadParameter(f"no tier {tier!r}; allowed: {', '.join(TIERS)}")
-    if given and scheme not in schemes:
+    if all_places and scheme not in schemes:
         raise typer.BadParameter(f"no scheme {scheme!r}; allowed: {', '.join(schemes)}")
-    for source in [ProxySource(place, cast("Tier", tier), cast("Scheme", scheme)) for place in given]:
+    for source in [Source(place, cast("Tier", tier), cast("Scheme", scheme)) for place in all_places]:
         count = Count()
         for _ in asyncio.run(read_source(source, count)):
             pass
         _say_source(source.name, count)
-        known.add(source)
+        source_list.add(source)
     log.print("check them with `sale-sofia proxies refresh`")
 
 
@@ -171,26 +171,32 @@ def sources(
 
     For example: sale-sofia proxies sources --on monosans-http
     """
-    kept, public = SourceList(load_settings().data_dir), public_lists()
-    shipped = {one.place for one in public.values()}
-    own = {one.name: one for one in kept.sources() if one.place not in shipped}
+    source_list, public = SourceList(load_settings().data_dir), public_lists()
+    shipped = {source.place for source in public.values()}
+    own = {source.name: source for source in source_list.sources() if source.place not in shipped}
     for name in on or ():
-        kept.add(_named(name, public))
+        source_list.add(_find_list(name, public))
     for name in off or ():
-        kept.drop(_named(name, {**public, **own}))
-    used = {one.place for one in kept.sources()}
+        source_list.drop(_find_list(name, {**public, **own}))
+    used = {source.place for source in source_list.sources()}
     rows = [
-        {"name": name, "address": one.name, "tier": one.tier, "scheme": one.scheme, "on": one.place in used}
-        for name, one in {**public, **own}.items()
+        {
+            "name": name,
+            "address": source.name,
+            "tier": source.tier,
+            "scheme": source.scheme,
+            "on": source.place in used,
+        }
+        for name, source in {**public, **own}.items()
     ]
-    table = Table(_folded("name"), _folded("address"), "tier", "scheme", "used")
+    table = Table(_folding_column("name"), _folding_column("address"), "tier", "scheme", "used")
     for row in rows:
-        told = ("name", "address", "tier", "scheme")
-        table.add_row(*(str(row[name]) for name in told), "on" if row["on"] else "off")
+        columns = ("name", "address", "tier", "scheme")
+        table.add_row(*(str(row[name]) for name in columns), "on" if row["on"] else "off")
     print_answer({"sources": rows}, table, as_json=as_json)
 
 
-def _named(name: str, listed: Mapping[str, ProxySource]) -> ProxySource:
+def _find_list(name: str, listed: Mapping[str, Source]) -> Source:
     if name not in listed:
         raise typer.BadParameter(f"no list {name!r}; there are {', '.join(listed)}")
     return listed[name]
@@ -199,12 +205,12 @@ def _named(name: str, listed: Mapping[str, ProxySource]) -> ProxySource:
 @app.command("list")
 def list_proxies(as_json: AsJson = False) -> None:
     """Show every proxy that a check found, with its exit address and what it gives away."""
-    proxies = asyncio.run(_known(load_settings()))
-    table = Table("id", _folded("proxy"), "tier", "exit", "anonymity", _folded("source"))
-    for one in proxies:
-        seen = (one.tier, one.exit_address or _NOTHING, one.anonymity, one.source)
-        table.add_row(one.id, one.address.masked, *seen)
-    print_answer({"proxies": [_record(one) for one in proxies]}, table, as_json=as_json)
+    proxies = asyncio.run(_pool_proxies(load_settings()))
+    table = Table("id", _folding_column("proxy"), "tier", "exit", "anonymity", _folding_column("source"))
+    for proxy in proxies:
+        seen = (proxy.tier, proxy.exit_address or _NOTHING, proxy.anonymity, proxy.source)
+        table.add_row(proxy.id, proxy.address.masked, *seen)
+    print_answer({"proxies": [_record(proxy) for proxy in proxies]}, table, as_json=as_json)
 
 
 def _record(proxy: Proxy) -> dict[str, Any]:
@@ -219,24 +225,30 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check proxies and say what each is; nothing is changed. Ends with 1 when none is usable."""
-    findings = asyncio.run(_checked(load_settings(), _given_places(places or [])))
+    findings = asyncio.run(_check_proxies(load_settings(), _read_places(places or [])))
     if as_json:
         records = [
-            {**_record(one.proxy), "found": one.label, "why": one.why, "seconds": round(one.seconds, 3)}
-            for one in findings
+            {
+                **_record(finding.proxy),
+                "found": finding.label,
+                "why": finding.why,
+                "seconds": round(finding.seconds, 3),
+            }
+            for finding in findings
         ]
         print_json({"findings": records})
     else:
-        table = Table(_folded("proxy"), "found", "exit", "anonymity", "seconds", "why")
-        for one in sorted(findings, key=lambda one: (not one.usable, one.label, one.proxy.id)):
-            seen = (one.proxy.exit_address or _NOTHING, one.proxy.anonymity, f"{one.seconds:.1f}")
-            table.add_row(one.proxy.address.masked, one.label, *seen, Text(one.why))
+        table = Table(_folding_column("proxy"), "found", "exit", "anonymity", "seconds", "why")
+        findings.sort(key=lambda finding: (not finding.usable, finding.label, finding.proxy.id))
+        for finding in findings:
+            seen = (finding.proxy.exit_address or _NOTHING, finding.proxy.anonymity, f"{finding.seconds:.1f}")
+            table.add_row(finding.proxy.address.masked, finding.label, *seen, Text(finding.why))
         out.print(table)
-    if not any(one.usable for one in findings):
+    if not any(finding.usable for finding in findings):
         raise typer.Exit(NOT_ALL_RIGHT)
 
 
-async def _checked(settings: Settings, places: Sequence[str]) -> list[ProxyFinding]:
+async def _check_proxies(settings: Settings, places: Sequence[str]) -> list[Finding]:
     redis_url = _shared_redis_url(settings)
     listed = [ProxySource(place) for place in places] or SourceList(settings.data_dir).sources()
     refresher = Refresher(
@@ -247,10 +259,10 @@ async def _checked(settings: Settings, places: Sequence[str]) -> list[ProxyFindi
     )
     findings: list[ProxyFinding] = []
 
-    async def told(finding: ProxyFinding) -> None:
+    async def collect(finding: Finding) -> None:
         findings.append(finding)
 
-    _say_sources(await refresher.run(told))
+    _say_sources(await refresher.run(collect))
     return findings
 
 
@@ -299,22 +311,22 @@ def stats(
     settings = load_settings()
     tables = asyncio.run(domain_tables(settings, _shared_redis_url(settings), site))
     if as_json:
-        rows = {one.domain: [asdict(row) for row in one.rows] for one in tables}
-        print_json({"stats": rows, "recovery": {one.domain: one.recovery for one in tables}})
+        rows = {portal.domain: [asdict(row) for row in portal.rows] for portal in tables}
+        print_json({"stats": rows, "recovery": {portal.domain: portal.recovery for portal in tables}})
         return
-    if not any(one.rows for one in tables):
+    if not any(portal.rows for portal in tables):
         tell("no proxies are known; `sale-sofia proxies sources` lists where some may be had")
         return
-    for one in tables:
+    for portal in tables:
         headings = ("tier", "expected", "score", "successes", "latency", "ready in", "last reason")
-        table = Table(_folded("proxy"), *headings, title=one.domain)
-        for row in one.rows:
+        table = Table(_folding_column("proxy"), *headings, title=portal.domain)
+        for row in portal.rows:
             latency = _NOTHING if row.latency_seconds is None else f"{row.latency_seconds:.2f} s"
             numbers = (f"{row.expected:.0%}", f"{row.score:.2f}", f"{row.successes} of {row.uses}", latency)
             table.add_row(row.address, row.tier, *numbers, _state(row), Text(row.last_reason or _NOTHING))
         out.print(table)
-        if one.recovery:
-            out.print(f"recovery steps: {_by_count(one.recovery)}")
+        if portal.recovery:
+            out.print(f"recovery steps: {_by_count(portal.recovery)}")
 
 
 def _state(row: DomainStats) -> str:
@@ -328,13 +340,13 @@ def _state(row: DomainStats) -> str:
 def remove(ids: Annotated[list[str], typer.Argument(help="Ids, as `proxies list` shows them.")]) -> None:
     """Forget proxies; their sources stay, so that the next refresh may find them again."""
     settings = load_settings()
-    removed = asyncio.run(_removed(settings, ids))
-    kept = [one for one in SourceList(settings.data_dir).load_usable() if one.id not in ids]
-    SourceList(settings.data_dir).remember(kept)
+    removed = asyncio.run(_remove_proxies(settings, ids))
+    remaining = [proxy for proxy in SourceList(settings.data_dir).known() if proxy.id not in ids]
+    SourceList(settings.data_dir).remember(remaining)
     forget_stats(settings, ids)
     log.print(f"{removed} forgotten")
 
 
-async def _removed(settings: Settings, ids: Sequence[str]) -> int:
+async def _remove_proxies(settings: Settings, ids: Sequence[str]) -> int:
     async with open_pool(settings, _shared_redis_url(settings)) as pool:
         return await pool.remove(ids)

@@ -1,4 +1,4 @@
-"""Commands to look for flats: search, and the searches that are kept."""
+"""Commands to look for flats: search, and saved searches."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -57,16 +57,18 @@ _PANEL_OF: Final = {field: panel for panel, fields in _PANELS.items() for field 
 
 
 def with_conditions(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each condition, instead of its `**conditions`."""
+    """Give the command an option for each condition instead of its `**conditions`."""
     own = signature(command)
-    named = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    named = [
+        parameter for parameter in own.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD
+    ]
     options = [_option(field) for field in SearchQuery.model_fields]
     command.__signature__ = own.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
     return command
 
 
 def query_of(conditions: Mapping[str, Any]) -> SearchQuery:
-    """The query that was given; a list may also be written with commas. Raises WrongSearch."""
+    """The query of these options; a list may also be written with commas. Raises WrongSearch."""
     return SearchQuery.from_params(
         {field: _texts(field, value) for field, value in conditions.items() if value not in (None, False, [])}
     )
@@ -109,7 +111,7 @@ def _texts(field: str, value: Any) -> list[str]:  # noqa: ANN401 - as the option
     if field == "new_since":
         return [datetime.fromtimestamp(moment_of(value, datetime.now(UTC)), UTC).isoformat()]
     if isinstance(value, list) and field != "polygon":  # whose corners have commas
-        return [part.strip() for one in value for part in one.split(",") if part.strip()]
+        return [part.strip() for text in value for part in text.split(",") if part.strip()]
     return value if isinstance(value, list) else [value]
 
 
@@ -126,9 +128,9 @@ def _flats_table(title: str, found: Sequence[Judged], around: Around) -> Table:
     numbers = ("rooms", "m²", "floor", "€", "€/m²", "days", *(("score",) if around.scores else ()))
     table = plain_table(title, ("id", "neighbourhood"), numbers)
     table.add_column("status", no_wrap=True)
-    table.add_column("not known" if any(one.unknown for one in found) else "portals")
-    for one in found:
-        flat = one.flat
+    table.add_column("not known" if any(judged.unknown for judged in found) else "portals")
+    for judged in found:
+        flat = judged.flat
         score: tuple[str, ...] = ()
         if around.scores:
             scored = around.scores.get(flat.property_id)
@@ -145,19 +147,19 @@ def _flats_table(title: str, found: Sequence[Judged], around: Around) -> Table:
             f"{flat.days_on_market(around.now):.0f} ({_SAID_BY[flat.since.source]})",
             *score,
             status if flat.offered else f"{status}, gone",
-            ", ".join([_unknown(name, flat) for name in one.unknown] or flat.portals),
+            ", ".join([_unknown(name, flat) for name in judged.unknown] or flat.portals),
         )
     return table
 
 
 def _unknown(name: str, flat: Flat) -> str:
-    """Of a price that is shown, what it lacks to be judged by."""
+    """The name of what is unknown; where only the VAT of a price is, it says so."""
     return "VAT of the price" if name == "price" and flat.price_eur is not None and flat.vat is None else name
 
 
-def _record(one: Judged, around: Around) -> dict[str, Any]:
+def _record(judged: Judged, around: Around) -> dict[str, Any]:
     """One flat for programs."""
-    flat = one.flat
+    flat = judged.flat
     per_sqm = flat.price_per_sqm_eur
     scored = (around.scores or {}).get(flat.property_id)
     return {
@@ -170,14 +172,14 @@ def _record(one: Judged, around: Around) -> dict[str, Any]:
         "metro_walk": flat.metro_walk._asdict() if flat.metro_walk else None,
         "nearby": nearby_record(flat),
         "on_market": {"since": flat.since.at, "source": flat.since.source},
-        "offered_before": [one._asdict() for one in flat.offered_before],
+        "offered_before": [offer._asdict() for offer in flat.offered_before],
         "status": around.statuses.get(flat.property_id, "new"),
         "score": None if scored is None else scored._asdict(),
         "adverts": len(flat.adverts),
         "portals": flat.portals,
         "contradictions": [found._asdict() for found in flat.contradictions],
         "corrected": sorted(flat.corrected),
-        "unknown": list(one.unknown),
+        "unknown": list(judged.unknown),
     }
 
 
@@ -207,17 +209,17 @@ def search(
     For example: sale-sofia search --neighbourhood Лозенец,Изток --rooms 3 --price-max 250000 --save mine
     """
     if context.invoked_subcommand is not None:
-        given = save or any(value not in (None, False, []) for value in conditions.values())
-        refuse(given, f"conditions do not go with `search {context.invoked_subcommand}`; leave them out")
+        wrong = save or any(value not in (None, False, []) for value in conditions.values())
+        refuse(wrong, f"conditions do not go with `search {context.invoked_subcommand}`; leave them out")
         return
     settings = load_settings()
-    use(settings.data_dir)  # whose places may be asked for
+    use(settings.data_dir)  # the query may name places of this DATA_DIR
     query, database = query_of(conditions), open_ready(settings)
     if save is not None:
         stored = query.model_dump(mode="json")
-        kept = partial(save_search, name=save, query=stored, now=time.time(), replace=replace, by=me().who)
-        called = database.run_write(kept)
-        log.print(f"saved; `sale-sofia search run {called!r}` runs it again")
+        store = partial(save_search, name=save, query=stored, now=time.time(), replace=replace, by=me().who)
+        saved_name = database.run_write(store)
+        log.print(f"saved; `sale-sofia search run {saved_name!r}` runs it again")
     _show(database, query, limit, as_json=as_json)
 
 
@@ -233,13 +235,13 @@ def saved(as_json: AsJson = False) -> None:
     """List the saved searches."""
     found = open_ready(load_settings()).run_read(list_searches)
     lines = []
-    for one in found:
-        params = SearchQuery.of(one.query).to_params()
+    for row in found:
+        params = SearchQuery.of(row.query).to_params()
         words = "; ".join(f"{name} {', '.join(values)}" for name, values in params.items())
-        by = f" by {one.saved_by}" if one.saved_by else ""
-        lines.append(f"{one.name}: {words or 'every flat'} (saved {moment(one.saved_at)}{by})")
+        by = f" by {row.saved_by}" if row.saved_by else ""
+        lines.append(f"{row.name}: {words or 'every flat'} (saved {moment(row.saved_at)}{by})")
     none_yet = "no search is saved; `sale-sofia search … --save NAME` keeps one"
-    print_answer({"searches": [asdict(one) for one in found]}, *lines, as_json=as_json, empty=none_yet)
+    print_answer({"searches": list(map(asdict, found))}, *lines, as_json=as_json, empty=none_yet)
 
 
 @app.command()
@@ -251,7 +253,7 @@ def forget(name: SearchName) -> None:
 
 def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) -> None:
     if query.profile is not None:
-        load_profile(load_settings().data_dir, query.profile)  # a name that is none is said to be
+        load_profile(load_settings().data_dir, query.profile)  # refuses an unknown profile
 
     def first(_total: int) -> slice:
         return slice(limit)
@@ -263,9 +265,9 @@ def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) 
     if as_json:
         answer = {
             "total": found.total,
-            "flats": [_record(one, found.around) for one in found.passed],
+            "flats": [_record(judged, found.around) for judged in found.passed],
             "unknown_total": found.unknown_total,
-            "unknown": [_record(one, found.around) for one in found.unknown],
+            "unknown": [_record(judged, found.around) for judged in found.unknown],
             "attribution": ATTRIBUTION,
         }
         print_json(answer)
@@ -274,9 +276,9 @@ def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) 
         out.print(_flats_table("Flats", found.passed, found.around))
     log.print(f"{len(found.passed)} of {found.total} flats shown")
     if found.unknown:
-        shown = found.unknown[:SHOWN_UNKNOWN]
-        out.print(_flats_table("Perhaps", shown, found.around))
+        listed = found.unknown[:SHOWN_UNKNOWN]
+        out.print(_flats_table("Perhaps", listed, found.around))
         tell(
-            f"{found.unknown_total} more where something is unknown, {len(shown)} shown; "
+            f"{found.unknown_total} more where something is unknown, {len(listed)} shown; "
             "`--unknown ok` counts them in, `--unknown no` leaves them out"
         )

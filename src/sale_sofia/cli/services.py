@@ -51,16 +51,16 @@ def metrics(
     if once:
         sys.stdout.write(Exporter(settings, open_ready(settings)).text())
         return
-    with StopSignals() as signals, _metrics_served(settings, host, port) as url:
+    with StopSignals() as signals, _serve_metrics(settings, host, port) as url:
         log_to_file(settings, "metrics")
         out.print(f"metrics: {url}", soft_wrap=True)
         out.file.flush()
         log.print("stop it with Ctrl-C")
-        while not signals.asked:
+        while not signals.requested:
             time.sleep(fixed.STOP_POLL_SECONDS)
 
 
-def _metrics_served(settings: Settings, host: str, port: int) -> AbstractContextManager[str]:
+def _serve_metrics(settings: Settings, host: str, port: int) -> AbstractContextManager[str]:
     return serve_metrics(Exporter(settings, open_ready(settings)).registry(), host, port)
 
 
@@ -78,7 +78,7 @@ def up(
         metrics_url = None
         if settings.metrics_port is not None:
             metrics_url = stack.enter_context(
-                _metrics_served(settings, fixed.METRICS_HOST, settings.metrics_port)
+                _serve_metrics(settings, fixed.METRICS_HOST, settings.metrics_port)
             )
         services.with_room(partial(log_to_file, settings, "up"))
         try:
@@ -129,7 +129,7 @@ def beat() -> None:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    DiskRoom(settings.data_dir, say).wait()  # who starts it again and again would give up at last
+    DiskRoom(settings.data_dir, say).wait()  # a supervisor would give up after too many failed starts
     url = known_redis_url(settings)
     open_ready(settings)
     (settings.data_dir / fixed.RUN_FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -152,16 +152,16 @@ def flower(
     become(flower_command(address, door), environ)
 
 
-# Crawls on Celery workers: what is missing is started, what was started is stopped.
+# Crawls on Celery workers: missing services are started, and stopped afterwards.
 
 
 def crawl_in_parallel(settings: Settings, plans: Sequence[JobPlan], *, as_json: bool) -> None:
-    """Crawl the portals on workers and say what came of it."""
+    """Crawl the portals on workers and print the result."""
     _run(settings, lambda services: services.start_all_sites_scraping(plans), as_json=as_json)
 
 
 def resume_in_parallel(settings: Settings, job_ids: Sequence[str], *, as_json: bool) -> None:
-    """Go on with the jobs on workers and say what came of it."""
+    """Resume the jobs on workers and print the result."""
     _run(settings, lambda services: services.resume(job_ids), as_json=as_json)
 
 
@@ -185,7 +185,7 @@ def _run(settings: Settings, begin: Callable[[Orchestrator], object], *, as_json
             stopped = True
             if not joined:
                 say("stopping the services; a second signal stops them at once")
-    if not joined and not stopped:  # else the services that go on do it
+    if not joined and not stopped:  # else the services that keep running do it
         alert_crawled(settings, services.database)
     reports = [services.database.run_read(partial(_report, job_id=job_id)) for job_id in services.jobs]
     advice = (

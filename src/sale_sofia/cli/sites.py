@@ -1,4 +1,4 @@
-"""Commands about portals: which there are, how a page of one is read, what changed on it, and a new one."""
+"""Commands about portals: list, probe, check and repair them, and begin a new one."""
 
 import asyncio
 import json
@@ -26,6 +26,7 @@ from sale_sofia.cli.console import (
     plain_table,
     print_answer,
     print_json,
+    print_line,
 )
 from sale_sofia.cli.progress import make_bars, moment
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
@@ -46,7 +47,7 @@ from sale_sofia.installation import open_archive, open_ready
 from sale_sofia.listings.model import FACTS
 from sale_sofia.listings.page import Page, PageError
 from sale_sofia.listings.text import squeeze
-from sale_sofia.operations.hostile import growths, site_trials
+from sale_sofia.operations.hostile import measure_trials, site_trials
 from sale_sofia.settings.model import Settings, get_settings, load_settings
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.engine import TableSite
@@ -63,10 +64,6 @@ from sale_sofia.websites.site_file import (
 
 app = typer.Typer(no_args_is_help=True, help="The portals sale-sofia can read.")
 SiteName = Annotated[str, typer.Argument(help="The portal, as `sale-sofia sites list` names it.")]
-
-
-def _say(sentence: str, style: str = "") -> None:
-    out.print(sentence, style=style, soft_wrap=True)
 
 
 # What drifted, and proposed repairs.
@@ -89,7 +86,7 @@ def drift(
     """
     settings = load_settings()
     if site is not None:
-        get_scraper(site)  # a name that is none is said to be
+        get_scraper(site)  # refuses an unknown portal
     database = open_ready(settings)
     if accept:
         if site is None:
@@ -119,7 +116,10 @@ def _drift_of(database: Database, settings: Settings, site: str) -> tuple[dict[s
         "site": site,
         "job_id": run.job_id if run else None,
         "sound": run.sound if run else None,
-        "open": [{"kind": one.kind.value, "message": one.message, **one.details} for one in incidents],
+        "open": [
+            {"kind": incident.kind.value, "message": incident.message, **incident.details}
+            for incident in incidents
+        ],
         "checks": [{"verdict": check.verdict.value, **check.details()} for check in judged],
     }
     return row, judged
@@ -137,10 +137,10 @@ def _show_drift(row: dict[str, Any], judged: list[Check]) -> None:
         return
     table = Table("field", "what", "usual", "last run", "of", "verdict", "first selector")
     for check in judged:
-        what = check.kind.value.removeprefix("drift_")
+        kind = check.kind.value.removeprefix("drift_")
         verdict = Text(check.verdict.value, _STYLES[check.verdict])
         numbers = (number(check.usual), number(check.now), str(check.pages))
-        table.add_row(check.name, what, *numbers, verdict, check.selector or "")
+        table.add_row(check.name, kind, *numbers, verdict, check.selector or "")
     out.print(table)
     for incident in row["open"]:
         out.print(f"{incident['kind']}: {incident['message']}", style="red", soft_wrap=True)
@@ -160,8 +160,13 @@ def repair(site: SiteName, as_json: AsJson = False) -> None:
     if as_json:
         fields = {
             name: [
-                {"listing": _snippet(name, one), "right": one.right, "wrong": one.wrong, "pages": one.pages}
-                for one in proposals
+                {
+                    "listing": _snippet(name, proposal),
+                    "right": proposal.right,
+                    "wrong": proposal.wrong,
+                    "pages": proposal.pages,
+                }
+                for proposal in proposals
             ]
             for name, proposals in found.proposals.items()
         }
@@ -182,24 +187,24 @@ def _snippet(name: str, proposal: Proposal) -> dict[str, Any]:
 
 def _print_repair(found: Repair) -> None:
     out.print(f"# {found.site}.yaml: proposals; look at each before you use it")
-    evidence: dict[str, list[str]] = {}  # each piece of a site file once, with all fields it is right for
+    evidence: dict[str, list[str]] = {}  # each piece of a site file, with all fields that it fits
     for name, proposals in found.proposals.items():
-        for one in proposals:
-            piece = {"listing": _snippet(name, one)}
+        for proposal in proposals:
+            piece = {"listing": _snippet(name, proposal)}
             snippet = yaml.safe_dump(piece, allow_unicode=True, sort_keys=False, width=100).rstrip()
-            counts = f"right on {one.right} of {one.pages} pages, another value on {one.wrong}"
+            counts = f"right on {proposal.right} of {proposal.pages} pages, another value on {proposal.wrong}"
             evidence.setdefault(snippet, []).append(f"# listing.fields.{name}: {counts}")
     for snippet, lines in evidence.items():
         for line in (*lines, snippet):
-            _say(line)
+            print_line(line)
     for name, proposals in found.proposals.items():
         if not proposals:
-            _say(f"# listing.fields.{name}: nothing on the new pages gives its known values")
+            print_line(f"# listing.fields.{name}: nothing on the new pages gives its known values")
     for name in found.others:
-        _say(f"# {name}: no field of an advert's page; look at it with `sale-sofia sites check`")
+        print_line(f"# {name}: no field of an advert's page; look at it with `sale-sofia sites check`")
 
 
-# What crawls learnt of the portals' limits and filters.
+# What crawls learnt about the portals' limits and filters.
 
 
 @app.command()
@@ -237,8 +242,8 @@ def _learnt_cells(name: str, value: Any) -> tuple[str, str]:  # noqa: ANN401 - n
     if kind == "most":
         return "most adverts of a search", str(value)
     if kind == "ids":
-        shown = ", ".join(value[:SHOWN_IDS])
-        return f"ids of {query}", f"{len(value)}: {shown}{' …' if len(value) > SHOWN_IDS else ''}"
+        first_ids = ", ".join(value[:SHOWN_IDS])
+        return f"ids of {query}", f"{len(value)}: {first_ids}{' …' if len(value) > SHOWN_IDS else ''}"
     return "filter that changes nothing", query
 
 
@@ -247,8 +252,8 @@ def _learnt_cells(name: str, value: Any) -> tuple[str, str]:  # noqa: ANN401 - n
 _COLOURS = {Reading.WELL: "green", Reading.IN_PART: "yellow", Reading.NOT_AT_ALL: "red"}
 _COUNTED = {"phones": "number", "description": "character", "photo_urls": "photo"}
 _UNITS = {"price_eur": " EUR", "area_sqm": " m²"}
-_TOLD_ABOVE = frozenset({"price_eur", "area_sqm", "property_type"})
-"""Facts that are the whole of a field that matters, and have no second line of their own."""
+_SHOWN_ABOVE = frozenset({"price_eur", "area_sqm", "property_type"})
+"""Facts that are the whole of a heading of FIELDS, and get no second row of their own."""
 
 
 @app.command()
@@ -285,15 +290,15 @@ def probe(
     if keep_dir:
         keep(keep_dir, probes)
     if as_json:
-        print_json({"probes": [probe_record(one) for one in probes]})
+        print_json({"probes": [probe_record(result) for result in probes]})
     else:
         _show_probes(probes, keep_dir)
-    if any(one.verdict is not Reading.WELL for one in probes):
+    if any(result.verdict is not Reading.WELL for result in probes):
         raise typer.Exit(NOT_ALL_RIGHT)
 
 
 def look_at(names: Sequence[str], starts: tuple[str, ...]) -> list[Probe]:
-    """The portals as they are found; on a terminal with a bar for each: what it is being asked for."""
+    """Probe the portals; on a terminal with a bar for each that names the present request."""
     try:
         with make_bars(log, TextColumn("{task.fields[asking]}")) as bars:
             tasks = {name: bars.add_task(name, total=REQUESTS, asking="") for name in names}
@@ -307,23 +312,23 @@ def look_at(names: Sequence[str], starts: tuple[str, ...]) -> list[Probe]:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _show_probes(probes: Sequence[Probe], kept: Path | None) -> None:
-    for one in probes:
-        _say(one.site, style="bold")
-        if one.requests:
-            _show_robots(one)
-        if one.looks:
+def _show_probes(probes: Sequence[Probe], folder: Path | None) -> None:
+    for result in probes:
+        print_line(result.site, style="bold")
+        if result.requests:
+            _show_robots(result)
+        if result.looks:
             table = Table("page", "status", "kind", "block", "found")
-            for look in one.looks:
+            for look in result.looks:
                 status = "–" if look.status is None else str(look.status)
-                table.add_row(look.what, status, look.kind, look.block or "none", _found_on(one, look))
+                table.add_row(look.what, status, look.kind, look.block or "none", _found_on(result, look))
             out.print(table)
-        if one.read:
-            out.print(_fields_table(one))
-            never = [name for name in FACTS if not any(name in advert.facts for advert in one.read)]
+        if result.read:
+            out.print(_fields_table(result))
+            never = [name for name in FACTS if not any(name in advert.facts for advert in result.read)]
             if never:
                 out.print(f"on none: {', '.join(never)}")
-            unclear = {name: text for advert in one.read for name, text in advert.not_understood.items()}
+            unclear = {name: text for advert in result.read for name, text in advert.not_understood.items()}
             if unclear:
                 texts = (
                     f"{name} “{'not shown' if name in PERSONAL else _short(without_phones(text))}”"
@@ -331,56 +336,56 @@ def _show_probes(probes: Sequence[Probe], kept: Path | None) -> None:
                 )
                 out.print(f"found, but no value made of it: {', '.join(texts)}")
         out.print()
-    if kept:
-        _say(f"kept in {kept}; read again: sale-sofia parse --manifest {kept / 'manifest.jsonl'}")
-    for one in probes:
-        _say(f"{one.site}: {one.sentence}", style=_COLOURS[one.verdict])
+    if folder:
+        print_line(f"kept in {folder}; read again: sale-sofia parse --manifest {folder / 'manifest.jsonl'}")
+    for result in probes:
+        print_line(f"{result.site}: {result.sentence}", style=_COLOURS[result.verdict])
 
 
-def _show_robots(one: Probe) -> None:
-    status = f"answered {one.robots.status}" if one.robots else "no answer"
-    delay = "no Crawl-delay" if one.crawl_delay is None else f"Crawl-delay {one.crawl_delay:g} s"
-    rules = "nothing may be asked" if one.start_url is None else f"allowed, {delay}"
-    _say(f"robots.txt: {status}, {rules}")
-    _say(f"requests: {one.requests}, one every {one.seconds_per_request:.3g} s")
-    for url in one.forbidden:
-        _say(f"not allowed: {url}")
-    if one.start_url:
-        _say(f"{'began instead' if one.forbidden else 'began'} at {one.start_url}")
+def _show_robots(result: Probe) -> None:
+    status = f"answered {result.robots.status}" if result.robots else "no answer"
+    delay = "no Crawl-delay" if result.crawl_delay is None else f"Crawl-delay {result.crawl_delay:g} s"
+    rules = "nothing may be asked" if result.start_url is None else f"allowed, {delay}"
+    print_line(f"robots.txt: {status}, {rules}")
+    print_line(f"requests: {result.requests}, one every {result.seconds_per_request:.3g} s")
+    for url in result.forbidden:
+        print_line(f"not allowed: {url}")
+    if result.start_url:
+        print_line(f"{'began instead' if result.forbidden else 'began'} at {result.start_url}")
 
 
-def _found_on(one: Probe, look: Look) -> str | Text:
+def _found_on(result: Probe, look: Look) -> str | Text:
     if look.problem:
         return Text("not read, see below", "red")
     if look.advert:
-        return ", ".join(what for what in FIELDS if look.advert.has(what)) or "nothing that matters"
+        return ", ".join(heading for heading in FIELDS if look.advert.has(heading)) or "nothing that matters"
     if look.search is None:
         return "gone"
     cards = f"{len(look.search.cards)} cards"
-    if look is one.next_page:
-        return f"{cards}, {one.new_on_next_page} of them new"
+    if look is result.next_page:
+        return f"{cards}, {result.new_on_next_page} of them new"
     total = "no total" if look.search.total is None else f"{look.search.total} announced"
     return f"{cards}, {total}, {'a' if look.search.next_url else 'no'} next page"
 
 
-def _fields_table(one: Probe) -> Table:
-    table = Table("field", f"of {len(one.opened)}", "sample")
-    for what in FIELDS:
+def _fields_table(result: Probe) -> Table:
+    table = Table("field", f"of {len(result.opened)}", "sample")
+    for heading in FIELDS:
         samples = (
-            ", ".join(sample(name, advert.facts[name]) for name in FIELDS[what] if name in advert.facts)
-            for advert in one.read
+            ", ".join(sample(name, advert.facts[name]) for name in FIELDS[heading] if name in advert.facts)
+            for advert in result.read
         )
-        first = next(filter(None, samples), "on request" if one.count(what) else "")
-        table.add_row(Text(what, "bold"), str(one.count(what)), first)
+        first = next(filter(None, samples), "on request" if result.count(heading) else "")
+        table.add_row(Text(heading, "bold"), str(result.count(heading)), first)
     for name in FACTS:
-        values = [advert.facts[name] for advert in one.read if name in advert.facts]
-        if values and name not in _TOLD_ABOVE:
+        values = [advert.facts[name] for advert in result.read if name in advert.facts]
+        if values and name not in _SHOWN_ABOVE:
             table.add_row(name, str(len(values)), sample(name, values[0]))
     return table
 
 
 def sample(name: str, value: Any) -> str:  # noqa: ANN401 - facts have many types
-    """A value on one short line; of a person only that there is something."""
+    """A value on one short line; for personal data only that there is some."""
     if name in _COUNTED:
         return f"{len(value)} {_COUNTED[name]}{'' if len(value) == 1 else 's'}"
     if name in PERSONAL:
@@ -429,14 +434,14 @@ def show(site: SiteName, as_json: AsJson = False) -> None:
 
     A file in SITES_DIR without `site:` is laid over the installed one: maps by their keys, lists whole.
     """
-    get_scraper(site)  # a name that is none is said to be
+    get_scraper(site)  # refuses an unknown portal
     found = sources(site)
     table = Table("key", "value", "from")
     own = own_sites_folder()
     for key, (value, path) in found.items():
         yours = own is not None and path.parent == own
-        told = json.dumps(value, ensure_ascii=False, default=str)
-        table.add_row(Text(key), Text(told), Text(str(path) if yours else path.name, "bold" if yours else ""))
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        table.add_row(Text(key), Text(text), Text(str(path) if yours else path.name, "bold" if yours else ""))
     record = {key: {"value": value, "from": str(path)} for key, (value, path) in found.items()}
     print_answer(record, table, as_json=as_json)
 
@@ -472,14 +477,16 @@ def check(
     """
     scraper = get_scraper(site)
     if hostile:
-        # Show the verdict on everything that can be tried; exits with 1 where anything is slow.
+        # Try everything that can be slow; exit with 1 where anything is.
         trials = site_trials(scraper)
-        found = list(track(growths(trials), "trying", len(trials), console=log, transient=True))
+        found = list(track(measure_trials(trials), "trying", len(trials), console=log, transient=True))
         slow = [growth for growth in found if growth.fault]
-        slowest = round(max((second for one in found for second in one.seconds.values()), default=0.0), 3)
-        faults = [{"name": one.name, "fault": one.fault, "seconds": one.seconds} for one in slow]
+        slowest = round(
+            max((second for growth in found for second in growth.seconds.values()), default=0.0), 3
+        )
+        faults = [{"name": growth.name, "fault": growth.fault, "seconds": growth.seconds} for growth in slow]
         record = {"site": scraper.name, "tried": len(found), "slowest_seconds": slowest, "slow": faults}
-        lines = [Text(f"slow: {one.name}: {one.fault}", "red") for one in slow]
+        lines = [Text(f"slow: {growth.name}: {growth.fault}", "red") for growth in slow]
         verdict = f"{len(slow)} are slow" if slow else f"none is slow; the slowest took {slowest:.2f} s"
         print_answer(record, *lines, f"{scraper.name}: {len(found)} tried, {verdict}", as_json=as_json)
         if slow:
@@ -528,7 +535,7 @@ def _simulated_pages(site: str) -> list[Page]:
 
 
 async def _fetch_page(site: TableSite, url: str) -> Page:
-    """The page at this address of the portal, in the portal's turn; ValueError if robots.txt forbids it."""
+    """Fetch a page at the portal's rate; ValueError if robots.txt forbids it or the fetch fails."""
     settings, start = get_settings(), check_start_url(site, url)
     fetcher = make_fetcher(settings)
     gate = polite_gate(settings, site.config, rate_per_minute(settings, site.config))
@@ -554,7 +561,7 @@ async def _fetch_page(site: TableSite, url: str) -> Page:
 
 
 def _show_page(answer: Answer) -> None:
-    _say(f"\n{answer['kind']} {answer['url']}", style="bold")
+    print_line(f"\n{answer['kind']} {answer['url']}", style="bold")
     if answer["kind"] == "error":
         error = answer["error"]
         log.print(f"{error['type']}: {error['message']}", style="red", soft_wrap=True)
@@ -568,7 +575,7 @@ def _show_page(answer: Answer) -> None:
         table.add_row(row["field"], _link(row), row["selector"] or "", text, value)
     if answer["fields"]:
         out.print(table)
-    _say(_summary(answer))
+    print_line(_summary(answer))
 
 
 def _link(row: Answer) -> str | Text:
@@ -619,7 +626,7 @@ def new(
 
 
 def write_site(name: str, folder: Path | None) -> tuple[Path, Path]:
-    """Write the site file and the test, both new; where either exists already nothing is written."""
+    """Write the site file and its test; writes nothing if either exists."""
     if not _DOMAIN.fullmatch(name):
         raise typer.BadParameter(f"{name!r} is no domain; write it like flats.example, in small letters")
     if name in AVAILABLE_SITES:

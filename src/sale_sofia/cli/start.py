@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shlex
-import socket
 import sys
 import time
 import webbrowser
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Self, TypeVar
+from typing import Annotated, Final, Self, TypeVar
 
 import typer
 from pydantic import SecretStr
@@ -41,7 +40,13 @@ from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.places import find_neighbourhood, neighbourhoods, place_key
 from sale_sofia.listings.vocabulary import meaning
 from sale_sofia.operations import settings as fixed
-from sale_sofia.operations.services.dashboard import DashboardServer, checked_host, free_port, start_dashboard
+from sale_sofia.operations.services.dashboard import (
+    DashboardServer,
+    bound_port,
+    checked_host,
+    free_port,
+    start_dashboard,
+)
 from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.operations.settings import LEAST_BUDGET_EUR, LONGEST_METRO_MINUTES, MOST_BUDGET_EUR
 from sale_sofia.settings.model import DATABASE_FILE, Settings, environment_of, load_settings
@@ -54,22 +59,22 @@ from sale_sofia_simulator.faults import LAYOUTS
 from sale_sofia_simulator.model import NOW
 from sale_sofia_simulator.render import write_world
 from sale_sofia_simulator.running import RunningSimulator, start_in_process
-from sale_sofia_simulator.simulation import SITES, SimulatorConfig
+from sale_sofia_simulator.simulation import SITES, Simulation, SimulatorConfig
 
 DAY_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class DemoDays:
-    """Counts days from the first of the demo's world (0) until today; each is crawled as if it were it."""
+    """The days of the demo's world, from its first (0) to today."""
 
     began: float
     """The moment of day 0, in the past."""
     today: int
 
     @classmethod
-    def remembered(cls, file: Path, days: int, now: float) -> Self:
-        """Those of the demo that is there already; a new one began so many days ago."""
+    def load(cls, file: Path, days: int, now: float) -> Self:
+        """The days of the existing demo; a new one began `days` days ago."""
         file.parent.mkdir(parents=True, exist_ok=True)
         if not file.exists():
             file.write_text(json.dumps(now - days * DAY_SECONDS), "ascii")
@@ -77,7 +82,7 @@ class DemoDays:
         return cls(began, int((now - began) // DAY_SECONDS))
 
     def to_crawl(self, database: Database, sites: list[str]) -> list[int]:
-        """Of the days that no crawl has seen the first, the last, some between, and always today."""
+        """Of the days not yet crawled: the first, the last three, and every seventh back from today."""
         done = database.run_read(partial(self._last_done, sites=sites))
         first = max(done + 1, self.today - fixed.DEMO_DAYS_MISSED, 0)
         ago = {self.today - day: day for day in range(first, self.today + 1)}
@@ -88,7 +93,7 @@ class DemoDays:
         ]
 
     def _last_done(self, connection: Connection, sites: list[str]) -> int:
-        """The last day before today on which all portals were read to their end; -1 for none."""
+        """The last day before today on which all portals were crawled completely; -1 for none."""
         ended = select(jobs.c.site, jobs.c.created_at).where(jobs.c.state == JobState.COMPLETE.value)
         seen = {
             (row.site, int((row.created_at - self.began) // DAY_SECONDS)) for row in connection.execute(ended)
@@ -119,7 +124,7 @@ def dashboard(
 def serve_dashboard(
     settings: Settings, host: str = fixed.DASHBOARD_HOST, port: int | None = None, *, may_open: bool = True
 ) -> None:
-    """Serve until somebody asks for an end; says the address once it answers, and opens it on a screen."""
+    """Serve until a signal; prints the address once it answers, and opens it in a browser if it may."""
     with StopSignals() as signals, running_dashboard(settings, signals, host, port) as server:
         if server is None:
             return
@@ -135,7 +140,7 @@ def serve_dashboard(
 def running_dashboard(
     settings: Settings, signals: StopSignals, host: str = fixed.DASHBOARD_HOST, port: int | None = None
 ) -> Iterator[DashboardServer | None]:
-    """Inside, it answers; None where somebody asked for an end before it did."""
+    """Yield the dashboard once it answers; None if a signal came before that."""
     address = checked_host(host, settings)
     free = free_port(address, port)
     open_ready(settings)
@@ -150,14 +155,14 @@ def running_dashboard(
 
 
 def show_in_browser(url: str) -> None:
-    """Open it where somebody sits in front of a screen."""
+    """Open the address if there is a terminal and a screen."""
     screen = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if _has_terminal() and screen:
         webbrowser.open(url)
 
 
 def _has_terminal() -> bool:
-    """Whether a person sits in front of this command."""
+    """Whether a person runs this command in a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
@@ -177,12 +182,11 @@ def demo(
     settings = _demo_settings(load_settings())
     log_to_file(settings, "demo")
     database = open_ready(settings)
-    passed = DemoDays.remembered(settings.data_dir / fixed.DEMO_BEGAN, days, time.time())
-    # The last demo's ports when they are free: a crawl that was cut short finds its portals again.
+    passed = DemoDays.load(settings.data_dir / fixed.DEMO_BEGAN, days, time.time())
+    # The last demo's ports if they are free: an interrupted crawl then finds its portals again.
     remembered = settings.data_dir / "port"
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
     if not (remembered.exists() and _are_free(int(remembered.read_text("ascii")))):
-        remembered.write_text(str(_free_port()), "ascii")
+        remembered.write_text(str(_free_ports()), "ascii")
     config = SimulatorConfig(
         properties=properties,
         seed=seed,
@@ -196,7 +200,7 @@ def demo(
     if _has_terminal():
         serve_dashboard(settings)
         return
-    # Without a terminal nobody would stop it, so it is only told how.
+    # Without a terminal nobody could stop it, so only the command is printed.
     command = f"DATA_DIR={shlex.quote(str(settings.data_dir))} sale-sofia dashboard"
     address = f"http://{fixed.DASHBOARD_HOST}:{fixed.DASHBOARD_PORT}"
     out.print(f"dashboard: {address} once it is started: {command}", soft_wrap=True)
@@ -207,18 +211,20 @@ def _crawl_days(settings: Settings, database: Database, config: SimulatorConfig,
     with start_in_process(config) as simulator:
         addresses = ", ".join(f"{site} at {address}" for site, address in simulator.urls.items())
         tell(f"simulated portals: {addresses}")
-        shown = 0
+        current = 0
         for day in to_crawl:
-            for _ in range(day - shown):
-                shown = simulator.advance()
+            for _ in range(day - current):
+                current = simulator.advance()
             if day == passed.today:
                 break
-            # The same time of that day as it was when the demo began.
+            # The time of day at which the demo began.
             behind = time.time() - (passed.began + day * DAY_SECONDS)
             reports, stopped = _crawl_day(settings, database, simulator, behind)
-            if stopped or any(one.state != JobState.COMPLETE.value for one in reports):
+            if stopped or any(report.state != JobState.COMPLETE.value for report in reports):
                 conclude(database, reports, stopped=stopped, as_json=False, advice=_GO_ON)
-            counts = "; ".join(f"{one.site} {one.new} new, {one.changed} changed" for one in reports)
+            counts = "; ".join(
+                f"{report.site} {report.new} new, {report.changed} changed" for report in reports
+            )
             log.print(f"day {day} of {passed.today}: {counts}")
         reports, stopped = _crawl_day(settings, database, simulator)
     conclude(database, reports, stopped=stopped, as_json=False, advice=_GO_ON)
@@ -227,7 +233,7 @@ def _crawl_days(settings: Settings, database: Database, config: SimulatorConfig,
 def _crawl_day(
     settings: Settings, database: Database, simulator: RunningSimulator, behind: float = 0.0
 ) -> tuple[list[SiteReport], bool]:
-    """Crawl both portals as if it were so many seconds earlier."""
+    """Crawl both portals with a clock that is `behind` seconds late."""
 
     def clock() -> float:
         return time.time() - behind
@@ -256,46 +262,36 @@ def _demo_settings(settings: Settings) -> Settings:
     )
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        port = int(bound.getsockname()[1])
-    return port if _are_free(port) else _free_port()
+def _free_ports() -> int:
+    """The first of as many free ports as there are simulated portals."""
+    first = free_port(fixed.DASHBOARD_HOST, 0)
+    return first if _are_free(first) else _free_ports()
 
 
 def _are_free(first: int) -> bool:
-    try:
-        for port in range(first, first + len(SITES)):
-            socket.create_server(("127.0.0.1", port)).close()
-    except OSError:
-        return False
-    return True
+    return all(bound_port(fixed.DASHBOARD_HOST, port) for port in range(first, first + len(SITES)))
 
 
-# Commands about portals that exist only here: serve them, or write their pages to a folder.
-
-# Site files for simulated portals, so that every command crawls these and not the real ones.
+# Simulated portals: serve them, write their pages to a folder, and site files so that commands crawl them.
 
 _MARK: Final = "# Written by `sale-sofia simulate`: laid over the installed file.\n"
 
 
 def check_folder(folder: Path) -> None:
-    """Refuses a folder with site files of somebody's own; those of an earlier simulation may be replaced."""
+    """Refuse a folder with site files that no simulation wrote."""
     for path in sorted(folder.glob("*.yaml")):
         if path.exists() and not path.read_text("utf-8").startswith(_MARK):
             raise typer.BadParameter(f"{path} is a site file of your own; name another folder")
 
 
 def write_simulated_sites(folder: Path, start_urls: Mapping[str, Sequence[str]]) -> None:
-    """Each portal begins at these addresses; every other is switched off."""
+    """Write a site file for each portal with these start URLs; all other portals are switched off."""
     folder.mkdir(parents=True, exist_ok=True)
     for site in (path.stem for path in (CONFIG_FOLDER / "sites").glob("*.yaml")):
         begins = "".join(f"  - {url}\n" for url in start_urls.get(site, ()))
         text = f"start_urls:\n{begins}" if begins else "enabled: false\n"
         (folder / f"{site}.yaml").write_text(_MARK + text, "utf-8")
 
-
-if TYPE_CHECKING:
-    from sale_sofia_simulator.simulation import Simulation
 
 app = typer.Typer()
 Properties = Annotated[int, typer.Option(min=1, max=1_000_000, help="How many adverts each portal has.")]
@@ -357,15 +353,15 @@ def simulate(
     serve(config, lambda simulation: _announce(simulation, sites_dir))
 
 
-def _announce(simulation: "Simulation", sites_dir: Path | None) -> None:
+def _announce(simulation: Simulation, sites_dir: Path | None) -> None:
     start_urls = {site: portal.start_urls() for site, portal in simulation.portals.items()}
     if sites_dir:
         write_simulated_sites(sites_dir, start_urls)
     for site, urls in start_urls.items():
         out.print(f"{site}: {urls[0]}", soft_wrap=True)
     if sites_dir:
-        told = shlex.quote(str(sites_dir.resolve()))
-        tell(f"crawl them, in another terminal: export SITES_DIR={told}")
+        folder = shlex.quote(str(sites_dir.resolve()))
+        tell(f"crawl them, in another terminal: export SITES_DIR={folder}")
     log.print("stop it with Ctrl-C")
 
 
@@ -388,18 +384,18 @@ def render(
     )
 
 
-# What a buyer looks for, asked in a terminal or given by options, as people write it.
+# What a buyer looks for, asked in a terminal or given by options.
 
 T = TypeVar("T")
 _MONEY: Final = re.compile(r"\d{1,12}")
 _MOST_ROOMS: Final = 5
 _TELLING: Final = 4
-"""Letters with which the name that was meant begins."""
+"""Letters at the start of a wrong name by which similar names are suggested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What is looked for. What is empty does not matter."""
+    """What is looked for; an empty answer means any."""
 
     budget_eur: int
     kinds: tuple[str, ...]
@@ -409,7 +405,7 @@ class Answers:
     metro_minutes: int | None
 
     def changes(self) -> dict[str, object]:
-        """The keys of a profile that say it. Nothing else is a condition: nobody asked for it."""
+        """The keys of a profile that say this; nothing else becomes a condition."""
         must = {"rooms_least": min(self.rooms, default=None), "metro_most_minutes": self.metro_minutes}
         others = "poor" if self.neighbourhoods else "fair"
         return {
@@ -455,10 +451,11 @@ def read_places(text: str) -> tuple[str, ...]:
 
 def _places(word: str) -> list[str]:
     exact, key = find_neighbourhood(word), place_key(word)
-    numbered = [one.name for one in neighbourhoods() if place_key(one.name).startswith(f"{key} ")]
+    names = [neighbourhood.name for neighbourhood in neighbourhoods()]
+    numbered = [name for name in names if place_key(name).startswith(f"{key} ")]
     if exact is None and not numbered:
         begins = key[:_TELLING]
-        like = [one.name for one in neighbourhoods() if begins and place_key(one.name).startswith(begins)]
+        like = [name for name in names if begins and place_key(name).startswith(begins)]
         hint = Said("start.like", names=like) if like else None
         raise ValueError(Said("start.wrong_place", given=word, hint=hint))
     return [*([exact.name] if exact else []), *numbered]
@@ -476,16 +473,16 @@ def read_metro(text: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Takes what was given, and asks for the rest where somebody can answer."""
+    """Takes the options, and asks for missing answers if there is a person to ask."""
 
     language: Language
     can_ask: bool
 
-    def answer(self, code: str, option: str, given: str | None, read: Callable[[str], T]) -> T:
-        """What the option gives, else what a person says, asked until it is right; or BadParameter."""
-        if given is not None or not self.can_ask:
+    def answer(self, code: str, option: str, value: str | None, read: Callable[[str], T]) -> T:
+        """The answer of the option, else of the person, asked until it is valid; raises BadParameter."""
+        if value is not None or not self.can_ask:
             try:
-                return read(given or "")
+                return read(value or "")
             except ValueError as error:
                 raise typer.BadParameter(f"{option}: {self.say(error)}") from None
         while True:
@@ -494,20 +491,20 @@ class Asker:
             except ValueError as error:
                 tell(self.say(error), style="red")
 
-    def say(self, what: ValueError | Said) -> str:
-        """In the language of the person."""
-        return Said.of(what).in_words(self.language)
+    def say(self, message: ValueError | Said) -> str:
+        """The message in the language of the person."""
+        return Said.of(message).in_words(self.language)
 
 
 def ask(
     asker: Asker, *, budget: str | None, kinds: str | None, places: str | None, metro: str | None
 ) -> Answers:
-    """All answers."""
+    """Collect all answers."""
     most = asker.answer("start.budget", "--budget", budget, read_budget)
     types, rooms = asker.answer("start.kinds", "--kinds", kinds, read_kinds)
-    named = asker.answer("start.places", "--neighbourhoods", places, read_places)
+    names = asker.answer("start.places", "--neighbourhoods", places, read_places)
     minutes = asker.answer("start.metro", "--metro", metro, read_metro)
-    return Answers(most, types, rooms, named, minutes)
+    return Answers(most, types, rooms, names, minutes)
 
 
 def start(
@@ -539,11 +536,11 @@ def start(
     if not yes and not asker.can_ask:
         raise typer.BadParameter(asker.say(Said("start.nobody")))
     profile_path(settings.data_dir, profile)  # refuses a wrong name before anything is asked
-    given = ask(asker, budget=budget, kinds=kinds, places=neighbourhoods, metro=metro)
-    # As `profiles new` and `profiles edit` do; one that is there is changed.
+    answers = ask(asker, budget=budget, kinds=kinds, places=neighbourhoods, metro=metro)
+    # As `profiles new` and `profiles edit` do; an existing profile is changed.
     if not profile_path(settings.data_dir, profile).exists():
         new_profile(settings.data_dir, profile, DEFAULT)
-    path, _ = edit_profile(settings.data_dir, profile, list(given.changes().items()))
+    path, _ = edit_profile(settings.data_dir, profile, list(answers.changes().items()))
     tell(asker.say(Said("start.profile", path=str(path), profile=profile)))
     names = _readable(asker, list(dict.fromkeys(portals or enabled_sites())))
     if not no_crawl:
@@ -560,26 +557,26 @@ def _language() -> Language:
 
 
 def _readable(asker: Asker, names: list[str]) -> list[str]:
-    """The portals that can be read, as `sites probe` finds them; the others are left out with a word."""
+    """Probe the portals as `sites probe` does; those that can be read. Exits with 1 if none can."""
     tell(asker.say(Said("start.probing", sites=names)))
     probes = sites.look_at(names, ())
-    for one in probes:
-        well = one.verdict is Reading.WELL
-        tell(f"{one.site}: {asker.say(Said('web.probe.well')) if well else one.sentence}")
-    left = [one.site for one in probes if one.verdict is not Reading.NOT_AT_ALL]
-    if not left:
+    for probe in probes:
+        well = probe.verdict is Reading.WELL
+        tell(f"{probe.site}: {asker.say(Said('web.probe.well')) if well else probe.sentence}")
+    readable = [probe.site for probe in probes if probe.verdict is not Reading.NOT_AT_ALL]
+    if not readable:
         tell(asker.say(Said("start.none_reads")), style="red")
         raise typer.Exit(NOT_ALL_RIGHT)
-    return left
+    return readable
 
 
 def _tell_estimate(settings: Settings, asker: Asker, names: list[str], profile: str) -> None:
-    """What `crawl --for PROFILE --estimate` says, in the person's language."""
+    """Print what `crawl --for PROFILE --estimate` says, in the person's language."""
     plans = crawling.plans_for(settings, names, looks_for=[profile])
 
     def read(connection: Connection) -> list[str]:
         found = crawling.estimates(connection, settings, plans)
-        return [asker.say(one) for one in sentences(found, at_once=not settings.one_by_one)]
+        return [asker.say(sentence) for sentence in sentences(found, at_once=not settings.one_by_one)]
 
     tell(asker.say(Said("start.asks", sites=[plan.site.name for plan in plans])))
     for line in open_ready(settings).run_read(read):
@@ -589,7 +586,7 @@ def _tell_estimate(settings: Settings, asker: Asker, names: list[str], profile: 
 def _run(
     settings: Settings, asker: Asker, names: list[str], profile: str, *, crawls: bool, shows: bool
 ) -> None:
-    """The crawl with the dashboard beside it, which stays until Ctrl-C; ends as the crawl did."""
+    """Run the crawl beside the dashboard, which stays until Ctrl-C; exits with the crawl's code."""
     with ExitStack() as stack:
         server = None
         if shows:

@@ -25,7 +25,7 @@ from sale_sofia.flats.matching.fingerprint import load_secret
 from sale_sofia.flats.settings import SECRET_FILE
 from sale_sofia.installation import open_database
 from sale_sofia.operations import settings as fixed
-from sale_sofia.operations.doctor import Check, verdict
+from sale_sofia.operations.doctor import CheckResult, verdict
 from sale_sofia.operations.services.redis import check_reachable, connect
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.errors import RedisUnreachable
@@ -47,8 +47,8 @@ from sale_sofia.websites.site_file import (
 _CORRECT: Final = "Correct the file, or take it from a backup."
 
 
-def check_files(settings: Settings) -> list[Check]:
-    """A verdict for each kind of file, or for each mistake: which file, where in it, what is allowed."""
+def check_files(settings: Settings) -> list[CheckResult]:
+    """A result for each kind of file, or for each mistake: which file, where in it, what is allowed."""
     folder, proxies = settings.data_dir, SourceList(settings.data_dir)
     mistakes: dict[str, list[Exception]] = {
         "site files": [
@@ -85,7 +85,7 @@ def _load_site(name: str) -> None:
 
 
 def _check_alerts(settings: Settings) -> None:
-    """What the rules name is looked up where there is a database that can be asked."""
+    """Check the alerts file; what its rules name is looked up if there is a current database."""
     if (file := load_alerts(settings.data_dir)) is None:
         return
     database = open_database(settings)
@@ -93,23 +93,23 @@ def _check_alerts(settings: Settings) -> None:
         if current_revision(database) == HEAD:
             check_file(settings, database, file)
     except DatabaseError:
-        return  # told by the check of the database
+        return  # reported by the check of the database
     finally:
         database.dispose()
 
 
-# Do the portals let us in? Their robots.txt, asked for as politely as any page.
+# What robots.txt of each portal allows, requested as politely as any page.
 
 _SECONDS_PER_MINUTE = 60
 _LATER = "Nothing of the portal is crawled while its robots.txt cannot be had; try later."
 
 
-def check_robots(settings: Settings, sites: Sequence[str] = ()) -> list[Check]:
+def check_robots(settings: Settings, sites: Sequence[str] = ()) -> list[CheckResult]:
     """What each portal's robots.txt says of its start URLs; all portals without `sites`."""
     if unknown := [site for site in sites if site not in AVAILABLE_SITES]:
         raise UnknownSite(f"no site {unknown[0]!r}; allowed: {', '.join(AVAILABLE_SITES)}")
 
-    async def check_all() -> list[Check]:
+    async def check_all() -> list[CheckResult]:
         fetcher = make_fetcher(settings)
         try:
             chosen = sites or AVAILABLE_SITES
@@ -120,7 +120,7 @@ def check_robots(settings: Settings, sites: Sequence[str] = ()) -> list[Check]:
     return asyncio.run(check_all())
 
 
-async def _check(settings: Settings, site: str, fetcher: Fetcher) -> Check:
+async def _check(settings: Settings, site: str, fetcher: Fetcher) -> CheckResult:
     name = f"robots {site}"
     config = load_site_config(site)
     if config.proxies.use:
@@ -139,14 +139,14 @@ async def _check(settings: Settings, site: str, fetcher: Fetcher) -> Check:
     )
     try:
         robots = robots_gate(settings, polite, request_maker(settings, config, urls), {})
-        return verdict(name, *await _judged(settings, config, robots, polite.trouble, urls))
+        return verdict(name, *await _judge_robots(settings, config, robots, polite.trouble, urls))
     except LeftAlone as error:
         return verdict(name, str(error), _LATER)
     finally:
         await gate.close()
 
 
-async def _judged(
+async def _judge_robots(
     settings: Settings,
     config: SiteConfig,
     robots: RobotsGate,
@@ -159,14 +159,14 @@ async def _judged(
     delay = await robots.crawl_delay(urls[0])
     rate = slowed(rate_per_minute(settings, config), delay)
     pace = f"one request every {_SECONDS_PER_MINUTE / rate:.3g} s"
-    asked = f"Crawl-delay {delay:g} s" if delay is not None else "no Crawl-delay"
-    said = f"{len(urls) - len(forbidden)} of {len(urls)} start URLs allowed, {asked}, {pace}"
+    delay_text = f"Crawl-delay {delay:g} s" if delay is not None else "no Crawl-delay"
+    detail = f"{len(urls) - len(forbidden)} of {len(urls)} start URLs allowed, {delay_text}, {pace}"
     if not forbidden:
-        return said, None
+        return detail, None
     if settings.robots_obeyed and (other := await _allowed_start(config.site, robots)):
-        return f"{said}; a crawl begins at {other}, for robots.txt forbids {', '.join(forbidden)}", None
+        return f"{detail}; a crawl begins at {other}, for robots.txt forbids {', '.join(forbidden)}", None
     obeyed = "they are left alone" if settings.robots_obeyed else "ROBOTS_OBEYED is off: switch it on"
-    return f"{said}; forbidden: {', '.join(forbidden)}", f"Take them out of the start URLs; {obeyed}."
+    return f"{detail}; forbidden: {', '.join(forbidden)}", f"Take them out of the start URLs; {obeyed}."
 
 
 async def _allowed_start(site: str, robots: RobotsGate) -> str | None:
@@ -177,7 +177,7 @@ async def _allowed_start(site: str, robots: RobotsGate) -> str | None:
     return None
 
 
-# How the Redis is that a crawl would use: asked, never started and never changed.
+# The Redis that a crawl would use: asked, never started and never changed.
 
 _MILLISECONDS: Final = 1000
 _BYTES_PER_MB: Final = 1_000_000
@@ -185,8 +185,8 @@ _NOT_TOLD: Final = "the server does not say; its user may not ask for INFO"
 Info = dict[str, Any]
 
 
-def look_at_redis(url: str, whose: str = "") -> Iterator[Check]:
-    """A server that answers: how fast, which, and how it keeps what it is given; raises RedisUnreachable."""
+def look_at_redis(url: str, whose: str = "") -> Iterator[CheckResult]:
+    """Speed, version, memory and persistence of a server that answers; raises RedisUnreachable."""
     place = check_reachable(url)
     with connect(url) as client:
         times = []
@@ -206,7 +206,7 @@ def look_at_redis(url: str, whose: str = "") -> Iterator[Check]:
 
 
 def redis_clock_offset(url: str) -> float | None:
-    """By how many seconds Redis' clock is ahead of ours; None where it does not answer: told elsewhere."""
+    """By how many seconds Redis' clock is ahead of ours; None if it does not answer."""
     try:
         check_reachable(url)
         with connect(url) as client:
@@ -246,5 +246,5 @@ def _persistence(info: Info) -> tuple[str, str | None]:
         return "every write is logged", None if sound else "Its last write to disk failed: look at its log."
     if info["rdb_last_bgsave_status"] != "ok":
         return "snapshots", "Its last snapshot failed: look at its log and at its disk."
-    # Enough: what a crash takes away is sent out again from the database.
+    # Enough: after a crash messages are sent again from the database.
     return "no log of writes; after a crash of Redis waiting messages are sent again", None

@@ -1,4 +1,4 @@
-"""A whole installation from one database into another: verified, and going on where it was stopped.
+"""Copies a whole installation from one database into another; verified, and resumable.
 
 The source is read in one transaction, so all tables are of one moment. Rows go over in batches; a batch and
 the note of how far the copy is are one transaction of the target, so a kill at any moment loses the batch in
@@ -46,7 +46,7 @@ _MODULUS: Final = 1 << 256
 _canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str).encode
 
 
-class Content(NamedTuple):
+class TableDigest(NamedTuple):
     """How many rows a table has, and a digest of all of them, in whatever order they come."""
 
     rows: int
@@ -84,24 +84,24 @@ def batches(connection: Connection, table: Table, skipped: int = 0) -> Generator
             yield rows
 
 
-def content(read: Iterable[Sequence[Row]]) -> Content:
-    """What batches of rows hold together."""
+def digest_batches(read: Iterable[Sequence[Row]]) -> TableDigest:
+    """Count and digest batches of rows."""
     count = total = 0
     for batch in read:
         count += len(batch)
         total = (total + sum(map(_number, batch))) % _MODULUS
-    return Content(count, f"{total:064x}")
+    return TableDigest(count, f"{total:064x}")
 
 
 def _number(row: Row) -> int:
-    # Added up, not chained: a server may sort texts in another way than a file does.
+    # Added up, not chained: a server may sort texts differently from a file.
     return int.from_bytes(
         hashlib.sha256(_canonical([_plain(value) for value in row.values()]).encode()).digest()
     )
 
 
 def _plain(value: object) -> object:
-    """The value itself: a number 92.0 of JSON comes out of SQLite as 92, as its JSON columns are numeric."""
+    """The value in one form: SQLite returns 92.0 of a JSON column as 92, as that has numeric affinity."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return {"json": None} if value is JSON.NULL else value
@@ -115,10 +115,10 @@ _marks = Table(
     Column("digest", String(64), nullable=False),
     Column("rows", Integer, nullable=False),
 )
-"""What a copy writes down in its target until it is done: from where, and how far it is."""
+"""What a copy records in its target until it is done: its source, and how far it is."""
 
 
-class Mark(NamedTuple):
+class CopyMark(NamedTuple):
     """The marks of one copy, as they were read."""
 
     source: str
@@ -128,17 +128,17 @@ class Mark(NamedTuple):
     """Rows of each table that are in the target."""
 
 
-def read_mark(connection: Connection) -> Mark | None:
-    """The mark of a copy that was begun and not brought to its end."""
+def read_mark(connection: Connection) -> CopyMark | None:
+    """The mark of an unfinished copy, if there is one."""
     if not inspect(connection).has_table(_marks.name):
         return None
     rows = connection.execute(select(_marks)).all()
     digests = {row.table_name: row.digest for row in rows}
-    return Mark(rows[0].source if rows else "", digests, {row.table_name: row.rows for row in rows})
+    return CopyMark(rows[0].source if rows else "", digests, {row.table_name: row.rows for row in rows})
 
 
-Progress = Callable[[str, int], None]
-"""Told which table, and how many more of its rows were read, written or compared."""
+CopyProgress = Callable[[str, int], None]
+"""Called with a table, and how many more of its rows were read, written or compared."""
 
 
 class CopyRefused(DatabaseError):
@@ -146,7 +146,7 @@ class CopyRefused(DatabaseError):
 
 
 class CopyFailed(DatabaseError):
-    """The copy was begun, and the target is not what the source is."""
+    """The copy was begun, and the target differs from the source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +157,8 @@ class Copied:
     resumed: bool
 
 
-def copy_database(source: Database, target: Database, progress: Progress = lambda *_: None) -> Copied:
-    """Afterwards the target holds what the source held when this began, and is as good as the source.
+def copy_database(source: Database, target: Database, progress: CopyProgress = lambda *_: None) -> Copied:
+    """Copy all rows: afterwards the target holds what the source held when this began, verified.
 
     Raises:
         CopyRefused: the two are one, the source has no current tables, or the target holds something else.
@@ -168,7 +168,7 @@ def copy_database(source: Database, target: Database, progress: Progress = lambd
     initialize_database(target)
     with target.exclusive():
         with source.read() as connection:
-            contents = {table.name: _content(connection, table, progress) for table in all_tables()}
+            contents = {table.name: _digest_table(connection, table, progress) for table in all_tables()}
             done = _begin(source, target, contents)
             for table in all_tables():
                 _copy(connection, target, table, done[table.name], progress)
@@ -199,7 +199,7 @@ def _check(source: Database, target: Database) -> None:
 
 
 def _identity(connection: Connection) -> tuple[str, ...]:
-    """What no two databases have in common, however they are addressed."""
+    """What differs between any two databases, however they are addressed."""
     if connection.dialect.name == "sqlite":
         file = Path(connection.exec_driver_sql("PRAGMA database_list").all()[0][2]).stat()
         return str(file.st_dev), str(file.st_ino)
@@ -208,28 +208,30 @@ def _identity(connection: Connection) -> tuple[str, ...]:
     return tuple(map(str, connection.execute(names).one()))
 
 
-def _content(connection: Connection, table: Table, progress: Progress) -> Content:
-    return content(_told(table, batches(connection, table), progress))
+def _digest_table(connection: Connection, table: Table, progress: CopyProgress) -> TableDigest:
+    return digest_batches(_report_batches(table, batches(connection, table), progress))
 
 
-def _told(table: Table, read: Generator[list[Row], None, None], progress: Progress) -> Iterator[list[Row]]:
+def _report_batches(
+    table: Table, read: Generator[list[Row], None, None], progress: CopyProgress
+) -> Iterator[list[Row]]:
     with closing(read):
         for batch in read:
             yield batch
             progress(table.name, len(batch))
 
 
-def _begin(source: Database, target: Database, contents: Mapping[str, Content]) -> Mapping[str, int]:
-    """How many rows of each table are in the target already."""
+def _begin(source: Database, target: Database, contents: Mapping[str, TableDigest]) -> Mapping[str, int]:
+    """Begin or resume a copy; how many rows of each table are in the target already."""
     mark = target.run_read(read_mark)
     if mark and mark.source != source.name:
         raise CopyRefused(f"{target.name} is the unfinished copy of {mark.source}, not of {source.name}.")
-    digests = {name: content.digest for name, content in contents.items()}
+    digests = {name: digest_batches.digest for name, digest_batches in contents.items()}
     if mark and mark.digests == digests:
         return mark.done
 
     def begin_anew(connection: Connection) -> None:
-        if mark:  # the source has changed since: what this copy brought here is of another moment
+        if mark:  # the source has changed since: the rows copied so far are stale
             for table in reversed(all_tables()):
                 connection.execute(delete(table))
         for table in all_tables():
@@ -249,9 +251,9 @@ def _begin(source: Database, target: Database, contents: Mapping[str, Content]) 
     return dict.fromkeys(contents, 0)
 
 
-def _copy(connection: Connection, target: Database, table: Table, done: int, progress: Progress) -> None:
+def _copy(connection: Connection, target: Database, table: Table, done: int, progress: CopyProgress) -> None:
     progress(table.name, done)
-    for batch in _told(table, batches(connection, table, skipped=done), progress):
+    for batch in _report_batches(table, batches(connection, table, skipped=done), progress):
         done += len(batch)
         _write(target, table, batch, done)
 
@@ -270,13 +272,13 @@ def _write(target: Database, table: Table, batch: list[Row], done: int) -> None:
         raise CopyFailed(f"{target.name} does not take a row of {table.name}: {why}") from error
 
 
-def _verify(target: Database, contents: Mapping[str, Content], progress: Progress) -> None:
+def _verify(target: Database, contents: Mapping[str, TableDigest], progress: CopyProgress) -> None:
     with target.read() as connection:
         for table in all_tables():
-            found, wanted = _content(connection, table, progress), contents[table.name]
-            if found != wanted:
+            found, source = _digest_table(connection, table, progress), contents[table.name]
+            if found != source:
                 raise CopyFailed(
-                    f"{table.name} differs: {wanted.rows} rows in the source, {found.rows} in {target.name}; "
+                    f"{table.name} differs: {source.rows} rows in the source, {found.rows} in {target.name}; "
                     "did anything write to it meanwhile? Empty it, and copy again."
                 )
 
@@ -285,13 +287,13 @@ def _end(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
         for table in all_tables():
             _set_sequence(connection, table)
-            # Until the server knows what is in a table it reads all of it to find a few rows.
+            # Without statistics the server would scan whole tables to find a few rows.
             connection.execute(text(f"ANALYZE {table.name}"))
     _marks.drop(connection)
 
 
 def _set_sequence(connection: Connection, table: Table) -> None:
-    """The next row that is added gets an id after all that were copied."""
+    """Let the next new row get an id after all that were copied."""
     key = table.autoincrement_column
     if key is None or not isinstance(key.type, Integer):
         return

@@ -1,4 +1,4 @@
-"""Can the database of DATABASE_URL be used from here, and is it sound? Nothing is made or changed."""
+"""Checks whether the database of DATABASE_URL can be used from here and is sound; changes nothing."""
 
 import time
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from sale_sofia.history.future import future_sentence
-from sale_sofia.operations.doctor import Told
+from sale_sofia.operations.doctor import ElapsedCallback
 from sale_sofia.operations.settings import DATABASE_SECONDS, SHOWN_FAULTS
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database, is_on_server
@@ -15,17 +15,19 @@ from sale_sofia.storage.errors import CheckStopped, DatabaseCorrupt, DatabaseErr
 from sale_sofia.storage.migrate import HEAD, current_revision
 from sale_sofia.storage.sqlite import network_share
 
-Finding = tuple[str, str | None]
-"""What was found, and what to do about it where it is wrong."""
+DatabaseFinding = tuple[str, str | None]
+"""What was found, and the advice if it is wrong."""
 _RESTORE: Final = (
     "Stop what runs and restore a backup: `sale-sofia backup list`, `sale-sofia restore FILE --replace`."
 )
 
 
-def look_at_database(settings: Settings, told: Told = lambda _seconds, _most: None) -> list[Finding]:
-    """What the database is like after a look at all of it, and the advice for each of its faults."""
+def look_at_database(
+    settings: Settings, on_progress: ElapsedCallback = lambda _seconds, _most: None
+) -> list[DatabaseFinding]:
+    """Check the whole database; its state, or its faults each with advice."""
     try:
-        with _opened(settings) as database:
+        with _open(settings) as database:
             name = database.name
             if is_on_server(settings.database_url.get_secret_value()):
                 with database.read() as connection:
@@ -38,20 +40,20 @@ def look_at_database(settings: Settings, told: Told = lambda _seconds, _most: No
             if revision is None:
                 return [(f"{name}: no tables yet, they are made when first needed", None)]
             state = "ready" if revision == HEAD else f"version {revision}, upgraded when next used"
-            return _contents(database, f"{name}: {state}", told)
+            return _check_contents(database, f"{name}: {state}", on_progress)
     except DatabaseCorrupt as error:
         return [(str(error), _RESTORE)]
     except DatabaseError as error:
         return [(str(error), "Correct DATABASE_URL, or unset it to use a file in DATA_DIR.")]
 
 
-def _contents(database: Database, state: str, told: Told) -> list[Finding]:
-    """Every page, every index, every row that points to another."""
+def _check_contents(database: Database, state: str, on_progress: ElapsedCallback) -> list[DatabaseFinding]:
+    """Check every page, every index and every foreign key, for at most DATABASE_SECONDS."""
     begun = time.monotonic()
 
     def time_is_over() -> bool:
         seconds = time.monotonic() - begun
-        told(min(seconds, DATABASE_SECONDS), DATABASE_SECONDS)
+        on_progress(min(seconds, DATABASE_SECONDS), DATABASE_SECONDS)
         return seconds > DATABASE_SECONDS
 
     try:
@@ -65,11 +67,11 @@ def _contents(database: Database, state: str, told: Told) -> list[Finding]:
 
 
 def database_clock_offset(settings: Settings) -> float | None:
-    """By how many seconds a server's clock is ahead of ours; None for a file, and for a silent server."""
+    """By how many seconds a server's clock is ahead of ours; None for a file or a silent server."""
     if not is_on_server(settings.database_url.get_secret_value()):
         return None
-    # A database that cannot be read is told by the check of the database itself.
-    with suppress(DatabaseError), _opened(settings) as database, database.read() as connection:
+    # A database that cannot be read is reported by the check of the database itself.
+    with suppress(DatabaseError), _open(settings) as database, database.read() as connection:
         before = time.time()
         theirs = connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one()
         return float(theirs) - (before + time.time()) / 2
@@ -77,8 +79,8 @@ def database_clock_offset(settings: Settings) -> float | None:
 
 
 def future_of_database(settings: Settings) -> str | None:
-    """What its rows say of the future; None where they say nothing, or cannot be read."""
-    with suppress(DatabaseError), _opened(settings) as database:
+    """A sentence about rows dated in the future; None if there are none or they cannot be read."""
+    with suppress(DatabaseError), _open(settings) as database:
         if current_revision(database) == HEAD:
             with database.read() as connection:
                 return future_sentence(connection, now=time.time())
@@ -86,7 +88,7 @@ def future_of_database(settings: Settings) -> str | None:
 
 
 @contextmanager
-def _opened(settings: Settings) -> Iterator[Database]:
+def _open(settings: Settings) -> Iterator[Database]:
     database = Database(
         settings.database_url.get_secret_value(),
         busy_timeout_seconds=settings.sqlite_timeout,

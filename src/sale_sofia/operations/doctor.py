@@ -1,4 +1,4 @@
-"""Is this machine ready to run? Every check says what it found and, where it failed, what to do about it."""
+"""Checks whether this machine is ready; each result says what was found and, if it failed, what to do."""
 
 import os
 import re
@@ -20,14 +20,14 @@ from sale_sofia.operations.services.processes import find_server_binary
 from sale_sofia.settings.errors import NoRedisServer, RedisUnreachable
 from sale_sofia.settings.model import MIN_PYTHON, TIME_ZONE, Settings, SettingsError, load_settings
 
-Told = Callable[[float, float], None]
-"""Told how many seconds a long look has taken, and how many it may take."""
+ElapsedCallback = Callable[[float, float], None]
+"""Called with the seconds a long check has taken, and those it may take."""
 _VERSION = re.compile(r"(?<!\d)\d+(?:\.\d+)+")
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """The verdict of one check; `advice` is there when, and only when, it failed."""
+class CheckResult:
+    """The result of one check; it has `advice` if and only if it failed."""
 
     name: str
     ok: bool
@@ -35,21 +35,21 @@ class Check:
     advice: str | None = None
 
 
-def verdict(name: str, detail: str, advice: str | None = None) -> Check:
-    """A check that failed where there is advice, and is fine where there is none."""
-    return Check(name, ok=advice is None, detail=detail, advice=advice)
+def verdict(name: str, detail: str, advice: str | None = None) -> CheckResult:
+    """The result of a check, which failed if there is advice."""
+    return CheckResult(name, ok=advice is None, detail=detail, advice=advice)
 
 
 def program_version(program: Path) -> str | None:
-    """The version that a program tells of itself; None where it does not."""
+    """The version that a program reports; None if it reports none."""
     try:
-        told = subprocess.run(  # noqa: S603 - found in PATH or named by the settings
+        result = subprocess.run(  # noqa: S603 - found in PATH or named by the settings
             [program, "--version"], capture_output=True, text=True, timeout=fixed.PROGRAM_SECONDS, check=False
         )
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return None
-    found = _VERSION.search(told.stdout)
-    return found.group() if found else None
+    match = _VERSION.search(result.stdout)
+    return match.group() if match else None
 
 
 _FUTURE: Final = (
@@ -57,8 +57,8 @@ _FUTURE: Final = (
 )
 
 
-def clock_check(offsets: Mapping[str, float], future: str | None = None) -> Check:
-    """The verdict on how far servers are ahead of us, in seconds, by their names, and the database's rows."""
+def clock_check(offsets: Mapping[str, float], future: str | None = None) -> CheckResult:
+    """The result for the clock: how many seconds each server is ahead, and a sentence on future rows."""
     if future is not None:
         return verdict("clock", future, _FUTURE)
     if not offsets:
@@ -76,19 +76,19 @@ _NUMBERS: Final = re.compile(r"\d+(?:\.\d+)*")
 _BOUND: Final = re.compile(r"(>=|<)\s*(\d+(?:\.\d+)*)")
 
 
-def python_version() -> Iterator[Check]:
+def python_version() -> Iterator[CheckResult]:
     """Whether the interpreter is new enough."""
     least = ".".join(map(str, MIN_PYTHON))
     ok = sys.version_info >= MIN_PYTHON
     yield verdict("python", sys.version.split()[0], None if ok else f"Install Python {least} or newer.")
 
 
-def sqlite_version() -> Iterator[Check]:
+def sqlite_version() -> Iterator[CheckResult]:
     """The SQLite that came with the interpreter."""
     yield verdict("sqlite", sqlite3.sqlite_version)
 
 
-def package_version() -> Iterator[Check]:
+def package_version() -> Iterator[CheckResult]:
     """Whether the package is installed, and which version."""
     try:
         yield verdict(DISTRIBUTION, metadata.version(DISTRIBUTION))
@@ -96,8 +96,8 @@ def package_version() -> Iterator[Check]:
         yield verdict(DISTRIBUTION, "not installed", _REINSTALL)
 
 
-def dependencies() -> Iterator[Check]:
-    """One verdict for every distribution the installed package declares, extras left out."""
+def dependencies() -> Iterator[CheckResult]:
+    """A result for each distribution that the installed package declares, without extras."""
     try:
         declared = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
@@ -105,18 +105,18 @@ def dependencies() -> Iterator[Check]:
     for requirement in declared:
         if "extra ==" in requirement:
             continue
-        found = _NAME.match(requirement)
-        name = found.group() if found else requirement
+        match = _NAME.match(requirement)
+        name = match.group() if match else requirement
         try:
             version = metadata.version(name)
         except metadata.PackageNotFoundError:
             yield verdict(name, "not installed", _REINSTALL)
             continue
-        wanted = requirement.partition(";")[0]
-        if all(_fits(version, sign, bound) for sign, bound in _BOUND.findall(wanted)):
+        bounds = requirement.partition(";")[0]
+        if all(_fits(version, sign, bound) for sign, bound in _BOUND.findall(bounds)):
             yield verdict(name, version)
         else:
-            yield verdict(name, f"{version}, where {wanted} is wanted", _REINSTALL)
+            yield verdict(name, f"{version}, where {bounds} is wanted", _REINSTALL)
 
 
 def _fits(version: str, sign: str, bound: str) -> bool:
@@ -126,14 +126,16 @@ def _fits(version: str, sign: str, bound: str) -> bool:
 
 def _numbers(version: str) -> tuple[int, ...]:
     """The numbers a version begins with, as `9.1.2.post2` with 9, 1 and 2."""
-    found = _NUMBERS.match(version)
-    return tuple(map(int, found.group().split("."))) if found else ()
+    match = _NUMBERS.match(version)
+    return tuple(map(int, match.group().split("."))) if match else ()
 
 
-def run_checks(settings: Settings | None = None, told: Told | None = None) -> list[Check]:
-    """Every check's verdict. Changes nothing on the machine, and no fault it looks for makes it raise.
+def run_checks(
+    settings: Settings | None = None, on_progress: ElapsedCallback | None = None
+) -> list[CheckResult]:
+    """Run every check. Changes nothing on the machine, and no fault it looks for makes it raise.
 
-    Without `settings` they are read from the environment. Wrong ones are a failed check, and the checks
+    Without `settings` they are read from the environment. Wrong settings are a failed check, and the checks
     that need them are left out.
     """
     verdicts = [found for check in MACHINE_CHECKS for found in check()]
@@ -142,10 +144,10 @@ def run_checks(settings: Settings | None = None, told: Told | None = None) -> li
     except SettingsError as error:
         return [*verdicts, verdict("settings", str(error), "Correct these variables.")]
     found = [found for check in SETTINGS_CHECKS for found in check(settings)]
-    return [*verdicts, verdict("settings", "valid"), *found, *database(settings, told)]
+    return [*verdicts, verdict("settings", "valid"), *found, *database(settings, on_progress)]
 
 
-def time_zone() -> Iterator[Check]:
+def time_zone() -> Iterator[CheckResult]:
     """Whether the time zone data knows the portals' zone."""
     try:
         yield verdict("time zone", str(ZoneInfo(TIME_ZONE)))
@@ -153,8 +155,8 @@ def time_zone() -> Iterator[Check]:
         yield verdict("time zone", f"no data for {TIME_ZONE}", "Install the tzdata package.")
 
 
-def data_dir_writable(settings: Settings) -> Iterator[Check]:
-    """Whether the data folder keeps what is written, or could be made; nothing is left behind or made."""
+def data_dir_writable(settings: Settings) -> Iterator[CheckResult]:
+    """Whether the data folder returns what was written, or could be made; leaves nothing behind."""
     folder = settings.data_dir
     try:
         nearest = _nearest_existing(folder)
@@ -165,7 +167,7 @@ def data_dir_writable(settings: Settings) -> Iterator[Check]:
             os.fsync(file.fileno())
             file.seek(0)
             if file.read() != written:
-                raise OSError("what was written is read as something else")  # noqa: TRY301 - told below
+                raise OSError("what was written is read as something else")  # noqa: TRY301 - reported below
     except OSError as error:
         advice = "Make DATA_DIR a folder that this user can write to."
         yield verdict("data folder", f"{folder}: {error.strerror or error}", advice)
@@ -174,7 +176,7 @@ def data_dir_writable(settings: Settings) -> Iterator[Check]:
         yield verdict("data folder", found)
 
 
-def free_disk(settings: Settings) -> Iterator[Check]:
+def free_disk(settings: Settings) -> Iterator[CheckResult]:
     """Whether the disk of the data folder has at least MIN_FREE_DISK_MB free."""
     least = settings.min_free_disk_mb
     try:
@@ -186,16 +188,16 @@ def free_disk(settings: Settings) -> Iterator[Check]:
         yield verdict("free disk", f"{free} MB", None if free >= least else advice)
 
 
-def database(settings: Settings, told: Told | None = None) -> Iterator[Check]:
-    """Whether the database can be used, or could be made, and is sound; `told` how long the look takes."""
+def database(settings: Settings, on_progress: ElapsedCallback | None = None) -> Iterator[CheckResult]:
+    """Whether the database is sound and can be used, or could be made."""
     from sale_sofia.operations.database_check import look_at_database  # noqa: PLC0415 - it takes its time
 
-    for found, advice in look_at_database(settings, told or (lambda _seconds, _most: None)):
+    for found, advice in look_at_database(settings, on_progress or (lambda _seconds, _most: None)):
         yield verdict("database", found, advice)
 
 
-def redis_server(settings: Settings) -> Iterator[Check]:
-    """How the server is that REDIS_URL names, or our own if it runs; else whether it could be started."""
+def redis_server(settings: Settings) -> Iterator[CheckResult]:
+    """The server of REDIS_URL, or our own if it runs; else whether our own could be started."""
     try:
         url = _running_redis(settings)
         if url is None:
@@ -218,9 +220,9 @@ def redis_server(settings: Settings) -> Iterator[Check]:
         )
 
 
-def clock(settings: Settings) -> Iterator[Check]:
-    """Whether our clock goes with those of Redis and of the database's server, and is not behind its rows."""
-    # They take their time to import.
+def clock(settings: Settings) -> Iterator[CheckResult]:
+    """Whether our clock agrees with Redis and the database's server, and is not behind stored rows."""
+    # Slow to import.
     from sale_sofia.operations.database_check import database_clock_offset, future_of_database  # noqa: PLC0415
 
     offsets: dict[str, float | None] = {}
@@ -229,11 +231,11 @@ def clock(settings: Settings) -> Iterator[Check]:
 
         offsets["Redis"] = redis_clock_offset(url)
     offsets["PostgreSQL"] = database_clock_offset(settings)
-    known = {name: offset for name, offset in offsets.items() if offset is not None}
-    yield clock_check(known, future_of_database(settings))
+    measured = {name: offset for name, offset in offsets.items() if offset is not None}
+    yield clock_check(measured, future_of_database(settings))
 
 
-def browser(settings: Settings) -> Iterator[Check]:
+def browser(settings: Settings) -> Iterator[CheckResult]:
     """Whether the browser lane, if it is switched on, has a browser, and which; it opens no page."""
     if not settings.browser_enabled:
         yield verdict("browser", "off (BROWSER_ENABLED)")
@@ -248,8 +250,8 @@ def browser(settings: Settings) -> Iterator[Check]:
     yield verdict("browser", f"{found}{f', {version}' if version else ''}{unsafe}")
 
 
-# A new check is one line here: a function that needs no settings and yields verdicts, …
-MACHINE_CHECKS: Final[tuple[Callable[[], Iterator[Check]], ...]] = (
+# A new check is one line here: a function that needs no settings and yields results, …
+MACHINE_CHECKS: Final[tuple[Callable[[], Iterator[CheckResult]], ...]] = (
     python_version,
     sqlite_version,
     package_version,
@@ -257,7 +259,7 @@ MACHINE_CHECKS: Final[tuple[Callable[[], Iterator[Check]], ...]] = (
     time_zone,
 )
 # … or one that looks at what the settings name.
-SETTINGS_CHECKS: Final[tuple[Callable[[Settings], Iterator[Check]], ...]] = (
+SETTINGS_CHECKS: Final[tuple[Callable[[Settings], Iterator[CheckResult]], ...]] = (
     data_dir_writable,
     free_disk,
     redis_server,

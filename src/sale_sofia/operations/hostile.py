@@ -1,6 +1,6 @@
-"""A site file tried on pages, data and texts made to be hard to read, each of one shape and of any size.
+"""Tries a site file on pages, data and texts made to be slow to read, each of one shape and of any size.
 
-A reader of pages may refuse one, and may never need more than a little longer for one twice as long.
+A reader may refuse a page, but its time must grow in proportion to the page's size.
 """
 
 import gc
@@ -32,7 +32,7 @@ Shape = Callable[[int], str]
 
 
 def repeated(piece: str, first: str = "", last: str = "") -> Shape:
-    """The piece again and again between two others; a # in it is a number of its own each time."""
+    """The piece repeated between two others; each # in it becomes another number."""
 
     def make(size: int) -> str:
         left = size - len(first) - len(last)
@@ -48,7 +48,7 @@ def repeated(piece: str, first: str = "", last: str = "") -> Shape:
 
 
 def nested(opening: str, closing: str, middle: str = "") -> Shape:
-    """As deep as the size allows."""
+    """Tags nested as deep as the size allows."""
 
     def make(size: int) -> str:
         depth = max(1, size // (len(opening) + len(closing)))
@@ -58,12 +58,12 @@ def nested(opening: str, closing: str, middle: str = "") -> Shape:
 
 
 def halves(first: str, second: str) -> Shape:
-    """Half the size of the one piece again and again, then half of the other."""
+    """One piece repeated for half the size, then the other."""
     return lambda size: repeated(first)(size // 2) + repeated(second)(size // 2)
 
 
 def _shape(written: str | list[str] | Mapping[str, list[str]]) -> Shape:
-    """A piece, or one with what stands before and behind it, is repeated; the others name what they are."""
+    """The shape of an entry of hostile.yaml: a piece, [piece, first, last], or {nested or halves: parts}."""
     if isinstance(written, Mapping):
         ((kind, parts),) = written.items()
         return nested(*parts) if kind == "nested" else halves(*parts)
@@ -78,7 +78,7 @@ TEXTS: Final = _SHAPES["texts"]
 JSONS: Final = _SHAPES["json"]
 HTML: Final[Mapping[str, Shape]] = {
     **_SHAPES["html"],
-    "attributes of many tags": repeated("<p " + "".join(f"a{one} " for one in range(100)) + "b#></p>"),
+    "attributes of many tags": repeated("<p " + "".join(f"a{number} " for number in range(100)) + "b#></p>"),
     "paragraphs after formatting": lambda size: (
         "<p>" + repeated("<b a=#>")(size // 2) + repeated("<p>x")(size // 2)
     ),
@@ -90,16 +90,16 @@ HEAD: Final = "<!DOCTYPE html><html><head><title>имот</title></head><body>"
 END: Final = "</body></html>"
 
 
-# How the time of a reading grows with what is read: in proportion, or worse. Each reading is made in a
-# child process, which is ended where it takes too long: one that hangs costs its own verdict and no other.
+# How the time of a reading grows with the size: in proportion, or worse. A child process makes the readings,
+# and is killed if one takes too long: a reading that hangs costs its own verdict and no other.
 
 _MEGABYTE = 1_000_000
 _FORK = multiprocessing.get_context("fork")
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """One reader and one shape of what it reads."""
+class ReadTrial:
+    """A reader and a shape of what it reads."""
 
     name: str
     make: Callable[[int], Any]
@@ -115,23 +115,25 @@ class Growth:
     fault: str | None = None
 
 
-def growths(trials: Sequence[Trial], sizes: Sequence[int] = fixed.GROWTH_SIZES) -> Iterator[Growth]:
+def measure_trials(
+    trials: Sequence[ReadTrial], sizes: Sequence[int] = fixed.GROWTH_SIZES
+) -> Iterator[Growth]:
     """The verdict on each trial, in their order.
 
-    What looks slow is tried once more, in another process: on a machine that others use every moment may be
-    a bad one, but what is slow is slow twice.
+    What looks slow is tried once more, in another process: on a busy machine one measurement may be wrong,
+    but what is really slow is slow twice.
     """
     done, again = 0, False
     while done < len(trials):
-        for growth in _by_a_child(trials[done:], sizes):
+        for growth in _measure_in_child(trials[done:], sizes):
             again = growth.fault is not None and not again
             if not again:
                 done += 1
                 yield growth
 
 
-def _by_a_child(trials: Sequence[Trial], sizes: Sequence[int]) -> Iterator[Growth]:
-    """As many verdicts as one child comes to; the last may be that it was ended."""
+def _measure_in_child(trials: Sequence[ReadTrial], sizes: Sequence[int]) -> Iterator[Growth]:
+    """Verdicts of one child process, up to the first fault."""
     ours, theirs = _FORK.Pipe(duplex=False)
     child = _FORK.Process(target=_measure_all, args=(trials, sizes, theirs), daemon=True)
     child.start()
@@ -147,7 +149,7 @@ def _by_a_child(trials: Sequence[Trial], sizes: Sequence[int]) -> Iterator[Growt
             except EOFError:
                 growth.fault = "its process died"
             yield growth
-            if growth.fault:  # whatever it left behind is left with the child
+            if growth.fault:  # the child is in an unknown state: end it
                 return
     finally:
         child.kill()
@@ -155,52 +157,52 @@ def _by_a_child(trials: Sequence[Trial], sizes: Sequence[int]) -> Iterator[Growt
         ours.close()
 
 
-def _measure_all(trials: Sequence[Trial], sizes: Sequence[int], told: Connection) -> None:
-    gc.freeze()  # what is loaded is not looked through between the readings
-    keep_memory(fixed.GROWTH_KEPT_BYTES)  # the size from which on it is given back would be a leap in time
+def _measure_all(trials: Sequence[ReadTrial], sizes: Sequence[int], pipe: Connection) -> None:
+    gc.freeze()  # collections between readings skip what is loaded
+    keep_memory(fixed.GROWTH_KEPT_BYTES)  # giving memory back would be a leap in time
     for trial in trials:
-        told.send(_measure(trial, sizes))
+        pipe.send(_measure(trial, sizes))
 
 
-def _measure(trial: Trial, sizes: Sequence[int]) -> Growth:
-    """The trial at each size, until something is wrong."""
+def _measure(trial: ReadTrial, sizes: Sequence[int]) -> Growth:
+    """Measure the trial at each size, until something is wrong."""
     growth = Growth(trial.name)
     for size in sizes:
-        given = trial.make(size)
-        growth.seconds[size] = _seconds(trial, given)
+        sample = trial.make(size)
+        growth.seconds[size] = _seconds(trial, sample)
         growth.fault = fault_of(growth.seconds)
         for _ in range(fixed.GROWTH_TRIES - 1):
             if growth.fault and growth.seconds[size] < fixed.GROWTH_MEGABYTE_SECONDS:
-                growth.seconds[size] = min(growth.seconds[size], _seconds(trial, given))
+                growth.seconds[size] = min(growth.seconds[size], _seconds(trial, sample))
                 growth.fault = fault_of(growth.seconds)
         if growth.fault:
             break
     return growth
 
 
-def _seconds(trial: Trial, given: object) -> float:
+def _seconds(trial: ReadTrial, sample: object) -> float:
     gc.collect()
-    gc.disable()  # its rounds come by leaps that are no growth of the reading's
+    gc.disable()  # its collections would be leaps in time
     began = time.process_time()
-    trial.read(given)
-    taken = time.process_time() - began
+    trial.read(sample)
+    elapsed = time.process_time() - began
     gc.enable()
-    return taken
+    return elapsed
 
 
 def fault_of(seconds: dict[int, float]) -> str | None:
-    """What is wrong with these times; None where they grow as they may."""
+    """What is wrong with these times; None if they grow in proportion."""
     for (less, shorter), (more, longer) in pairwise(seconds.items()):
         times = longer / max(shorter, fixed.GROWTH_FLOOR_SECONDS)
         if times > fixed.GROWTH_MOST:
             return f"{more} bytes take {times:.1f} times as long as {less}"
-    for size, taken in seconds.items():
-        if taken > fixed.GROWTH_MEGABYTE_SECONDS * max(1, size / _MEGABYTE):
-            return f"{size} bytes take {taken:.1f} s"
+    for size, elapsed in seconds.items():
+        if elapsed > fixed.GROWTH_MEGABYTE_SECONDS * max(1, size / _MEGABYTE):
+            return f"{size} bytes take {elapsed:.1f} s"
     return None
 
 
-# A portal's reader against pages, data and texts made to be hard to read: trials for `growths`.
+# A portal's reader against pages, data and texts made to be hard to read: trials for `measure_trials`.
 
 _PATTERNS_OF: Final[Mapping[type[BaseModel], tuple[str, ...]]] = {
     Link: ("match",),
@@ -215,12 +217,12 @@ _COMPOUND: Final = re.compile(
 _ATTRIBUTE: Final = re.compile(r"(?P<name>[\w:-]+)(?:[~|^$*]?=[\"']?(?P<value>[^\"']*)[\"']?)?")
 
 
-def site_trials(site: TableSite) -> list[Trial]:
-    """Everything that is tried of a portal's site file."""
+def site_trials(site: TableSite) -> list[ReadTrial]:
+    """All trials of a portal's site file."""
     return [*pattern_trials(site.config), *page_trials(site)]
 
 
-def pattern_trials(config: SiteConfig) -> Iterator[Trial]:
+def pattern_trials(config: SiteConfig) -> Iterator[ReadTrial]:
     """Each of its patterns on the texts made for it."""
     patterns = (
         getattr(model, name) for model in _models(config) for name in _PATTERNS_OF.get(type(model), ())
@@ -228,10 +230,10 @@ def pattern_trials(config: SiteConfig) -> Iterator[Trial]:
     for pattern in dict.fromkeys(filter(None, patterns)):
         for piece in pieces_for(pattern, re.DOTALL):
             name = f"the pattern {pattern!r} on {piece[0]!r} with {piece[1]!r} repeated"
-            yield Trial(name, partial(text_of, piece), partial(_all_found, compiled(pattern)))
+            yield ReadTrial(name, partial(text_of, piece), partial(_find_all, compiled(pattern)))
 
 
-def _all_found(pattern: re.Pattern[str], text: str) -> None:
+def _find_all(pattern: re.Pattern[str], text: str) -> None:
     for _ in pattern.finditer(text):
         pass
 
@@ -243,19 +245,19 @@ def _models(value: object) -> Iterator[BaseModel]:
     elif isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):
-        for one in value:
-            yield from _models(one)
+        for part in value:
+            yield from _models(part)
 
 
-def page_trials(site: TableSite) -> Iterator[Trial]:
+def page_trials(site: TableSite) -> Iterator[ReadTrial]:
     """The portal's reader on pages of every shape, those of its own selectors among them."""
 
-    def trial(name: str, shape: Shape, head: str = "", end: str = "") -> Trial:
+    def trial(name: str, shape: Shape, head: str = "", end: str = "") -> ReadTrial:
         def make(size: int) -> Page:
             body = f"{head}{shape(size)}{end}".encode("utf-8", "replace")
             return Page(f"https://{site.config.hosts[0]}/", body)
 
-        return Trial(name, make, partial(_read_all, site))
+        return ReadTrial(name, make, partial(_read_all, site))
 
     for name, shape in {**HTML, **TEXTS, **dict(_own_shapes(site.config))}.items():
         yield trial(f"a page of {name}", shape, HEAD, END)
@@ -272,7 +274,7 @@ def page_trials(site: TableSite) -> Iterator[Trial]:
 
 
 def _own_shapes(config: SiteConfig) -> Iterator[tuple[str, Shape]]:
-    """What the portal's own selectors find, very often and very long."""
+    """Elements that the portal's own selectors find: repeated, nested, and full of text."""
     fields = (getattr(model, "css", None) for model in _models(config))
     cards = (table.cards for table in config.searches.values() if table.json_ is None)
     for css in dict.fromkeys([*filter(None, fields), *cards]):
@@ -284,19 +286,19 @@ def _own_shapes(config: SiteConfig) -> Iterator[tuple[str, Shape]]:
 
 
 def element(css: str) -> tuple[str, str]:
-    """The tags of an element that a plain selector finds: what stands last in it, as far as it says."""
+    """The tags of an element that a plain selector finds, by the last part of the selector."""
     last = css.split(",", maxsplit=1)[0].split(":not", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
-    found = list(_COMPOUND.finditer(last))
-    tag = next((one["tag"] for one in found if one["tag"]), "div")
-    classes = " ".join(one["cls"] for one in found if one["cls"])
-    given = [_ATTRIBUTE.match(one["attr"]) for one in found if one["attr"]]
-    more = "".join(f' {one["name"]}="{one["value"] or 1}"' for one in given if one)
-    ids = "".join(f' id="{one["id"]}"' for one in found if one["id"])
+    matches = list(_COMPOUND.finditer(last))
+    tag = next((match["tag"] for match in matches if match["tag"]), "div")
+    classes = " ".join(match["cls"] for match in matches if match["cls"])
+    attributes = [_ATTRIBUTE.match(match["attr"]) for match in matches if match["attr"]]
+    more = "".join(f' {pair["name"]}="{pair["value"] or 1}"' for pair in attributes if pair)
+    ids = "".join(f' id="{match["id"]}"' for match in matches if match["id"])
     return f'<{tag}{ids} class="{classes}"{more} href="/1" content="1">', f"</{tag}>"
 
 
 def _read_all(site: TableSite, page: Page) -> None:
-    """Every way in which the site file reads a page, whatever the page is."""
+    """Read the page in every way that the site file has, whatever the page is."""
     sitemap = site.config.sitemap
     path = pieces_for(sitemap.path, re.DOTALL)[0][1] if sitemap else ""
     with suppress(PageError):

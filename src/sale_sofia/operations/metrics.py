@@ -1,4 +1,4 @@
-"""Figures as Prometheus reads them. Labels are portals and words of few, never an address."""
+"""Metrics for Prometheus. Labels are portals and words of a short fixed list, never an address."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,15 +34,15 @@ from sale_sofia.websites.registry import AVAILABLE_SITES
 T = TypeVar("T")
 PREFIX: Final = "sale_sofia_"
 Samples = Mapping[tuple[str, ...], float]
-"""A domain, or a domain and a word of few, and its value."""
+"""The value of each domain, or of each domain and word of a short list."""
 
 
 def _family(
     kind: Callable[..., Any], name: str, sentence: str, values: Samples | Mapping[str, float], *words: str
 ) -> Metric:
-    """For each domain, and for each word where there is one, a value."""
+    """A metric family with a value for each domain, or for each domain and word."""
     family = kind(PREFIX + name, sentence, labels=("domain", *words))
-    by_labels = {one if isinstance(one, tuple) else (one,): value for one, value in values.items()}
+    by_labels = {key if isinstance(key, tuple) else (key,): value for key, value in values.items()}
     for labels in sorted(by_labels):
         family.add_metric(labels, by_labels[labels])
     metric: Metric = family
@@ -56,24 +56,24 @@ gauge = partial(_family, GaugeMetricFamily)
 
 
 def single(name: str, sentence: str, value: float) -> Metric:
-    """A value that no domain has for itself."""
+    """A gauge without a domain."""
     return GaugeMetricFamily(PREFIX + name, sentence, value=value)
 
 
-# What the database says at this moment.
+# Figures of the database as it is now.
 
 
 def figure_families(connection: Connection) -> list[Metric]:
-    """How the jobs are: what is cheap to look up at every scrape."""
+    """The states of jobs, pages and incidents: cheap enough for every scrape."""
 
-    def counted(domain: Any, word: Any, which: ColumnElement[bool]) -> Select[Any]:  # noqa: ANN401 - columns
+    def count_by(domain: Any, word: Any, which: ColumnElement[bool]) -> Select[Any]:  # noqa: ANN401 - columns
         return select(domain, word, func.count()).where(which).group_by(domain, word)
 
     def read(rows: Select[Any]) -> Samples:
         return {(domain, word): count for domain, word, count in connection.execute(rows)}
 
     ended = jobs.c.state.in_(sorted(state.value for state in FINISHED_STATES))
-    pages = counted(jobs.c.site, frontier.c.state, ~ended).join_from(frontier, jobs)
+    pages = count_by(jobs.c.site, frontier.c.state, ~ended).join_from(frontier, jobs)
     is_open = incidents.c.closed_at.is_(None)
     gone = select(sweeps.c.site, func.sum(sweeps.c.gone)).group_by(sweeps.c.site)
     gone_by_site = {site: int(count or 0) for site, count in connection.execute(gone)}
@@ -81,17 +81,17 @@ def figure_families(connection: Connection) -> list[Metric]:
         gauge(
             "jobs_open",
             "Jobs that have not ended.",
-            read(counted(jobs.c.site, jobs.c.state, ~ended)),
+            read(count_by(jobs.c.site, jobs.c.state, ~ended)),
             "state",
         ),
         counter(
-            "jobs_ended", "Jobs that have ended.", read(counted(jobs.c.site, jobs.c.state, ended)), "state"
+            "jobs_ended", "Jobs that have ended.", read(count_by(jobs.c.site, jobs.c.state, ended)), "state"
         ),
         gauge("frontier_pages", "Pages of the jobs that have not ended.", read(pages), "state"),
         gauge(
             "incidents_open",
             "Incidents that are open.",
-            read(counted(incidents.c.site, incidents.c.kind, is_open)),
+            read(count_by(incidents.c.site, incidents.c.kind, is_open)),
             "kind",
         ),
         counter("listings_gone", "Adverts that were found to be gone.", gone_by_site),
@@ -99,10 +99,10 @@ def figure_families(connection: Connection) -> list[Metric]:
 
 
 def stored_families(connection: Connection, archive_bytes: int) -> list[Metric]:
-    """What there is; looks at every advert."""
-    there = case((and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None)), 1), else_=0)
+    """Counts of stored adverts, photos and pages; scans every advert."""
+    on_market = case((and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None)), 1), else_=0)
     newest, seen = func.max(listings.c.first_seen_at), func.max(listings.c.last_seen_at)
-    chosen = select(listings.c.site, func.sum(there), newest, seen).group_by(listings.c.site)
+    chosen = select(listings.c.site, func.sum(on_market), newest, seen).group_by(listings.c.site)
     rows = connection.execute(chosen).all()
     names = (
         ("listings", "Adverts that are on the market."),
@@ -120,17 +120,17 @@ def stored_families(connection: Connection, archive_bytes: int) -> list[Metric]:
 
 
 def photo_families(connection: Connection) -> Iterator[Metric]:
-    """What was asked for of the adverts' photos."""
+    """Requests for photos of adverts, and their results."""
     counts = count_photos(connection)
-    sent = {site: one.requests for site, one in counts.items()}
+    sent = {site: count.requests for site, count in counts.items()}
     yield counter("photo_requests", "Requests for photos of adverts.", sent)
     states: Samples = {
-        (site, state): getattr(one, state) for site, one in counts.items() for state in ("kept", "failed")
+        (site, state): getattr(count, state) for site, count in counts.items() for state in ("kept", "failed")
     }
     yield gauge("photos", "Photos that were asked for, by what came of each.", states, "state")
 
 
-# What all runs counted together: sums that only grow, and cost what is new to read.
+# Sums over all runs: they only grow, and only new runs are read.
 
 
 @dataclass(slots=True)
@@ -138,11 +138,11 @@ class DomainTotals:
     """One domain's counters over many runs."""
 
     counted: DomainMetrics = field(default_factory=DomainMetrics)
-    """All but the open circuits: what was open in two runs at once counts for each."""
+    """All but the time of open circuits, which counts for each run that saw them open."""
     open_seconds: float = 0.0
 
     def add(self, run: DomainMetrics) -> None:
-        """Take in one run."""
+        """Add the counters of one run."""
         spans, run.circuit_open.spans = run.circuit_open.spans, ()
         self.counted.merge(run)
         self.open_seconds += sum(until - since for since, until in spans) / 1000
@@ -156,7 +156,7 @@ class RunTotals:
     """Sums over all runs, by domain. Runs that ended long ago are read once and remembered."""
 
     _settled: Totals = field(default_factory=dict)
-    _known: set[str] = field(default_factory=set)
+    _settled_jobs: set[str] = field(default_factory=set)
     """The runs in `_settled`."""
 
     def read(self, connection: Connection, *, now: float) -> Totals:
@@ -165,10 +165,10 @@ class RunTotals:
         for job in connection.execute(select(jobs.c.id, jobs.c.finished_at)):
             if job.finished_at is None or job.finished_at > now - SETTLED_SECONDS:
                 moving.append(job.id)
-            elif job.id not in self._known:
+            elif job.id not in self._settled_jobs:
                 settled.append(job.id)
         _add_runs(self._settled, connection, settled)
-        self._known.update(settled)
+        self._settled_jobs.update(settled)
         totals = deepcopy(self._settled)
         _add_runs(totals, connection, moving)
         return totals
@@ -176,54 +176,54 @@ class RunTotals:
 
 def _add_runs(totals: Totals, connection: Connection, job_ids: Sequence[str]) -> None:
     for start in range(0, len(job_ids), STREAMED_ROWS):
-        some = job_ids[start : start + STREAMED_ROWS]
-        rows = select(run_metrics.c.domain, run_metrics.c.counters).where(run_metrics.c.job_id.in_(some))
+        batch = job_ids[start : start + STREAMED_ROWS]
+        rows = select(run_metrics.c.domain, run_metrics.c.counters).where(run_metrics.c.job_id.in_(batch))
         for row in connection.execute(rows):
             if row.counters:
                 totals.setdefault(row.domain, DomainTotals()).add(DomainMetrics.from_dict(row.counters))
 
 
 _SUMS: Final[tuple[tuple[str, str, Callable[[DomainTotals], float]], ...]] = (
-    ("received_bytes", "Bytes of the answers.", lambda one: one.counted.bytes),
-    ("pages_failed", "Pages that were given up.", lambda one: one.counted.failed),
-    ("retries", "Requests for a page that was asked for before.", lambda one: one.counted.retries),
-    ("rate_waits", "Requests that waited for their turn.", lambda one: one.counted.waits),
+    ("received_bytes", "Bytes of the answers.", lambda totals: totals.counted.bytes),
+    ("pages_failed", "Pages that were given up.", lambda totals: totals.counted.failed),
+    ("retries", "Requests for a page that was asked for before.", lambda totals: totals.counted.retries),
+    ("rate_waits", "Requests that waited for their turn.", lambda totals: totals.counted.waits),
     (
         "rate_wait_seconds",
         "Time that requests waited for their turn.",
-        lambda one: one.counted.waited_seconds,
+        lambda totals: totals.counted.waited_seconds,
     ),
-    ("circuit_open_seconds", "Time that runs saw the circuit open.", lambda one: one.open_seconds),
+    ("circuit_open_seconds", "Time that runs saw the circuit open.", lambda totals: totals.open_seconds),
 )
 
 
 def run_families(totals: Totals) -> Iterator[Metric]:
-    """What all runs counted: nothing of it ever falls."""
+    """Sums over all runs, none of which ever falls."""
     verdicts: Samples = {
         (domain, verdict): count
-        for domain, one in totals.items()
-        for verdict, count in one.counted.verdicts.items()
+        for domain, domain_totals in totals.items()
+        for verdict, count in domain_totals.counted.verdicts.items()
     }
     yield counter("requests", "Requests by what came of each.", verdicts, "verdict")
     changes: Samples = {
-        (domain, change): getattr(one.counted, change)
-        for domain, one in totals.items()
+        (domain, change): getattr(domain_totals.counted, change)
+        for domain, domain_totals in totals.items()
         for change in ("new", "changed", "unchanged")
     }
     yield counter("listings_stored", "Adverts that were read, by what was new.", changes, "change")
     for name, sentence, of in _SUMS:
-        yield counter(name, sentence, {domain: of(one) for domain, one in totals.items()})
+        yield counter(name, sentence, {domain: of(domain_totals) for domain, domain_totals in totals.items()})
     name, sentence = f"{PREFIX}response_seconds", "Response times; a bound is right to one per cent."
     family = HistogramMetricFamily(name, sentence, labels=("domain",))
-    for domain, one in sorted(totals.items()):
-        times = one.counted.response
+    for domain, domain_totals in sorted(totals.items()):
+        times = domain_totals.counted.response
         within = [(str(bound), float(times.count_within(bound))) for bound in RESPONSE_BOUNDS]
         family.add_metric((domain,), [*within, ("+Inf", times.count)], times.total / MICROSECONDS)
     yield family
 
 
 def live_families(live: LiveState) -> Iterator[Metric]:
-    """What the workers share; nothing of it is known without Redis."""
+    """What the workers share in Redis; without it only the configured rates."""
     sentence = "Whether there is a Redis that answers; a crawl in one process needs none."
     yield single("redis_up", sentence, int(live.redis))
     sentence = "Requests per minute that a portal is asked at most."
@@ -242,12 +242,12 @@ def live_families(live: LiveState) -> Iterator[Metric]:
         yield gauge("circuit_state", "1 for the state that a portal's circuit is in.", states, "state")
 
 
-# What Prometheus reads: figures of the database, and of Redis where there is one.
+# The exporter: figures of the database, and of Redis if there is one.
 
 
 @dataclass(slots=True)
-class _Remembered(Generic[T]):
-    """What is dear to find out is found out again when it is old."""
+class _Cached(Generic[T]):
+    """A value that is expensive to read, read again once it is older than `seconds`."""
 
     seconds: float
     look: Callable[[], T]
@@ -268,11 +268,11 @@ class Exporter:
         self._totals = RunTotals()
         self._turn = Lock()
         self._archive = open_archive(settings)
-        self._live = _Remembered(LIVE_SECONDS, lambda: read_live_state(settings, AVAILABLE_SITES))
-        self._stored = _Remembered(STORED_SECONDS, self._read_stored)
+        self._live = _Cached(LIVE_SECONDS, lambda: read_live_state(settings, AVAILABLE_SITES))
+        self._stored = _Cached(STORED_SECONDS, self._read_stored)
 
     def collect(self) -> Iterable[Metric]:
-        """Every family; those of a store that does not answer are missing, and it is said to be down."""
+        """Every family; those of a store that does not answer are missing, and its `_up` gauge is 0."""
         build = GaugeMetricFamily(
             f"{PREFIX}build_info", "The version that is installed.", labels=("version",)
         )
@@ -285,19 +285,19 @@ class Exporter:
         return generate_latest(self.registry()).decode("utf-8")
 
     def registry(self) -> CollectorRegistry:
-        """For a server: this collector, and none of Python's own figures."""
+        """A registry of this collector alone, without Python's own metrics."""
         registry = CollectorRegistry()
         registry.register(self)
         return registry
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing is read only because somebody registers us."""
+        """Nothing, so that registering reads nothing."""
         return []
 
     def _from_database(self) -> list[Metric]:
         name, sentence = "database_up", "Whether the database could be read."
         try:
-            # Not `run_read`, which waits for a database that is away: whoever scrapes is to hear of it.
+            # Not `run_read`, which waits for a database that is away: a scrape must report that.
             with self._database.read() as connection:
                 totals = self._totals.read(connection, now=time.time())
                 figures = figure_families(connection)
@@ -313,7 +313,7 @@ class Exporter:
 
 @contextmanager
 def serve_metrics(registry: CollectorRegistry, host: str, port: int) -> Iterator[str]:
-    """Serve them by threads of this process until the block ends; gives the URL. Raises ServiceError."""
+    """Serve the registry by threads of this process inside the block; yields the URL. Raises ServiceError."""
     try:
         server, thread = start_http_server(port, host, registry)
     except OSError as error:

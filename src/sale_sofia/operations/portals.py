@@ -1,4 +1,4 @@
-"""How each portal is: what its last run brought beside what is usual, and how full its fields are."""
+"""The state of each portal: its runs beside the usual, how full its fields are, its last job."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,12 +25,12 @@ FILLED: Final = (
     "price_eur", "area_sqm", "floor", "rooms", "neighbourhood", "construction", "year_built", "phones",
     "photo_urls", "description",
 )  # fmt: skip
-"""Fields of which it is shown how many adverts have them."""
+"""Fields whose fill rate is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run that has ended, with what it brought. Moments are seconds since 1970."""
+    """A run that has ended, with its results. Moments are seconds since 1970."""
 
     job_id: str
     site: str
@@ -44,7 +44,7 @@ class Run:
     failed: int
     requests: int
     complete: bool | None
-    """Whether what it did not show is missing; None for a run without searches."""
+    """Whether adverts that it did not see are gone; None for a run without searches."""
     reason: str | None
     announced: int | None = None
     """How many adverts the portal said there are."""
@@ -52,7 +52,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class PortalRow:
-    """What an operator wants to know of one portal."""
+    """What an operator needs to know about one portal."""
 
     site: str
     verdict: PortalVerdict
@@ -76,12 +76,12 @@ class PortalRow:
 
     @property
     def block_share(self) -> float | None:
-        """Of the newest run's requests, those that were blocked; None without any."""
+        """The share of the newest run's requests that were blocked; None without requests."""
         return block_share(self.metrics) if self.metrics.requests else None
 
 
 Stored = Mapping[str, Mapping[str, Any]]
-"""Of each portal the number of adverts on the market, of those in doubt, and of those that have a field."""
+"""For each portal the number of adverts on the market, of those in doubt, and of those with each field."""
 
 
 def read_portals(
@@ -92,14 +92,14 @@ def read_portals(
     now: float,
     stored: Stored | None = None,
 ) -> list[PortalRow]:
-    """The portals in the given order; `stored` by who counted it since the last change of an advert."""
+    """The portals in the given order; pass `stored` if it was counted since the last change of an advert."""
     unmoved = unmoved_jobs(connection, now - settings.incident_stuck_seconds)
     stored = count_stored(connection) if stored is None else stored
     newest = _last_seen(connection)
     incidents = open_incidents(connection)
     rows = []
     for site in sites:
-        kinds = frozenset(one.kind for one in incidents if one.site == site)
+        kinds = frozenset(incident.kind for incident in incidents if incident.site == site)
         runs = read_runs(connection, site)
         usual = [run.adverts for run in runs[1:] if run.adverts] or [
             run.adverts for run in runs if run.adverts
@@ -146,10 +146,10 @@ def read_runs(connection: Connection, site: str | None = None, limit: int = HEAL
 
 
 def _listing_pages() -> Any:  # noqa: ANN401 - a scalar subquery of any type
-    """Adverts that were read, for a run without searches; those that were pruned since count too."""
-    there = select(func.count()).where(*_read_adverts(frontier))
+    """Adverts that a run without searches read, including those whose rows were pruned since."""
+    stored = select(func.count()).where(*_read_adverts(frontier))
     pruned = select(func.sum(frontier_pruned.c.pages)).where(*_read_adverts(frontier_pruned))
-    return there.scalar_subquery() + func.coalesce(pruned.scalar_subquery(), 0)
+    return stored.scalar_subquery() + func.coalesce(pruned.scalar_subquery(), 0)
 
 
 def _read_adverts(table: Table) -> tuple[ColumnElement[bool], ...]:
@@ -157,20 +157,20 @@ def _read_adverts(table: Table) -> tuple[ColumnElement[bool], ...]:
 
 
 def count_stored(connection: Connection) -> Stored:
-    """What is stored of each portal, by a look at every advert: it changes only when one of them does."""
-    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
+    """Count what is stored of each portal; scans every advert, and changes only when one of them does."""
+    on_market = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
     columns = [
         listings.c.site,
         func.count().label("adverts"),
         func.count(listings.c.odd_price_eur).label("doubted"),
         *(func.sum(case((_has(name), 1), else_=0)).label(name) for name in FILLED),
     ]
-    rows = connection.execute(select(*columns).where(there).group_by(listings.c.site)).mappings()
+    rows = connection.execute(select(*columns).where(on_market).group_by(listings.c.site)).mappings()
     return {row["site"]: dict(row) for row in rows}
 
 
 def _last_seen(connection: Connection) -> dict[str, float]:
-    """When an advert of each portal was last seen, which is no change of it."""
+    """When an advert of each portal was last seen; unlike `count_stored`, it changes without a change."""
     newest = select(listings.c.site, func.max(listings.c.last_seen_at)).group_by(listings.c.site)
     return {row[0]: row[1] for row in connection.execute(newest)}
 
@@ -184,7 +184,7 @@ def _has(name: str) -> Any:  # noqa: ANN401 - a condition of SQL
     return column.is_not(None)
 
 
-# How each portal's data is.
+# What is stored of each portal, and what its last job did.
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,11 +199,11 @@ class SiteStatus:
     pending: int
     failed: int
     outlook: Outlook | None = None
-    """Of a job that goes on: what it has found, and how long it still takes."""
+    """What a running job has found, and how long it will still take."""
 
 
 def site_statuses(connection: Connection, sites: Sequence[str], settings: Settings) -> list[SiteStatus]:
-    """The portals in the given order; how long a crawl still takes, at the rates of these settings."""
+    """The portals in the given order; remaining time is estimated at the rates of these settings."""
     statuses = []
     for site in sites:
         offered = (listings.c.site == site, listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
@@ -215,6 +215,6 @@ def site_statuses(connection: Connection, sites: Sequence[str], settings: Settin
         state = job.state.value if job else None
         counts = count_rows(connection, job_id) if job_id else Counts()
         outlook = read_outlook(connection, job, settings) if job else None
-        told = (site, adverts, last_seen_at, job_id, state, counts.open, counts.failed, outlook)
-        statuses.append(SiteStatus(*told))
+        pages = (counts.open, counts.failed)
+        statuses.append(SiteStatus(site, adverts, last_seen_at, job_id, state, *pages, outlook))
     return statuses

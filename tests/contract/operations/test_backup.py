@@ -31,8 +31,8 @@ from sale_sofia.operations.backup.making import make_backup
 from sale_sofia.operations.backup.reading import (
     BackupDamaged,
     BackupError,
+    BackupFile,
     BackupRefused,
-    Kept,
     backup_lock,
     list_backups,
     remove_old,
@@ -194,10 +194,10 @@ def test_one_at_a_time_and_what_dead_ones_left_is_cleared_away(tmp_path: Path) -
     db.dispose()
 
 
-def backup_of(folder: Path, moment: int, **more: object) -> Kept:
+def backup_of(folder: Path, moment: int, **more: object) -> BackupFile:
     said = about(made_at=moment, **more)
     path = write_backup(folder / f"sale-sofia-202601{moment:02d}T000000Z.tar.zst", [], said)
-    return Kept(path, said, path.stat().st_size)
+    return BackupFile(path, said, path.stat().st_size)
 
 
 def test_the_oldest_of_the_same_database_go(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_the_oldest_of_the_same_database_go(tmp_path: Path) -> None:
         "sale-sofia-20260106T000000Z.tar.zst", "mine.tar.zst",
     }  # fmt: skip
     listed = list_backups(tmp_path)
-    assert [one.about.made_at for one in listed.kept] == [3, 4, 5]
+    assert [one.about.made_at for one in listed.backups] == [3, 4, 5]
     assert [path.name for path in listed.damaged] == ["sale-sofia-20260106T000000Z.tar.zst"]
 
 

@@ -18,13 +18,13 @@ from sale_sofia.history.tables import listing_changes, listings
 from sale_sofia.listings.model import Listing
 from sale_sofia.operations import copying
 from sale_sofia.operations.copying import (
-    Content,
     CopyFailed,
     CopyRefused,
+    TableDigest,
     all_tables,
     batches,
-    content,
     copy_database,
+    digest_batches,
 )
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.migrate import check
@@ -67,9 +67,9 @@ def closing(database: Database) -> Iterator[Database]:
         database.dispose()
 
 
-def contents(database: Database) -> dict[str, Content]:
-    def read(connection: Connection) -> dict[str, Content]:
-        return {table.name: content(batches(connection, table)) for table in all_tables()}
+def contents(database: Database) -> dict[str, TableDigest]:
+    def read(connection: Connection) -> dict[str, TableDigest]:
+        return {table.name: digest_batches(batches(connection, table)) for table in all_tables()}
 
     return database.run_read(read)
 

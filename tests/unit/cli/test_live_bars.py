@@ -12,7 +12,7 @@ from sqlalchemy import update
 from commands_here import commands
 from contract.storage.helpers import ready_database
 from sale_sofia.cli import progress as progress_module
-from sale_sofia.cli.progress import LiveBars, Outlooks, ProgressLines, Shown, crawl_progress
+from sale_sofia.cli.progress import JobProgress, LiveBars, Outlooks, ProgressLines, crawl_progress
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.jobs import begin_job, known_job
 from sale_sofia.crawl.frontier.outlook import Outlook, read_outlook
@@ -42,8 +42,8 @@ def test_where_there_is_no_terminal_a_line_comes_every_ten_seconds_and_with_a_st
     for second in range(45):
         now = float(second)
         state = "PROCESSING" if second < 33 else "COMPLETE"
-        at = Shown("a", "imot.bg", state, second, 50)
-        lines.show([at, Shown("b", "alo.bg", "COLLECTING", 2 * second, 99)])
+        at = JobProgress("a", "imot.bg", state, second, 50)
+        lines.show([at, JobProgress("b", "alo.bg", "COLLECTING", 2 * second, 99)])
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue().splitlines() == [
         "imot.bg PROCESSING, 10 of 50 pages; alo.bg COLLECTING, 20 of 99 pages",
@@ -73,7 +73,7 @@ def test_a_local_crawl_says_its_lines_too(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_bar_on_a_terminal_and_lines_elsewhere() -> None:
-    at = Shown("job", "imot.bg", "PROCESSING", 4, 8)
+    at = JobProgress("job", "imot.bg", "PROCESSING", 4, 8)
     for terminal in (True, False):
         console = Console(file=io.StringIO(), force_terminal=terminal, width=120)
         with LiveBars(Settings(), console) as bars:
@@ -148,18 +148,21 @@ def test_a_crawl_says_what_it_has_found_and_how_long_it_takes(tmp_path: Path) ->
     with database.read() as connection:
         found = read_outlook(connection, known_job(connection, mine), slow)
         assert found == Outlook(8, 2, 7, 1, True, 5 / 2, 5 / 2)  # noqa: FBT003
-        assert Outlooks(slow).told(connection, mine) == found.told
-        assert Outlooks(slow, language="bg").told(connection, mine) == found.told.in_words("bg")
+        assert Outlooks(slow).sentence(connection, mine) == found.told
+        assert Outlooks(slow, language="bg").sentence(connection, mine) == found.told.in_words("bg")
     console = Console(file=io.StringIO(), force_terminal=False)
     ProgressLines(console, iter((0.0, 11.0, 11.0)).__next__).show(
-        [Shown(mine, "imot.bg", "PROCESSING", 2, 9, told), Shown("b", "alo.bg", "COLLECTING", 1, 1)]
+        [
+            JobProgress(mine, "imot.bg", "PROCESSING", 2, 9, told),
+            JobProgress("b", "alo.bg", "COLLECTING", 1, 1),
+        ]
     )
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue() == (
         f"imot.bg PROCESSING, 2 of 9 pages: {told}\nalo.bg COLLECTING, 1 of 1 pages\n"
     )
     assert (
-        Shown(mine, "imot.bg", "PROCESSING", 2, 1234).line("bg")
+        JobProgress(mine, "imot.bg", "PROCESSING", 2, 1234).line("bg")
         == "imot.bg: отваря обяви, 2 от 1 234 страници"
     )
     database.dispose()

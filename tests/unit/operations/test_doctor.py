@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from sale_sofia.crawl.fetch import chromium
 from sale_sofia.operations import checks, doctor
 from sale_sofia.operations.checks import look_at_redis, redis_clock_offset
-from sale_sofia.operations.doctor import Check, clock_check, run_checks
+from sale_sofia.operations.doctor import CheckResult, clock_check, run_checks
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.settings.errors import NoRedisServer
 from sale_sofia.settings.model import Settings
@@ -53,7 +53,7 @@ def fail_with(error: Exception) -> NoReturn:
     raise error
 
 
-def by_name(checks: list[Check]) -> dict[str, Check]:
+def by_name(checks: list[CheckResult]) -> dict[str, CheckResult]:
     return {check.name: check for check in checks}
 
 
@@ -79,21 +79,21 @@ def test_every_runtime_dependency_is_named_with_its_version(settings: Settings) 
     checks = by_name(run_checks(settings))
     assert set(checks) >= DEPENDENCIES
     for name in DEPENDENCIES:
-        assert checks[name] == Check(name, ok=True, detail=metadata.version(name), advice=None)
+        assert checks[name] == CheckResult(name, ok=True, detail=metadata.version(name), advice=None)
     assert "pytest" not in checks
 
 
 def test_python_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "MIN_PYTHON", (99, 1))
     assert list(doctor.python_version()) == [
-        Check("python", ok=False, detail=sys.version.split()[0], advice="Install Python 99.1 or newer.")
+        CheckResult("python", ok=False, detail=sys.version.split()[0], advice="Install Python 99.1 or newer.")
     ]
 
 
 def test_package_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "DISTRIBUTION", "no-such-distribution")
     assert list(doctor.package_version()) == [
-        Check("no-such-distribution", ok=False, detail="not installed", advice=REINSTALL)
+        CheckResult("no-such-distribution", ok=False, detail="not installed", advice=REINSTALL)
     ]
     assert list(doctor.dependencies()) == []
 
@@ -103,7 +103,7 @@ def test_dependency_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         metadata, "requires", lambda _: ["no-such-distribution>=1", 'pytest>=9; extra == "dev"']
     )
     (check,) = doctor.dependencies()
-    assert check == Check("no-such-distribution", ok=False, detail="not installed", advice=REINSTALL)
+    assert check == CheckResult("no-such-distribution", ok=False, detail="not installed", advice=REINSTALL)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_nothing_is_imported_to_learn_its_version(settings: Settings) -> None:
 def test_time_zone_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "TIME_ZONE", "Europe/Nowhere")
     assert list(doctor.time_zone()) == [
-        Check(
+        CheckResult(
             "time zone", ok=False, detail="no data for Europe/Nowhere", advice="Install the tzdata package."
         )
     ]
@@ -154,7 +154,7 @@ def test_time_zone_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_wrong_settings_are_a_failed_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCRAPING_CHUNK_SIZE", "0")
     checks = by_name(run_checks())
-    assert checks["settings"] == Check(
+    assert checks["settings"] == CheckResult(
         "settings",
         ok=False,
         detail="SCRAPING_CHUNK_SIZE: '0' is not allowed; a whole number from 1 to 1000 (adverts).",
@@ -176,14 +176,16 @@ def test_settings_are_read_from_the_environment(tmp_path: Path, monkeypatch: pyt
 def test_existing_folder_is_written_to_and_left_as_it_was(settings: Settings) -> None:
     settings.data_dir.mkdir()
     (check,) = doctor.data_dir_writable(settings)
-    assert check == Check("data folder", ok=True, detail=f"{settings.data_dir} is writable", advice=None)
+    assert check == CheckResult(
+        "data folder", ok=True, detail=f"{settings.data_dir} is writable", advice=None
+    )
     assert everything_in(settings.data_dir) == []
 
 
 def test_absent_folder_will_be_made_but_not_now(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     (check,) = doctor.data_dir_writable(Settings(data_dir=folder))
-    assert check == Check("data folder", ok=True, detail=f"{folder} will be made", advice=None)
+    assert check == CheckResult("data folder", ok=True, detail=f"{folder} will be made", advice=None)
     assert everything_in(tmp_path) == []
 
 
@@ -198,7 +200,7 @@ def test_file_in_place_of_a_folder(below: str, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     (check,) = doctor.data_dir_writable(Settings(data_dir=file / below))
-    assert check == Check(
+    assert check == CheckResult(
         "data folder", ok=False, detail=f"{file / below}: Not a directory", advice=FOLDER_ADVICE
     )
 
@@ -209,7 +211,9 @@ def test_link_to_nowhere_is_no_folder_to_be_made(tmp_path: Path) -> None:
     settings = Settings(data_dir=link)
     assert [check.ok for check in doctor.data_dir_writable(settings)] == [False]
     assert list(doctor.free_disk(settings)) == [
-        Check("free disk", ok=False, detail=f"{link}: No such file or directory", advice="Check DATA_DIR.")
+        CheckResult(
+            "free disk", ok=False, detail=f"{link}: No such file or directory", advice="Check DATA_DIR."
+        )
     ]
 
 
@@ -217,7 +221,7 @@ def test_refused_write(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> N
     refused = OSError(errno.EROFS, "Read-only file system")
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: fail_with(refused))
     (check,) = doctor.data_dir_writable(settings)
-    assert check == Check(
+    assert check == CheckResult(
         "data folder", ok=False, detail=f"{settings.data_dir}: Read-only file system", advice=FOLDER_ADVICE
     )
 
@@ -241,7 +245,9 @@ def test_free_disk_has_a_threshold(
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     advice = "Free some space: at least 500 MB (MIN_FREE_DISK_MB) are wanted."
     (check,) = doctor.free_disk(Settings(data_dir=tmp_path / "data", min_free_disk_mb=500))
-    assert check == Check("free disk", ok=ok, detail=f"{free // 1_000_000} MB", advice=None if ok else advice)
+    assert check == CheckResult(
+        "free disk", ok=ok, detail=f"{free // 1_000_000} MB", advice=None if ok else advice
+    )
 
 
 def test_what_was_written_must_be_what_is_read(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +262,7 @@ def test_what_was_written_must_be_what_is_read(settings: Settings, monkeypatch: 
     monkeypatch.setattr("os.fsync", lambda _: None)
     (check,) = doctor.data_dir_writable(settings)
     detail = f"{settings.data_dir}: what was written is read as something else"
-    assert check == Check("data folder", ok=False, detail=detail, advice=FOLDER_ADVICE)
+    assert check == CheckResult("data folder", ok=False, detail=detail, advice=FOLDER_ADVICE)
 
 
 def test_our_own_redis_is_named_and_not_started(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,7 +271,7 @@ def test_our_own_redis_is_named_and_not_started(settings: Settings, monkeypatch:
     program.chmod(0o700)
     monkeypatch.setattr(doctor, "find_server_binary", lambda: program)
     assert list(doctor.redis_server(settings)) == [
-        Check("redis server", ok=True, detail=f"our own, {program.name}, 7.2.4")
+        CheckResult("redis server", ok=True, detail=f"our own, {program.name}, 7.2.4")
     ]
     assert not settings.data_dir.exists()
 
@@ -279,7 +285,7 @@ def test_no_redis_matters_only_when_one_is_needed(
     monkeypatch.setattr(doctor, "find_server_binary", lambda: fail_with(NoRedisServer("No Redis server.")))
     wanted = settings.model_copy(update={"redis_rate_limiter_enabled": needed})
     assert list(doctor.redis_server(wanted)) == [
-        Check(
+        CheckResult(
             "redis server",
             ok=not needed,
             detail="No Redis server." if needed else "none, and none is needed with these settings",
@@ -300,7 +306,7 @@ def test_the_redis_of_the_settings_is_asked(
     assert re.fullmatch(rf"{place} answers in \d+\.\d ms, (Valkey|Redis) {re.escape(version)}", server.detail)
     assert re.fullmatch(r"\d+\.\d MB, noeviction", memory.detail)
     assert (server.ok, memory.ok) == (True, True)
-    assert persistence == Check("redis persistence", ok=True, detail="every write is logged")
+    assert persistence == CheckResult("redis persistence", ok=True, detail="every write is logged")
 
 
 def test_our_own_redis_that_runs_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,7 +330,7 @@ def test_a_redis_that_throws_things_away_is_full_slow_or_silent(
         assert memory.detail.endswith(" MB of 105 MB, allkeys-lru")
         assert memory.advice == "Set maxmemory-policy to noeviction: it may throw away messages and limits."
         detail = "no log of writes; after a crash of Redis waiting messages are sent again"
-        assert persistence == Check("redis persistence", ok=True, detail=detail)
+        assert persistence == CheckResult("redis persistence", ok=True, detail=detail)
         client.config_set("maxmemory-policy", "noeviction")
         assert list(look_at_redis(server.url))[1].ok
         monkeypatch.setattr("sale_sofia.operations.settings.REDIS_MEMORY_SHARE", 0.0)
@@ -354,14 +360,16 @@ def test_a_snapshot_or_a_log_that_failed(redis_server: RedisServer, monkeypatch:
 def test_a_redis_that_cannot_be_used_fails_without_its_password() -> None:
     settings = Settings(redis_url=SecretStr("redis://:hunter2@127.0.0.1:1"))
     assert list(doctor.redis_server(settings)) == [
-        Check(
+        CheckResult(
             "redis server",
             ok=False,
             detail="REDIS_URL: 127.0.0.1:1 cannot be reached (Connection refused).",
             advice="Correct REDIS_URL, or unset it to use a server of our own.",
         )
     ]
-    assert list(doctor.clock(settings)) == [Check("clock", ok=True, detail="no server to compare it with")]
+    assert list(doctor.clock(settings)) == [
+        CheckResult("clock", ok=True, detail="no server to compare it with")
+    ]
 
 
 @each_row(
@@ -375,7 +383,7 @@ def test_a_redis_that_cannot_be_used_fails_without_its_password() -> None:
 )
 def test_clocks_that_differ(offsets: dict[str, float], off: str, detail: str) -> None:
     advice = f"More than 2 s from {off}: run NTP on both machines." if off else None
-    assert clock_check(offsets) == Check("clock", ok=not off, detail=detail, advice=advice)
+    assert clock_check(offsets) == CheckResult("clock", ok=not off, detail=detail, advice=advice)
 
 
 def test_the_offset_is_that_of_the_servers_clock(
@@ -389,11 +397,13 @@ def test_the_offset_is_that_of_the_servers_clock(
 
 
 def test_the_browser_matters_only_when_it_is_switched_on(tmp_path: Path) -> None:
-    assert list(doctor.browser(Settings())) == [Check("browser", ok=True, detail="off (BROWSER_ENABLED)")]
+    assert list(doctor.browser(Settings())) == [
+        CheckResult("browser", ok=True, detail="off (BROWSER_ENABLED)")
+    ]
     program = tmp_path / "chromium"
     settings = Settings(browser_enabled=True, browser_path=program)
     assert list(doctor.browser(settings)) == [
-        Check(
+        CheckResult(
             "browser",
             ok=False,
             detail=f"BROWSER_PATH: {program} is no program; a Chromium is wanted.",

@@ -10,10 +10,10 @@ import pytest
 from hostile_readers import YAMLS, reader_trials
 from sale_sofia.operations.hostile import (
     TEXTS,
-    Trial,
+    ReadTrial,
     element,
     fault_of,
-    growths,
+    measure_trials,
     pattern_trials,
     repeated,
 )
@@ -29,8 +29,8 @@ def work(units: int) -> None:
         hash("x")
 
 
-LINEAR = Trial("linear", lambda size: size, lambda size: work(size * 100))
-CUBE = Trial("cube", lambda size: size, lambda size: work(size**3 // 1_000_000))
+LINEAR = ReadTrial("linear", lambda size: size, lambda size: work(size * 100))
+CUBE = ReadTrial("cube", lambda size: size, lambda size: work(size**3 // 1_000_000))
 """Eight times as long for twice as much: also where a busy machine makes the first look twice as slow."""
 
 
@@ -39,7 +39,7 @@ def test_what_grows_too_fast_is_told_and_what_follows_is_tried_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("sale_sofia.telemetry.settings.GROWTH_TRIES", 2)
-    cube, linear = growths([CUBE, LINEAR], (10_000, 20_000))
+    cube, linear = measure_trials([CUBE, LINEAR], (10_000, 20_000))
     assert cube.fault is not None
     assert "times as long as" in cube.fault
     assert linear.fault is None
@@ -49,9 +49,9 @@ def test_what_grows_too_fast_is_told_and_what_follows_is_tried_all_the_same(
 @pytest.mark.slow
 def test_one_that_hangs_or_dies_is_ended_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sale_sofia.telemetry.settings.GROWTH_LIMIT_SECONDS", 2.0)
-    hangs = Trial("hangs", str, lambda _: time.sleep(60))
-    dies = Trial("dies", str, lambda _: os._exit(7))
-    assert [one.fault for one in growths([hangs, dies], (1,))] == [
+    hangs = ReadTrial("hangs", str, lambda _: time.sleep(60))
+    dies = ReadTrial("dies", str, lambda _: os._exit(7))
+    assert [one.fault for one in measure_trials([hangs, dies], (1,))] == [
         "took more than 2 s and was ended",
         "its process died",
     ]
@@ -63,8 +63,8 @@ def test_one_bad_moment_is_no_fault(tmp_path: Path) -> None:
             (tmp_path / name).touch()
             os._exit(7)
 
-    trials = [Trial(name, str, partial(lambda name, _: die_once(name), name)) for name in "ab"]
-    told = [(one.name, one.fault) for one in growths([*trials, LINEAR], (1,))]
+    trials = [ReadTrial(name, str, partial(lambda name, _: die_once(name), name)) for name in "ab"]
+    told = [(one.name, one.fault) for one in measure_trials([*trials, LINEAR], (1,))]
     assert told == [("a", None), ("b", None), ("linear", None)]
 
 
@@ -90,7 +90,9 @@ def test_a_selector_becomes_an_element_that_it_finds() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("site", AVAILABLE_SITES)
 def test_no_pattern_of_a_shipped_site_file_is_slow(site: str) -> None:
-    slow = {one.name: one.fault for one in growths(list(pattern_trials(get_scraper(site).config)), SMALL)}
+    slow = {
+        one.name: one.fault for one in measure_trials(list(pattern_trials(get_scraper(site).config)), SMALL)
+    }
     assert {name: fault for name, fault in slow.items() if fault} == {}
 
 
@@ -98,4 +100,4 @@ def test_no_pattern_of_a_shipped_site_file_is_slow(site: str) -> None:
 def test_no_reader_is_slow() -> None:
     chosen = [trial for trial in reader_trials() if trial.name.startswith(WHOLE)]
     assert len(chosen) > 100
-    assert {one.name: one.fault for one in growths(chosen, SMALL) if one.fault} == {}
+    assert {one.name: one.fault for one in measure_trials(chosen, SMALL) if one.fault} == {}

@@ -84,7 +84,7 @@ def test_the_first_signal_asks_and_the_second_forces() -> None:
     with StopSignals() as signals:
         signals.check()
         signal.raise_signal(signal.SIGTERM)
-        assert (signals.asked, signals.forced) == (True, False)
+        assert (signals.requested, signals.forced) == (True, False)
         with pytest.raises(Interrupted):
             signals.check()
         signal.raise_signal(signal.SIGINT)
@@ -99,7 +99,7 @@ def test_a_closed_terminal_asks_too_unless_it_is_to_be_outlived() -> None:
             signal.signal(signal.SIGHUP, handler)
             with StopSignals() as signals:
                 signal.raise_signal(signal.SIGHUP)
-                assert signals.asked is asked
+                assert signals.requested is asked
             assert signal.getsignal(signal.SIGHUP) is handler
     finally:
         signal.signal(signal.SIGHUP, before)

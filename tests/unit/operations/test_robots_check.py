@@ -11,7 +11,7 @@ from forked_simulators import start_forked
 from parallel_portals import Portal, write_site_file
 from sale_sofia.operations import checks
 from sale_sofia.operations.checks import check_robots
-from sale_sofia.operations.doctor import Check
+from sale_sofia.operations.doctor import CheckResult
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.websites.registry import UnknownSite
@@ -65,7 +65,7 @@ def test_the_next_start_is_named_where_the_first_is_forbidden(settings: Settings
 def test_what_is_allowed_and_how_often(settings: Settings, tmp_path: Path) -> None:
     with simulated(tmp_path, delay=7.5) as simulator:
         said = "2 of 2 start URLs allowed, Crawl-delay 7.5 s, one request every 7.5 s"
-        assert check_robots(settings) == [Check(f"robots {SITE}", ok=True, detail=said)]
+        assert check_robots(settings) == [CheckResult(f"robots {SITE}", ok=True, detail=said)]
         assert asked(tmp_path) == ["/robots.txt"], "once for both addresses"
         closed = f"{simulator.urls['bazar.bg']}/ads/save"
         name_starts(tmp_path, *simulator.start_urls("bazar.bg"), closed)
@@ -83,10 +83,10 @@ def test_no_file_allows_everything_and_one_that_cannot_be_had_nothing(
 ) -> None:
     with simulated(tmp_path, status=404):
         said = "2 of 2 start URLs allowed, no Crawl-delay, one request every 1 s"
-        assert check_robots(settings) == [Check(f"robots {SITE}", ok=True, detail=said)]
+        assert check_robots(settings) == [CheckResult(f"robots {SITE}", ok=True, detail=said)]
     with simulated(tmp_path, status=503) as simulator:
         said = f"HttpServer: {simulator.urls['bazar.bg']}/robots.txt: answered 503"
-        assert check_robots(settings) == [Check(f"robots {SITE}", ok=False, detail=said, advice=LATER)]
+        assert check_robots(settings) == [CheckResult(f"robots {SITE}", ok=False, detail=said, advice=LATER)]
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     name_starts(tmp_path, f"http://127.0.0.1:{port}/obiavi/prodazhba-apartamenti/sofia")
@@ -121,7 +121,7 @@ def test_a_portal_behind_proxies_is_not_asked_and_a_wrong_name_is_told(
     with (tmp_path / "sites" / f"{SITE}.yaml").open("a", encoding="utf-8") as file:
         file.write("proxies: {use: true}\n")
     said = "not asked: this portal is asked through proxies alone"
-    assert check_robots(settings) == [Check(f"robots {SITE}", ok=True, detail=said)]
+    assert check_robots(settings) == [CheckResult(f"robots {SITE}", ok=True, detail=said)]
     with pytest.raises(UnknownSite, match=r"no site 'nowhere\.bg'; allowed: own\.test"):
         check_robots(settings, ["nowhere.bg"])
 

@@ -1,4 +1,4 @@
-"""A backup of a whole installation: made while it works, and checked before it gets its name."""
+"""Makes a backup of a whole installation while it runs, and checks it before it gets its name."""
 
 import io
 import math
@@ -9,7 +9,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -27,10 +27,10 @@ from sale_sofia.operations.backup.reading import (
     SQLITE_PAGES_AT_ONCE,
     About,
     BackupDamaged,
+    BackupFile,
+    BackupProgress,
     BackupRefused,
     Hashed,
-    Kept,
-    Progress,
     backup_lock,
     forget_members,
     remove_parts,
@@ -50,33 +50,35 @@ _COPY_PASSES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """What a database holds."""
+class DatabaseContent:
+    """The revision of a database, and the number of rows of each table."""
 
     revision: str
     rows: dict[str, int]
 
 
-def open_file(file: Path) -> Database:
-    """A SQLite file that nobody else uses."""
-    return Database(f"sqlite:///{file}", busy_timeout_seconds=0, busy_retries=0)
+@contextmanager
+def open_file(file: Path) -> Iterator[Database]:
+    """A SQLite file that nobody else uses, closed at the end of the block."""
+    database = Database(f"sqlite:///{file}", busy_timeout_seconds=0, busy_retries=0)
+    try:
+        yield database
+    finally:
+        database.dispose()
 
 
-# SQLite's own online copy, within one read transaction: writers neither wait for it nor begin it anew. From a
-# server the rows come by `copying.py`, read in one snapshot: a backup of either can be restored into either.
+# SQLite's own online copy, within one read transaction: writers neither wait for it nor restart it. From a
+# server the rows come by `copying.py`, read in one snapshot: a backup of either restores into either.
 
 
-def take_snapshot(source: Database, file: Path, progress: Progress) -> Content:
-    """Make the file: the source as it is at one moment, found sound; raises BackupDamaged."""
+def take_snapshot(source: Database, file: Path, progress: BackupProgress) -> DatabaseContent:
+    """Write the source as it is at one moment to the file, and check it; raises BackupDamaged."""
     if source.url.get_backend_name() == "sqlite":
         _copy_online(source, file, progress)
     else:
-        target = open_file(file)
-        try:
+        with open_file(file) as target:
             copy_rows(source, target, progress)
-        finally:
-            target.dispose()
-    return examined(file, source.name)
+    return examine(file, source.name)
 
 
 def size_of(source: Database) -> int:
@@ -91,63 +93,61 @@ def size_of(source: Database) -> int:
     return source.run_read(read)
 
 
-def _copy_online(source: Database, file: Path, progress: Progress) -> None:
-    def told(_status: int, left: int, total: int) -> None:
+def _copy_online(source: Database, file: Path, progress: BackupProgress) -> None:
+    def report(_status: int, left: int, total: int) -> None:
         progress("copying the database", total - left, total)
 
     with closing(sqlite3.connect(file)) as target, source.read() as connection:
-        connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()  # the moment begins
+        connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()  # begins the snapshot
         reader = cast("sqlite3.Connection", connection.connection.driver_connection)
         try:
-            reader.backup(target, pages=SQLITE_PAGES_AT_ONCE, progress=told)
+            reader.backup(target, pages=SQLITE_PAGES_AT_ONCE, progress=report)
         except sqlite3.Error as error:
             raise explain(error, file, 0) or error from error
 
 
-def copy_rows(source: Database, target: Database, progress: Progress) -> Copied:
-    """`copy_database`, told of in the way of backups."""
+def copy_rows(source: Database, target: Database, progress: BackupProgress) -> Copied:
+    """`copy_database` with the progress of backups."""
     total = done = 0
-    with suppress(DatabaseError):  # the copy itself says what is wrong
+    with suppress(DatabaseError):  # the copy itself reports it
         total = _COPY_PASSES * source.run_read(row_count)
 
-    def told(_table: str, more: int) -> None:
+    def report(_table: str, more: int) -> None:
         nonlocal done
         done += more
         progress("copying the database", min(done, total), total)
 
-    return copy_database(source, target, told)
+    return copy_database(source, target, report)
 
 
-def examined(file: Path, name: str) -> Content:
-    """What is in the file, after a look at all of it; raises BackupDamaged."""
-    database = open_file(file)
+def examine(file: Path, name: str) -> DatabaseContent:
+    """Check the whole database in the file; what it holds. Raises BackupDamaged or BackupRefused."""
     try:
-        if faults := database.faults():
-            raise BackupDamaged(f"The copy of {name} is not sound: {faults[0]}.")
-        if odd := database.run_read(_programs):
-            raise BackupRefused(f"{name} has {odd[0]}, which no database of ours has.")
-        if (revision := current_revision(database)) is None:
-            raise BackupDamaged(f"{name} has no tables of ours.")
-        return Content(revision, database.run_read(_rows))
+        with open_file(file) as database:
+            if faults := database.faults():
+                raise BackupDamaged(f"The copy of {name} is not sound: {faults[0]}.")
+            if odd := database.run_read(_active_objects):
+                raise BackupRefused(f"{name} has {odd[0]}, which no database of ours has.")
+            if (revision := current_revision(database)) is None:
+                raise BackupDamaged(f"{name} has no tables of ours.")
+            return DatabaseContent(revision, database.run_read(_count_rows))
     except DatabaseError as error:
         raise BackupDamaged(f"The copy of {name} is not sound: {error}") from error
-    finally:
-        database.dispose()
 
 
-def _programs(connection: Connection) -> list[str]:
-    """Triggers and views: they would act on whoever opens the file."""
+def _active_objects(connection: Connection) -> list[str]:
+    """Triggers and views: they would run code for whoever opens the file."""
     found = connection.execute(
         text("SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index')")
     )
     return [f"a {kind} {name}" for kind, name in found]
 
 
-def _rows(connection: Connection) -> dict[str, int]:
-    named = text(
+def _count_rows(connection: Connection) -> dict[str, int]:
+    query = text(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
     )
-    tables = list(connection.execute(named).scalars())
+    tables = list(connection.execute(query).scalars())
     quoted = {name: connection.dialect.identifier_preparer.quote(name) for name in tables}
     return {
         name: connection.exec_driver_sql(f"SELECT count(*) FROM {quoted[name]}").scalar_one()  # noqa: S608 - quoted
@@ -159,24 +159,24 @@ _OWNERS_ALONE = 0o600
 _MB: Final = 1_000_000
 
 
-class Part(NamedTuple):
-    """A file, and what it is called in a backup."""
+class BackupPart(NamedTuple):
+    """A file, and its name in a backup."""
 
     name: str
     path: Path
 
 
 class _Writer:
-    """Writes files into a tar, and keeps the checksum of each."""
+    """Writes files into a tar and records their checksums."""
 
-    def __init__(self, tar: tarfile.TarFile, total: int, progress: Progress) -> None:
+    def __init__(self, tar: tarfile.TarFile, total: int, progress: BackupProgress) -> None:
         self.sums: dict[str, str] = {}
         self.damaged: list[str] = []
         self._tar, self._total, self._progress = tar, total, progress
         self._done = 0
 
-    def add_part(self, part: Part) -> None:
-        """A file of others, read at once: it may be replaced at any moment. One that is gone is left out."""
+    def add_part(self, part: BackupPart) -> None:
+        """Add a file that may be replaced at any moment, so it is read at once; a missing one is skipped."""
         try:
             with part.path.open("rb") as file:
                 content, stat = file.read(), os.fstat(file.fileno())
@@ -191,7 +191,7 @@ class _Writer:
         self.add(name, io.BytesIO(content), len(content), moment)
 
     def add(self, name: str, content: BinaryIO, size: int, moment: float) -> None:
-        """Content that nobody changes, piece by piece."""
+        """Add content that nobody changes, piece by piece."""
         if len(name.encode()) > form.LONGEST_NAME:
             raise BackupRefused(
                 f"{name} has too long a name for a backup: {form.LONGEST_NAME} bytes are allowed."
@@ -208,19 +208,19 @@ class _Writer:
         self._progress("packing", min(self._done, self._total), self._total)
 
 
-# Archived pages that the database names and that are not there, though nobody pruned them.
+# Archived pages that the database names and that are missing though nobody pruned them.
 
 
 def lost_pages(db: Database, data_dir: Path) -> list[str]:
-    """Their digests.
+    """The digests of pages that were lost.
 
-    The longest unseen are pruned first: what was seen after the oldest page that is there was never pruned.
-    With a server's database none is told, as each machine has the pages that it fetched itself.
+    Pruning takes the pages longest unseen: whatever was seen after the oldest page on disk was never pruned.
+    Empty with a server's database, as each machine has only the pages that it fetched itself.
     """
 
     def read(connection: Connection) -> set[str]:
-        named = select(pages.c.digest).where(pages.c.fetched_at > since)
-        rows = connection.execution_options(yield_per=PAGES_STREAMED_AT_ONCE).execute(named)
+        query = select(pages.c.digest).where(pages.c.fetched_at > since)
+        rows = connection.execution_options(yield_per=PAGES_STREAMED_AT_ONCE).execute(query)
         names = ((digest, form.page_name(digest)) for (digest,) in rows)
         return {digest for digest, name in names if form.is_page(name) and not (data_dir / name).exists()}
 
@@ -236,18 +236,18 @@ def lost_pages(db: Database, data_dir: Path) -> list[str]:
 
 
 def forget_pages(db: Database, digests: Sequence[str]) -> int:
-    """Let the database name these no longer; how many records that were."""
+    """Remove the database's records of these pages; returns how many."""
 
-    def forget(connection: Connection, some: Sequence[str]) -> int:
-        these = delete(pages).where(pages.c.digest.in_(some))
-        return connection.execute(these, execution_options={"preserve_rowcount": True}).rowcount
+    def forget(connection: Connection, batch: Sequence[str]) -> int:
+        chosen = delete(pages).where(pages.c.digest.in_(batch))
+        return connection.execute(chosen, execution_options={"preserve_rowcount": True}).rowcount
 
     parts = (digests[at : at + ROWS_PRUNED_AT_ONCE] for at in range(0, len(digests), ROWS_PRUNED_AT_ONCE))
-    return sum(db.run_write(partial(forget, some=part)) for part in parts)
+    return sum(db.run_write(partial(forget, batch=part)) for part in parts)
 
 
-class Order(NamedTuple):
-    """What is to be backed up beside the database, and where to."""
+class BackupRequest(NamedTuple):
+    """What to back up beside the database, and where to."""
 
     data_dir: Path
     sites_dir: Path | None
@@ -255,11 +255,11 @@ class Order(NamedTuple):
     pages: bool
 
 
-def make_backup(source: Database, order: Order, progress: Progress) -> Kept:
-    """A new file in the folder, found to be what it should be.
+def make_backup(source: Database, order: BackupRequest, progress: BackupProgress) -> BackupFile:
+    """Make a new file in the folder and verify it.
 
-    The database is of one moment; the pages are read after it, so every page that it speaks of is among them.
-    Pages that are damaged or lost do not stop it: it is made without them, and says which they are.
+    The database is of one moment; the pages are read after it, so every page that it names is among them.
+    Damaged or lost pages do not stop it: it is made without them, and lists them.
     Raises BackupRefused or DatabaseError.
     """
     if current_revision(source) is None:
@@ -267,8 +267,8 @@ def make_backup(source: Database, order: Order, progress: Progress) -> Kept:
     order.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with backup_lock(order.folder):
         remove_parts(order.folder)
-        # The copy of the database is on the disk beside the file that it goes into.
-        needed, free = 2 * size_of(source) + _room(order), shutil.disk_usage(order.folder).free
+        # The copy of the database needs room beside the file that it goes into.
+        needed, free = 2 * size_of(source) + _bytes_needed(order), shutil.disk_usage(order.folder).free
         if free < needed:
             raise BackupRefused(
                 f"{order.folder} has {free // _MB} MB free, and a backup may need {needed // _MB + 1} MB: "
@@ -286,17 +286,17 @@ def make_backup(source: Database, order: Order, progress: Progress) -> Kept:
                 database=source.name,
                 rows=content.rows,
                 pages=order.pages,
-                room=database.stat().st_size + _room(order),
+                room=database.stat().st_size + _bytes_needed(order),
             )
             lost = list(map(form.page_name, lost_pages(source, order.data_dir))) if order.pages else []
             path = form.free_path(order.folder, made_at)
             with atomic_write(path) as unfinished:
                 _pack(unfinished, about, database, order, lost, progress)
-                found = unpack(unfinished, order.folder, lambda _name: False, progress)  # what the disk kept
-    return Kept(path, about, path.stat().st_size, found.lacking)
+                found = unpack(unfinished, order.folder, lambda _name: False, progress)  # reads it back
+    return BackupFile(path, about, path.stat().st_size, found.lacking)
 
 
-def _room(order: Order) -> int:
+def _bytes_needed(order: BackupRequest) -> int:
     room = 0
     for part in _parts(order):
         with suppress(FileNotFoundError):
@@ -304,34 +304,40 @@ def _room(order: Order) -> int:
     return room
 
 
-def _parts(order: Order) -> Iterator[Part]:
-    """What people wrote, what only this installation knows, and the archived pages."""
+def _parts(order: BackupRequest) -> Iterator[BackupPart]:
+    """The files that people wrote, what only this installation knows, and the archived pages."""
     for name in form.KEPT_FILES:
         if (order.data_dir / name).is_file():
-            yield Part(name, order.data_dir / name)
+            yield BackupPart(name, order.data_dir / name)
     folders = [(name, order.data_dir / name, "*") for name in form.KEPT_FOLDERS]
     if order.sites_dir:
         folders.append((form.SITES_FOLDER, order.sites_dir, "*.yaml"))
     for name, folder, pattern in folders:
         for path in sorted(folder.glob(pattern)):
             if path.is_file() and form.belongs(f"{name}/{path.name}"):
-                yield Part(f"{name}/{path.name}", path)
+                yield BackupPart(f"{name}/{path.name}", path)
     if order.pages:
         for folder in sorted((order.data_dir / form.PAGES_FOLDER).glob("??")):
             found = (
-                Part(f"{form.PAGES_FOLDER}/{folder.name}/{path.name}", path) for path in folder.glob("*")
+                BackupPart(f"{form.PAGES_FOLDER}/{folder.name}/{path.name}", path)
+                for path in folder.glob("*")
             )
-            # One that is just being written has another name.
+            # A page that is still being written has another name.
             yield from sorted(part for part in found if form.is_page(part.name))
 
 
 def _pack(
-    path: Path, about: About, database: Path, order: Order, lost: Sequence[str], progress: Progress
+    path: Path,
+    about: About,
+    database: Path,
+    order: BackupRequest,
+    lost: Sequence[str],
+    progress: BackupProgress,
 ) -> None:
-    """Write the file, which only its owner can read: it may hold passwords of proxies and channels.
+    """Write the file, readable by its owner alone: it may hold passwords of proxies and channels.
 
-    It is a tar within zstd, with what it is at its head and the checksums of all at its end. A page that is
-    not what its name says is left out, and named in the file with those that are lost.
+    It is a tar within zstd that begins with `backup.json` and ends with the checksums. A page that does not
+    match its digest is left out, and listed in the file with the lost ones.
     """
     compressor = zstandard.ZstdCompressor(form.COMPRESSION_LEVEL, write_checksum=True)
     with (

@@ -1,4 +1,4 @@
-"""A backup out of its file: nothing in it is trusted before its name, its kind and its checksum are right."""
+"""Reads backups: no member is trusted before its name, its type and its checksum are right."""
 
 import fcntl
 import hashlib
@@ -27,26 +27,26 @@ from sale_sofia.proxies.settings import FOLDER as PROXIES_FOLDER
 from sale_sofia.settings.model import DATABASE_FILE
 from sale_sofia.telemetry.settings import REPORTS_FOLDER
 
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much it is in all."""
+BackupProgress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is in all."""
 
 
 class BackupError(ValueError):
-    """A backup cannot be made, read or put in its place; nothing was changed."""
+    """A backup cannot be made, read or restored; nothing was changed."""
 
 
 class BackupRefused(BackupError):
-    """It would overwrite something, find no room, or holds what does not belong in a backup."""
+    """It would overwrite something, has no room, or holds what does not belong in a backup."""
 
 
 class BackupDamaged(BackupError):
-    """The file is not whole, or not what it was when it was written."""
+    """The file is incomplete, or was changed after it was written."""
 
 
 # What a backup says of itself: `backup.json`, its first member, and `SHA256SUMS`, its last.
 
 FORMAT: Final = 1
-"""The form of the file; a program refuses a form that it does not know."""
+"""The version of the file format; newer ones are refused."""
 BACKUPS_FOLDER: Final = "backups"
 """Where backups go, in DATA_DIR, when BACKUP_DIR is not set."""
 PAGES_FOLDER: Final = "archive"
@@ -59,15 +59,15 @@ KEPT_FOLDERS: Final = ("profiles", IMPORTED_FOLDER, PROXIES_FOLDER, REPORTS_FOLD
 """Folders of DATA_DIR whose files a backup holds. What is not named here is left out, passwords above all."""
 
 SQLITE_PAGES_AT_ONCE: Final = 2_000
-"""Pages of SQLite copied between two signs of progress: 8 MB. No writer ever waits for it."""
+"""Pages of SQLite copied between two reports of progress: 8 MB. No writer ever waits for it."""
 COMPRESSION_LEVEL: Final = 3
-"""zstd's own choice: a database shrinks to about a quarter, as fast as a disk writes."""
+"""zstd's default: a database shrinks to about a quarter, as fast as a disk writes."""
 READ_BYTES: Final = 1 << 20
 """Bytes read, hashed and written in one go."""
 LONGEST_NAME: Final = 100
 """Bytes of a file's name in a tar that needs no further headers; ours are shorter."""
 ABOUT_MOST_BYTES: Final = 1_000_000
-"""Bytes of what a backup says of itself; it takes some thousand."""
+"""Largest `backup.json`; it takes some thousand bytes."""
 SUMS_MOST_BYTES: Final = 1_000_000_000
 """Bytes of the list of checksums: 140 for each page, so seven million pages."""
 WINDOW_MOST_BYTES: Final = 1 << 27
@@ -79,16 +79,16 @@ GROWTH_ALLOWED_BYTES: Final = 100_000_000
 PAGE_CLOCK_SECONDS: Final = 60.0
 """A page's file may be so much older than the moment the database has for it: disks round times."""
 SHOWN_PAGES: Final = 5
-"""Names of damaged or lost pages that are told; JSON has all of them."""
+"""Names of damaged or lost pages that are printed; JSON has all of them."""
 NEWEST_MOMENT: Final = 1 << 33
-"""Seconds since 1970 beyond which a file's time is no time: the year 2242."""
+"""Latest time of a file, in seconds since 1970: the year 2242."""
 
 
 _LINE: Final = re.compile(r"([0-9a-f]{64})  (.+)", re.ASCII)
 
 
 class About(BaseModel):
-    """Of which database and moment a backup is, and what is in it."""
+    """The database and the moment of a backup, and what is in it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -100,21 +100,21 @@ class About(BaseModel):
     made_at: Annotated[float, Field(ge=0, le=NEWEST_MOMENT)]
     """Seconds since 1970."""
     database: str
-    """What the database is called before people: where it is, and no password."""
+    """The database's name for people: where it is, without a password."""
     rows: Mapping[str, NonNegativeInt]
     """Rows of each table."""
     pages: bool
     """Whether the page archive is in it."""
     room: NonNegativeInt
-    """Bytes, about, that it takes when it is unpacked."""
+    """About how many bytes it takes unpacked."""
 
     def as_json(self) -> bytes:
-        """As it stands in the file."""
+        """The JSON as it stands in the file."""
         return self.model_dump_json(indent=1).encode()
 
 
 def read_about(content: bytes, backup: str) -> About:
-    """What a backup says of itself; raises BackupRefused or BackupDamaged."""
+    """Parse `backup.json`; raises BackupRefused or BackupDamaged."""
     try:
         about = About.model_validate_json(content)
     except ValidationError:
@@ -145,11 +145,11 @@ def read_sums(content: bytes, backup: str) -> dict[str, str]:
 
 ABOUT: Final = "backup.json"
 LACKING: Final = "LACKING"
-"""Names of pages that belong in it and are not, as they were damaged or gone; only where there are any."""
+"""The list of pages that should be in it but were damaged or gone; only if there are any."""
 SUMS: Final = "SHA256SUMS"
 PART_PREFIX: Final = ".sale-sofia-"
 PART_SUFFIX: Final = ".part"
-"""What is being written begins and ends so, until it is whole."""
+"""How the name of an unfinished file begins and ends."""
 _SUFFIX: Final = ".tar.zst"
 _BACKUP: Final = re.compile(r"sale-sofia-\d{8}T\d{6}Z(-\d+)?\.tar\.zst", re.ASCII)
 _SINGLE: Final = frozenset({ABOUT, LACKING, SUMS, DATABASE_FILE, *KEPT_FILES})
@@ -159,7 +159,7 @@ _PAGE: Final = re.compile(rf"{PAGES_FOLDER}/[0-9a-f]{{2}}/[0-9a-f]{{62}}\.zst", 
 
 
 def belongs(name: str) -> bool:
-    """Whether a backup may hold a file of this name; none of them leads out of its folder."""
+    """Whether a backup may hold a file of this name; no such name leads out of the folder."""
     return name in _SINGLE or bool(_IN_FOLDER.fullmatch(name)) or is_page(name)
 
 
@@ -169,17 +169,17 @@ def is_page(name: str) -> bool:
 
 
 def page_digest(name: str) -> str:
-    """By what a page of this name in a backup is called: the SHA-256 of what it unpacks to."""
+    """The digest in a page's name: the SHA-256 of what it unpacks to."""
     return "".join(name.split("/")[1:]).removesuffix(".zst")
 
 
 def page_name(digest: str) -> str:
-    """What the page of this digest is called in a backup."""
+    """The name in a backup of the page with this digest."""
     return f"{PAGES_FOLDER}/{digest[:2]}/{digest[2:]}.zst"
 
 
 def free_path(folder: Path, made_at: float) -> Path:
-    """Where a backup of this moment goes: a name that no other has."""
+    """An unused path for a backup of this moment."""
     name = f"sale-sofia-{datetime.fromtimestamp(made_at, UTC):%Y%m%dT%H%M%SZ}"
     path, number = folder / f"{name}{_SUFFIX}", 1
     while path.exists():
@@ -194,7 +194,7 @@ def backups_in(folder: Path) -> list[Path]:
 
 
 def parts_in(folder: Path) -> list[Path]:
-    """What backups that never came to their end left behind."""
+    """Files that interrupted backups left behind."""
     return sorted(folder.glob(f"{PART_PREFIX}*{PART_SUFFIX}"))
 
 
@@ -203,14 +203,13 @@ _HEAD_MOST_BYTES: Final = 18
 _BLOCK_HEAD_BYTES: Final = 3
 _CHECKSUM_BYTES: Final = 4
 _REPEATED: Final = 1
-"""The kind of a block that is one byte, however long it unpacks to."""
+"""The type of a block that holds one byte, however long it unpacks to."""
 
 
 def check_frame(file: BinaryIO, path: Path) -> None:
-    """The file is one whole frame, from its first byte to its last; nothing is unpacked for that.
+    """Check, without unpacking, that the file is one whole zstd frame from its first byte to its last.
 
-    Where it ends is told by the frame itself: whatever comes after that was never written by us.
-    Raises BackupDamaged or ZstdError.
+    The frame says where it ends: we never write anything after that. Raises BackupDamaged or ZstdError.
     """
     head = file.read(_HEAD_MOST_BYTES)
     checksum = _CHECKSUM_BYTES if zstandard.get_frame_parameters(head).has_checksum else 0
@@ -234,15 +233,15 @@ def check_frame(file: BinaryIO, path: Path) -> None:
 
 
 class NotOurs(Exception):
-    """Something that no backup holds."""
+    """The file holds something that no backup of ours does."""
 
 
 class _PlainMember(tarfile.TarInfo):
-    """The head of a plain file; links, devices, folders and heads that announce others are refused unread."""
+    """The header of a plain file; links, devices, folders and extension headers are refused unread."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "_PlainMember":
-        """The head that these bytes are."""
+        """Parse a header; raises NotOurs unless it is of a plain file."""
         member = super().frombuf(buf, encoding, errors)
         if member.type != tarfile.REGTYPE or member.size < 0:
             raise NotOurs(f"it holds {member.name!r}, which is no plain file")
@@ -250,8 +249,8 @@ class _PlainMember(tarfile.TarInfo):
 
 
 @contextmanager
-def opened_tar(path: Path) -> Iterator[tarfile.TarFile]:
-    """The tar within the file; whatever is wrong with either is one sentence that names the file."""
+def open_tar(path: Path) -> Iterator[tarfile.TarFile]:
+    """Open the tar within the file; any fault of either raises BackupRefused or BackupDamaged."""
     try:
         with path.open("rb") as file:
             check_frame(file, path)
@@ -266,31 +265,31 @@ def opened_tar(path: Path) -> Iterator[tarfile.TarFile]:
         raise BackupDamaged(f"{path} is damaged, cut off or no backup of ours: {error}.") from error
 
 
-def whole_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+def read_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     """The content of a member that is known to be small."""
     file = tar.extractfile(member)
     return file.read() if file else b""
 
 
 def forget_members(tar: tarfile.TarFile) -> None:
-    """Let a tar forget the members that it has done with: it would remember a million pages."""
+    """Clear the tar's list of members, which would grow with a million pages."""
     cast("Any", tar).members.clear()
 
 
-Wanted = Callable[[str], bool]
+MemberFilter = Callable[[str], bool]
 
 
 class Contents(NamedTuple):
-    """What a backup says of itself, and the pages that it should hold and does not."""
+    """The head of a backup, and the pages that it should hold and does not."""
 
     about: About
     lacking: tuple[str, ...]
-    """Names of those that were gone or damaged when it was made, and of those in it that are no such page."""
+    """Names of pages that were gone or damaged when it was made, and of those in it that are damaged."""
 
 
-def about(path: Path) -> About:
-    """What the backup says of itself; only its head is read. Raises BackupError."""
-    with opened_tar(path) as tar:
+def read_head(path: Path) -> About:
+    """What the backup says of itself; reads only the first member. Raises BackupError."""
+    with open_tar(path) as tar:
         return read_about(_first(tar, path), str(path))
 
 
@@ -298,22 +297,22 @@ def _first(tar: tarfile.TarFile, path: Path) -> bytes:
     member = tar.next()
     if member is None or member.name != ABOUT or member.size > ABOUT_MOST_BYTES:
         raise BackupDamaged(f"{path} is damaged or no backup of ours: it does not begin with {ABOUT}.")
-    return whole_member(tar, member)
+    return read_member(tar, member)
 
 
-def unpack(path: Path, folder: Path, wanted: Wanted, progress: Progress) -> Contents:
-    """Read the whole backup and write the members that are wanted into the folder, which must be empty.
+def unpack(path: Path, folder: Path, is_wanted: MemberFilter, progress: BackupProgress) -> Contents:
+    """Read the whole backup and write the wanted members into the folder, which must be empty.
 
-    Every member was checked against its checksum, wanted or not, when this returns, and the file was read to
-    its last byte. A page that never was what its name says is not written: it is among what is lacking.
+    When this returns, the file was read to its last byte and every member, wanted or not, matches its
+    checksum. A page that does not match its digest is not written, but listed as lacking.
     Raises BackupRefused or BackupDamaged.
     """
-    with opened_tar(path) as tar:
+    with open_tar(path) as tar:
         head = _first(tar, path)
-        said = read_about(head, str(path))
-        reader = _Reader(tar, folder, wanted)
+        about = read_about(head, str(path))
+        reader = _Reader(tar, folder, is_wanted)
         most = path.stat().st_size * MOST_GROWTH + GROWTH_ALLOWED_BYTES
-        content = reader.read(most, lambda done: progress("checking", min(done, said.room), said.room))
+        content = reader.read(most, lambda done: progress("checking", min(done, about.room), about.room))
         sums = read_sums(content, str(path))
     found = {ABOUT: hashlib.sha256(head).hexdigest(), **reader.sums}
     if DATABASE_FILE not in found:
@@ -321,19 +320,19 @@ def unpack(path: Path, folder: Path, wanted: Wanted, progress: Progress) -> Cont
     wrong = [name for name in (*sums, *found) if found.get(name) != sums.get(name)]
     if wrong:
         raise BackupDamaged(f"{path} is damaged: {wrong[0]} is not what was written.")
-    return Contents(said, tuple(reader.lacking))
+    return Contents(about, tuple(reader.lacking))
 
 
 class _Reader:
-    """Goes through the members after the first, and keeps the checksum of each."""
+    """Reads the members after the first and records their checksums."""
 
-    def __init__(self, tar: tarfile.TarFile, folder: Path, wanted: Wanted) -> None:
+    def __init__(self, tar: tarfile.TarFile, folder: Path, is_wanted: MemberFilter) -> None:
         self.sums: dict[str, str] = {}
         self.lacking: list[str] = []
-        self._tar, self._folder, self._wanted = tar, folder, wanted
+        self._tar, self._folder, self._is_wanted = tar, folder, is_wanted
 
-    def read(self, most: int, told: Callable[[int], None]) -> bytes:
-        """All members, of at most so many bytes; the content of the last, which has the checksums."""
+    def read(self, most: int, report: Callable[[int], None]) -> bytes:
+        """Read all members, at most `most` bytes; the content of the last, the checksums."""
         done = 0
         while member := self._tar.next():
             if not belongs(member.name) or member.name in self.sums or member.name == ABOUT:
@@ -341,9 +340,9 @@ class _Reader:
             done += tarfile.BLOCKSIZE + member.size
             if done > most:
                 raise NotOurs("it would unpack to far more than a backup of its size holds")
-            told(done)
+            report(done)
             if member.name == SUMS:
-                # Nothing but zeros may follow it; reading them checks the frame's own checksum too
+                # Only zeros may follow; reading them checks the frame's own checksum too.
                 content = self._small(member)
                 stream = cast("Any", self._tar).fileobj
                 stream.seek(self._tar.offset)
@@ -369,13 +368,13 @@ class _Reader:
     def _small(self, member: tarfile.TarInfo) -> bytes:
         if member.size > SUMS_MOST_BYTES:
             raise NotOurs(f"its {member.name} is too long")
-        return whole_member(self._tar, member)
+        return read_member(self._tar, member)
 
     def _take(self, member: tarfile.TarInfo) -> None:
         path = self._folder / member.name
         with ExitStack() as stack:
             file: BinaryIO | None = None
-            if self._wanted(member.name):
+            if self._is_wanted(member.name):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNERS_ALONE)
                 file = stack.enter_context(os.fdopen(descriptor, "wb"))
@@ -396,7 +395,7 @@ class _Reader:
 
 
 class Hashed(io.RawIOBase):
-    """A file that is hashed while it is read; each piece is given to `take`, too."""
+    """A file that is hashed while it is read; each piece also goes to `take`."""
 
     def __init__(self, source: IO[bytes], take: Callable[[bytes], object]) -> None:
         self.digest = hashlib.sha256()
@@ -410,50 +409,50 @@ class Hashed(io.RawIOBase):
         return piece
 
 
-# A folder of backups: one is made at a time, old ones go, and nothing that is not ours is touched.
+# A folder of backups: one is made at a time, old ones are removed, other files are never touched.
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class BackupFile:
     """A backup in its folder."""
 
     path: Path
     about: About
     bytes: int
     lacking: tuple[str, ...] = ()
-    """Names of pages that should be in it and are not; known once all of it was read."""
+    """Names of pages that should be in it and are not; empty until all of it was read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """The backups of a folder, the oldest first, and what has the name of one but is none."""
+class BackupList:
+    """The backups of a folder, the oldest first, and files that have the name of one but are none."""
 
-    kept: list[Kept]
+    backups: list[BackupFile]
     damaged: dict[Path, str]
 
 
-def list_backups(folder: Path) -> Listed:
-    """What the folder holds, by the heads of the files."""
-    listed = Listed([], {})
+def list_backups(folder: Path) -> BackupList:
+    """List the folder; reads only the head of each file."""
+    listed = BackupList([], {})
     for path in backups_in(folder):
         try:
-            listed.kept.append(Kept(path, about(path), path.stat().st_size))
+            listed.backups.append(BackupFile(path, read_head(path), path.stat().st_size))
         except (BackupError, OSError) as error:
             listed.damaged[path] = str(error)
-    listed.kept.sort(key=lambda one: (one.about.made_at, one.path.name))
+    listed.backups.sort(key=lambda backup: (backup.about.made_at, backup.path.name))
     return listed
 
 
-def remove_old(folder: Path, newest: Kept, keep: int) -> list[Path]:
+def remove_old(folder: Path, newest: BackupFile, keep: int) -> list[Path]:
     """Remove the oldest backups of the same database until `keep` are left; the newest always stays.
 
-    What cannot be read is nobody's to judge: it stays, and is not counted.
+    Files that cannot be read stay, and are not counted.
     """
     with backup_lock(folder):
         others = [
-            one.path
-            for one in list_backups(folder).kept
-            if one.about.database == newest.about.database and one.path != newest.path
+            backup.path
+            for backup in list_backups(folder).backups
+            if backup.about.database == newest.about.database and backup.path != newest.path
         ]
         surplus = others[: max(0, len(others) + 1 - keep)]
         for path in surplus:
@@ -463,16 +462,16 @@ def remove_old(folder: Path, newest: Kept, keep: int) -> list[Path]:
 
 @contextmanager
 def backup_lock(folder: Path) -> Iterator[None]:
-    """One process at a time writes to the folder, others get BackupRefused; the lock ends with it."""
-    with folder_held(folder) as held:
+    """Hold the folder's lock, which ends with the process; BackupRefused if another process holds it."""
+    with try_lock_folder(folder) as held:
         if not held:
             raise BackupRefused(f"Another backup is being made in {folder}; wait for it.")
         yield
 
 
 @contextmanager
-def folder_held(folder: Path) -> Iterator[bool]:
-    """Whether the folder itself is locked for us: nothing is written into it for that."""
+def try_lock_folder(folder: Path) -> Iterator[bool]:
+    """Try to lock the folder itself, writing nothing into it; yields whether it is ours."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         try:
@@ -486,7 +485,7 @@ def folder_held(folder: Path) -> Iterator[bool]:
 
 
 def remove_parts(folder: Path) -> None:
-    """Clear away what killed backups left; only under the lock is it certain that they are dead."""
+    """Remove what killed backups left; call it under the lock, which proves that they are dead."""
     for path in parts_in(folder):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""A backup back into a data folder: unpacked and checked beside it, then put in its place in one step.
+"""Restores a backup into a data folder: unpacked and checked beside it, then swapped in in one step.
 
-Whenever the process is killed, the folder is as it was, or it is the restored one. What was there before is
-never deleted: it stays beside, under a name that says so.
+Whenever the process is killed, the folder is the old one or the restored one, whole. The old folder is never
+deleted: it stays beside, under a name that says so.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from sale_sofia.crawl.runners.runners import SiteBusy
-from sale_sofia.operations.backup.making import examined, open_file
+from sale_sofia.operations.backup.making import examine, open_file
 from sale_sofia.operations.backup.reading import (
     BACKUPS_FOLDER,
     KEPT_FILES,
@@ -24,12 +24,12 @@ from sale_sofia.operations.backup.reading import (
     PAGES_FOLDER,
     About,
     BackupDamaged,
+    BackupProgress,
     BackupRefused,
     Contents,
-    Progress,
-    about,
     backups_in,
-    folder_held,
+    read_head,
+    try_lock_folder,
     unpack,
 )
 from sale_sofia.operations.services.ownership import (
@@ -51,23 +51,23 @@ _RENAME_EXCHANGE: Final = 2
 _NOT_HERE: Final = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})
 
 
-def exchange(one: Path, other: Path) -> bool:
-    """Let two folders of one disk change their names, in one step; False where the system cannot."""
+def exchange(first: Path, second: Path) -> bool:
+    """Swap the names of two folders of one disk atomically; False where the system cannot."""
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if rename is None:
         return False
-    if rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+    if rename(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE) == 0:
         return True
     code = ctypes.get_errno()
     if code in _NOT_HERE:
         return False
-    raise OSError(code, os.strerror(code), str(other))
+    raise OSError(code, os.strerror(code), str(second))
 
 
 def replace_folder(new: Path, place: Path, aside: Path) -> None:
-    """Put the new folder in the place of the one that is there, which is afterwards at `aside`.
+    """Put the new folder at `place`, and the one that was there at `aside`.
 
-    Where the system cannot exchange names, there is a moment without either between two renamings.
+    Where the system cannot swap names, there is a moment between two renamings without either.
     """
     if exchange(new, place):
         new.rename(aside)
@@ -82,13 +82,13 @@ def replace_folder(new: Path, place: Path, aside: Path) -> None:
 
 _MB: Final = 1_000_000
 MARK: Final = ".restoring"
-"""In a folder that was unpacked and is not known to be in its place."""
+"""The file that marks an unpacked folder until it is in its place."""
 _SIGNS: Final = (DATABASE_FILE, PAGES_FOLDER, RUN_FOLDER, *KEPT_FILES, *KEPT_FOLDERS)
-"""By one of these a DATA_DIR is told from any other folder."""
+"""A folder with one of these is a DATA_DIR."""
 
 
 def check_target(folder: Path, *, replace: bool) -> None:
-    """Whether something may be restored into this folder; raises BackupRefused."""
+    """Raise BackupRefused if nothing may be restored into this folder."""
     if folder.exists() and not folder.is_dir():
         raise BackupRefused(f"{folder} is no folder; name the folder that is to be DATA_DIR.")
     if folder.is_mount():
@@ -111,12 +111,12 @@ def is_filled(folder: Path) -> bool:
 
 
 def put_in_place(folder: Path, target: Path) -> Path | None:
-    """The unpacked folder becomes the target, in one step; says where what was there is now."""
+    """Make the unpacked folder the target in one step; returns where the old one is now."""
     before = aside_of(target) if is_filled(target) else None
     if before:
         _take_over(folder, target)
         (target / MARK).unlink(missing_ok=True)
-    os.sync()  # all of it is on the disk before it has its name
+    os.sync()  # everything is on the disk before it gets its name
     if before:
         replace_folder(folder, target, before)
     else:
@@ -127,13 +127,13 @@ def put_in_place(folder: Path, target: Path) -> Path | None:
 
 
 def aside_of(target: Path) -> Path:
-    """Where a folder goes that is replaced now."""
+    """The path for a folder that is replaced now."""
     now = datetime.now(UTC)
     return target.with_name(f"{target.name}.before-restore-{now:%Y%m%dT%H%M%S.%fZ}")
 
 
 def _take_over(folder: Path, target: Path) -> None:
-    """The new folder has the old one's owner, permissions and backups."""
+    """Give the new folder the old one's owner, permissions and backups."""
     owner = target.stat()
     folder.chmod(owner.st_mode & 0o777)
     for path in backups_in(target / BACKUPS_FOLDER):
@@ -150,7 +150,7 @@ def _take_over(folder: Path, target: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was put in place, and where that is which was there before."""
+    """What was restored, and where the old folder is now."""
 
     about: About
     folder: Path
@@ -160,19 +160,19 @@ class Restored:
 
 
 @contextmanager
-def unpacked(backup: Path, target: Path, progress: Progress) -> Iterator[tuple[Contents, Path]]:
-    """The backup in a folder beside the target: every checksum right, its database sound and current."""
+def unpacked(backup: Path, target: Path, progress: BackupProgress) -> Iterator[tuple[Contents, Path]]:
+    """Unpack the backup beside the target: every checksum right, its database sound and upgraded."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    with folder_held(target.parent) as held:
+    with try_lock_folder(target.parent) as held:
         if not held:
             raise BackupRefused(f"Another restore is going on in {target.parent}; wait for it.")
         folder = target.parent / f".{target.name}.restoring"
-        # What a killed restore left: unpacked files go, what had been replaced gets the name it should have.
+        # What a killed restore left: unpacked files are removed, a replaced folder gets its name.
         if is_filled(folder) and not (folder / MARK).exists():
             folder.rename(aside_of(target))
         elif folder.exists():
             _remove(folder)
-        _check(about(backup), backup, target.parent)
+        _check(read_head(backup), backup, target.parent)
         folder.mkdir(mode=0o700)
         try:
             (folder / MARK).touch()
@@ -185,60 +185,57 @@ def unpacked(backup: Path, target: Path, progress: Progress) -> Iterator[tuple[C
 
 
 def _remove(folder: Path) -> None:
-    """The mark goes last: whatever is left by a kill is still known to be unpacked."""
+    """Remove the mark last, so that whatever a kill leaves is still known to be unpacked."""
     for path in folder.iterdir():
         if path.name != MARK:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     shutil.rmtree(folder)
 
 
-def _check(said: About, backup: Path, parent: Path) -> None:
+def _check(about: About, backup: Path, parent: Path) -> None:
     from sale_sofia.storage.migrations import runner  # noqa: PLC0415 - Alembic is slow to import
 
-    if not runner.is_known(said.revision):
-        if said.revision < HEAD:
+    if not runner.is_known(about.revision):
+        if about.revision < HEAD:
             raise BackupRefused(
-                f"{backup} was made by sale-sofia {said.program}, which is no release since 1.0.0; "
+                f"{backup} was made by sale-sofia {about.program}, which is no release since 1.0.0; "
                 "restore it with that program, bring it up to a release, and make another."
             )
         raise BackupRefused(
-            f"{backup} has revision {said.revision} of the database, by sale-sofia {said.program}, and this "
-            f"program knows no newer one than {HEAD}; update the program."
+            f"{backup} has revision {about.revision} of the database, by sale-sofia {about.program}, and "
+            f"this program knows no newer one than {HEAD}; update the program."
         )
-    if (free := shutil.disk_usage(parent).free) < said.room:
+    if (free := shutil.disk_usage(parent).free) < about.room:
         raise BackupRefused(
-            f"{parent} has {free // _MB} MB free, and {backup} unpacks to {said.room // _MB + 1} MB: "
+            f"{parent} has {free // _MB} MB free, and {backup} unpacks to {about.room // _MB + 1} MB: "
             "free some space."
         )
 
 
-def _bring_up(file: Path, said: About, backup: Path) -> None:
-    """Look at the database as it was packed, then do the steps that are missing."""
-    found = examined(file, str(backup))
-    if (found.revision, found.rows) != (said.revision, dict(said.rows)):
+def _bring_up(file: Path, about: About, backup: Path) -> None:
+    """Check the database as it was packed, then migrate it."""
+    found = examine(file, str(backup))
+    if (found.revision, found.rows) != (about.revision, dict(about.rows)):
         raise BackupDamaged(f"{backup} holds another database than it says.")
-    database = open_file(file)
-    try:
+    with open_file(file) as database:
         initialize_database(database)
-    finally:
-        database.dispose()
     Path(f"{file}.lock").unlink(missing_ok=True)
 
 
 Frame = Callable[[Path], AbstractContextManager[None]]
-"""Entered with what was unpacked, before it is put in its place, and left after that."""
+"""A context entered with the unpacked folder before it is put in its place, and left afterwards."""
 
 
 def restore(
-    backup: Path, target: Path, progress: Progress, frame: Frame = lambda _folder: nullcontext()
+    backup: Path, target: Path, progress: BackupProgress, frame: Frame = lambda _folder: nullcontext()
 ) -> Restored:
-    """Put a backup in the place of a folder; raises BackupError."""
+    """Replace a folder by a backup; raises BackupError."""
     with unpacked(backup, target, progress) as (found, folder), frame(folder):
         before = put_in_place(folder, target)
     return Restored(found.about, target, before, found.lacking)
 
 
-# Nobody at work in a data folder: no services, no crawl, nobody who has its database open.
+# A data folder at rest: no services, no crawl, nobody who has its database open.
 
 
 @contextmanager

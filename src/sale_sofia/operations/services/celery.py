@@ -1,4 +1,4 @@
-"""The Celery programs: how each is called, and what it finds in its environment."""
+"""The command line and environment of each Celery program."""
 
 import os
 import sys
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 _CELERY: Final = (*own_program("sale_sofia.celery_program"), "-A", "sale_sofia.celery_app")
 _QUIET: Final = (*_CELERY, "--quiet")
-"""Without the picture at the start, which is no line of a log."""
+"""Without the banner, which is no log line."""
 WORKER_STEPS: Final = ((TERMINATE, fixed.WORKER_STOP_SECONDS), (QUIT, fixed.WORKER_QUIT_SECONDS))
 BEAT_STEPS: Final = ((TERMINATE, fixed.BEAT_STOP_SECONDS),)
 
 
 def worker_command() -> list[str]:
-    """A worker; it talks to no other worker, which would only cost time, and has a name of its own."""
+    """A worker with a name of its own; it does not talk to other workers, which would only cost time."""
     name = ("--hostname", f"{APP_NAME}-{os.getpid()}@%h")
     return [*_QUIET, "worker", "-Q", APP_NAME, "--without-gossip", "--without-mingle", *name]
 
@@ -39,17 +39,17 @@ def enricher_command() -> list[str]:
 
 
 def beat_command(memory: Path) -> list[str]:
-    """The clock; it remembers in this file when it struck last, so no two may have the same."""
+    """Beat, which records its last runs in this file; no two may share one."""
     return [*_QUIET, "beat", "--schedule", str(memory.absolute())]
 
 
 def flower_command(address: str, port: int) -> list[str]:
-    """The viewer of tasks; it would carry out a `flowerconfig.py` of the folder it is started in."""
+    """Flower, without the `flowerconfig.py` of the working directory, which it would execute."""
     return [*_CELERY, "flower", f"--address={address}", f"--port={port}", f"--conf={os.devnull}"]
 
 
 def flower_environment(settings: Settings, url: str) -> dict[str, str]:
-    """The environment of the viewer; its password is not in the arguments, which everybody here can read."""
+    """The environment of Flower, with its password: every user could read one in the arguments."""
     if settings.flower_password is None:
         raise ServiceError(
             "FLOWER_PASSWORD: not set; Flower can stop tasks, so it does not start without a password"
@@ -65,15 +65,15 @@ def program_environment(settings: Settings, url: str) -> dict[str, str]:
 
 
 def become(command: Sequence[str], environ: Mapping[str, str]) -> NoReturn:
-    """Go on as this program, with our number and our terminal."""
+    """Replace this process by the program; pid and terminal stay."""
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(command[0], list(command), dict(environ))  # noqa: S606 - our own programs
 
 
 def sender(redis_url: str) -> "Celery":
-    """An app that only sends; one that also reads the settings of its surroundings is `celery_app`."""
-    # Celery is slow to import, and most commands need nothing of it.
+    """An app that only sends; unlike `celery_app` it reads no settings."""
+    # Celery is slow to import, and most commands do not need it.
     from celery import Celery  # noqa: PLC0415
     from kombu import Queue  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The dashboard's server as a child of ours: started, waited for, and never left behind."""
+"""The dashboard's server as a child process: started, waited for, and never left behind."""
 
 import ipaddress
 import socket
@@ -13,23 +13,23 @@ from typing import Final, Self
 import httpx
 
 from sale_sofia.operations import settings as fixed
-from sale_sofia.operations.services.processes import StopSignals
+from sale_sofia.operations.services.processes import StopSignals, last_words
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.programs import own_program
-from sale_sofia.telemetry.logs import last_line, rotate_log
+from sale_sofia.telemetry.logs import put_aside
 
 _FOLDER: Final = Path(__file__).parent
-"""It is started in a folder of ours: nothing of the folder that a person is in is read or imported."""
+"""The server's working directory, so that nothing of the user's folder is read or imported."""
 
 
 class DashboardNotStarted(ServiceError):
-    """The dashboard cannot be served here; the sentence says why."""
+    """The dashboard cannot be served; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class DashboardServer:
-    """A running server; it ends with the `with` block, and with this process whatever happens."""
+    """A running server; it ends with the `with` block, and in any case with this process."""
 
     process: subprocess.Popen[bytes]
     host: str
@@ -60,23 +60,19 @@ class DashboardServer:
                     return
             signals.check()
             if self.process.poll() is not None or time.monotonic() > end:
-                raise DashboardNotStarted(f"the dashboard did not start{self._last_words()}")
+                raise DashboardNotStarted(f"the dashboard did not start{last_words(self.log)}")
             time.sleep(fixed.DASHBOARD_POLL_SECONDS)
 
-    def _last_words(self) -> str:
-        said = last_line(self.log)
-        return f"; its last words: {said!r} (all of them in {self.log})" if said else ""
-
     def wait(self, signals: StopSignals) -> None:
-        """Return when somebody asks for an end; raises DashboardNotStarted."""
-        while not signals.asked:
-            rotate_log(self.log)
+        """Wait until a signal asks for the end; raises DashboardNotStarted if the server ends first."""
+        while not signals.requested:
+            put_aside(self.log)
             if self.process.poll() is not None:
-                raise DashboardNotStarted(f"the dashboard ended by itself{self._last_words()}")
+                raise DashboardNotStarted(f"the dashboard ended by itself{last_words(self.log)}")
             time.sleep(fixed.DASHBOARD_POLL_SECONDS)
 
     def stop(self) -> None:
-        """End it, by force when it does not listen."""
+        """Terminate it, and kill it if it does not end in time."""
         self.process.terminate()
         try:
             self.process.wait(fixed.DASHBOARD_STOP_SECONDS)
@@ -96,12 +92,12 @@ def start_dashboard(settings: Settings, host: str, port: int, environ: Mapping[s
     with path.open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 - our own module
             own_program("sale_sofia.app.server", host, str(port)),
-            stdin=subprocess.PIPE,  # it ends when this end of the pipe is gone, however we die
+            stdin=subprocess.PIPE,  # it ends when the pipe closes, however we die
             stdout=log,
             stderr=subprocess.STDOUT,
             cwd=_FOLDER,
             env={**environ, **fixed.DASHBOARD_ENVIRONMENT},
-            start_new_session=True,  # a Ctrl-C at the terminal is ours to pass on
+            start_new_session=True,  # Ctrl-C at the terminal reaches only us
         )
     return DashboardServer(process, host, port, path)
 
@@ -123,21 +119,21 @@ def checked_host(host: str, settings: Settings) -> str:
     return str(address)
 
 
-def free_port(host: str, wanted: int | None) -> int:
-    """The wanted port, or DashboardNotStarted; without one the usual port if it is free, else any that is."""
-    if wanted is None:
+def free_port(host: str, requested: int | None) -> int:
+    """The requested port, or DashboardNotStarted; without one the usual port if free, else any free one."""
+    if requested is None:
         return bound_port(host, fixed.DASHBOARD_PORT) or free_port(host, 0)
-    port = bound_port(host, wanted)
+    port = bound_port(host, requested)
     if port is None:
         raise DashboardNotStarted(
-            f"--port: {wanted} cannot be had on {host}, another program may listen there; "
+            f"--port: {requested} cannot be had on {host}, another program may listen there; "
             "give another one, or 0 for any that is free"
         )
     return port
 
 
 def bound_port(host: str, port: int) -> int | None:
-    """The port, or any free one for 0, when it can be listened on here; None when another program does."""
+    """The port, or any free one for 0, if we can listen on it; None if another program does."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.create_server((host, port), family=family) as listening:

