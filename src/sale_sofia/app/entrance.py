@@ -30,12 +30,12 @@ from sale_sofia.app.guard import (
     FIELD,
     HEALTH,
     Tries,
-    asked_address,
     bare_page,
-    small_form,
-    stranger,
+    client_at,
+    read_small_form,
+    requested_address,
 )
-from sale_sofia.app.visit import Site
+from sale_sofia.app.visit import AppState
 from sale_sofia.buyer.agenda import calendar_bytes, viewing_events
 from sale_sofia.buyer.evaluations import current_property
 from sale_sofia.buyer.people import (
@@ -70,7 +70,7 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{20,100}")
 _SHARED: Final = re.compile(rf"{SHARED_PATH}{_TOKEN.pattern}")
 
 
-class _Found(NamedTuple):
+class _Caller(NamedTuple):
     there_are_people: bool
     person: Person | None = None
 
@@ -85,12 +85,12 @@ class Entrance:
     def __init__(
         self,
         app: ASGIApp,
-        site: Site,
+        state: AppState,
         otherwise: Callable[[ASGIApp], ASGIApp],
         steady: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
-        self._site = site
+        self._state = state
         self._otherwise = otherwise(app)
         self._tries = Tries(steady)
 
@@ -99,7 +99,7 @@ class Entrance:
         if scope["type"] != "http" or scope["path"] == HEALTH:
             await self._otherwise(scope, receive, send)
             return
-        if _SHARED.fullmatch(scope["path"]) and open_database(self._site.settings).exists():
+        if _SHARED.fullmatch(scope["path"]) and open_database(self._state.settings).exists():
             # For who is not of the household; the page asks for nobody's name, and shows one flat or nothing.
             await self._app(scope, receive, send)
             return
@@ -107,43 +107,43 @@ class Entrance:
             calendar = await run_in_threadpool(self._calendar, Request(scope, receive))
             await calendar(scope, receive, send)
             return
-        found = await run_in_threadpool(self._look, HTTPConnection(scope).cookies.get(SESSION, ""))
+        caller = await run_in_threadpool(self._find_caller, HTTPConnection(scope).cookies.get(SESSION, ""))
         if scope["path"].startswith(LINK_PATH):
-            answer = await self._by_message(Request(scope, receive), found.person)
+            answer = await self._by_message(Request(scope, receive), caller.person)
             await answer(scope, receive, send)
-        elif not found.there_are_people:
+        elif not caller.there_are_people:
             await self._otherwise(scope, receive, send)
-        elif found.person is not None and not scope["path"].startswith(SIGN_IN_PATH):
-            scope.setdefault("state", {})["person"] = found.person
+        elif caller.person is not None and not scope["path"].startswith(SIGN_IN_PATH):
+            scope.setdefault("state", {})["person"] = caller.person
             await self._app(scope, receive, send)
         else:
             answer = await self._answer(Request(scope, receive))
             await answer(scope, receive, send)
 
-    def _look(self, token: str) -> _Found:
-        if not open_database(self._site.settings).exists():
-            return _Found(there_are_people=False)
-        now, database = time.time(), self._site.database
+    def _find_caller(self, token: str) -> _Caller:
+        if not open_database(self._state.settings).exists():
+            return _Caller(there_are_people=False)
+        now, database = time.time(), self._state.database
         if _TOKEN.fullmatch(token):
-            found = database.run_read(partial(person_of, token=token, now=now))
-            if found is not None:
-                person, due = found
+            session = database.run_read(partial(person_of, token=token, now=now))
+            if session is not None:
+                person, due = session
                 if due:
                     database.run_write(partial(keep_session, token=token, now=now))
-                return _Found(there_are_people=True, person=person)
-        return _Found(there_are_people=bool(database.run_read(all_people)))
+                return _Caller(there_are_people=True, person=person)
+        return _Caller(there_are_people=bool(database.run_read(all_people)))
 
     def _calendar(self, request: Request) -> Response:
         """A person's viewings, for a program that cannot sign in: the address opens them and nothing else."""
         token = request.url.path.removeprefix(CALENDAR_PATH).removesuffix(".ics")
-        asks, now = request.method in {"GET", "HEAD"} and _TOKEN.fullmatch(token), time.time()
-        if not asks or not open_database(self._site.settings).exists():
+        is_valid, now = request.method in {"GET", "HEAD"} and _TOKEN.fullmatch(token), time.time()
+        if not is_valid or not open_database(self._state.settings).exists():
             return PlainTextResponse("", 404, ENTRANCE_HEADERS)
-        database = self._site.database
-        found = database.run_read(partial(person_of, token=token, now=now, kind="calendar"))
-        if found is None:
+        database = self._state.database
+        session = database.run_read(partial(person_of, token=token, now=now, kind="calendar"))
+        if session is None:
             return PlainTextResponse("", 404, ENTRANCE_HEADERS)
-        if found[1]:
+        if session[1]:
             database.run_write(partial(keep_session, token=token, now=now))
         body = calendar_bytes(database.run_read(viewing_events))
         return Response(body, media_type="text/calendar", headers=ENTRANCE_HEADERS)
@@ -152,40 +152,43 @@ class Entrance:
         path = request.url.path
         if path.startswith(SIGN_IN_PATH):
             return await self._by_link(request, path.removeprefix(SIGN_IN_PATH))
-        if again := await self._again(request, FIRST):
-            return again
+        if response := await self._repeat_session(request, FIRST):
+            return response
         if request.method != "POST":
-            return _who_is_it(request, 401)
-        given, sender = await small_form(request), stranger(request.client.host if request.client else "")
-        if wait := self._tries.wait_of(sender):
-            return _who_is_it(request, 429, "gate.wait", str(wait))
+            return _sign_in_page(request, 401)
+        form, client = (
+            await read_small_form(request),
+            client_at(request.client.host if request.client else ""),
+        )
+        if wait := self._tries.wait_of(client):
+            return _sign_in_page(request, 429, "gate.wait", str(wait))
         # Noted before it is looked at: of many tries at once only the first is.
-        self._tries.note_wrong(sender)
+        self._tries.note_wrong(client)
         enter = partial(
             enter_by_password,
-            name=given.get("name", ""),
-            password=given.get("password", ""),
+            name=form.get("name", ""),
+            password=form.get("password", ""),
             device=request.headers.get("user-agent", ""),
             now=time.time(),
         )
-        token = await run_in_threadpool(self._site.database.run_write, enter)
+        token = await run_in_threadpool(self._state.database.run_write, enter)
         if token is None:
-            return _who_is_it(request, 401, "gate.wrong_name")
-        self._tries.forget(sender)
-        return admitted(request, token, asked_address(request))
+            return _sign_in_page(request, 401, "gate.wrong_name")
+        self._tries.forget(client)
+        return admit(request, token, requested_address(request))
 
     async def _by_link(self, request: Request, token: str) -> Response:
         """Looking at a link changes nothing: chats look at links before people do."""
-        now, database = time.time(), self._site.database
+        now, database = time.time(), self._state.database
         person = None
         if _TOKEN.fullmatch(token):
             person = await run_in_threadpool(database.run_read, partial(link_of, token=token, now=now))
         if person is None:
-            return await self._again(request, token) or _link_over(request)
+            return await self._repeat_session(request, token) or _link_over_page(request)
         if request.method != "POST":
             name = escape(person.name).replace("{", "&#123;")
             button = "<form method='post'><button>{gate.enter}</button></form>"
-            return at_the_door(request, bare_page(request, f"<h2>{name}</h2>{button}", 200))
+            return with_door_secret(request, bare_page(request, f"<h2>{name}</h2>{button}", 200))
         device, door = request.headers.get("user-agent", ""), door_of(request)
 
         def enter(connection: Connection) -> str | None:
@@ -194,10 +197,10 @@ class Entrance:
 
         session = await run_in_threadpool(database.run_write, enter)
         if session is None:  # somebody else was first, or this browser a moment ago
-            return await self._again(request, token) or _link_over(request)
-        return admitted(request, session, "/")
+            return await self._repeat_session(request, token) or _link_over_page(request)
+        return admit(request, session, "/")
 
-    async def _again(self, request: Request, link: str) -> Response | None:
+    async def _repeat_session(self, request: Request, link: str) -> Response | None:
         """To a browser that used this link a moment ago, and may have heard nothing: its session."""
         if not (door := door_of(request)):
             return None
@@ -209,24 +212,24 @@ class Entrance:
             session = session_at(key, door, link)
             return session if is_new_session(connection, session, now=now) else None
 
-        session = await run_in_threadpool(self._site.database.run_read, find)
+        session = await run_in_threadpool(self._state.database.run_read, find)
         if session is None:
             return None
-        to = "/" if link else asked_address(request) if request.method == "GET" else "/people"
-        return admitted(request, session, to)
+        to = "/" if link else requested_address(request) if request.method == "GET" else "/people"
+        return admit(request, session, to)
 
-    async def _by_message(self, request: Request, asks: Person | None) -> Response:
+    async def _by_message(self, request: Request, person: Person | None) -> Response:
         """What a link of a message does: shown first, done when a person presses the button."""
-        database, token = self._site.database, request.url.path.removeprefix(LINK_PATH)
+        database, token = self._state.database, request.url.path.removeprefix(LINK_PATH)
         now = time.time()
         try:
             if request.method == "POST":
                 link = await run_in_threadpool(
-                    database.run_write, partial(act, token=token, asks=asks, now=now)
+                    database.run_write, partial(act, token=token, asks=person, now=now)
                 )
                 way = f"<p><a href='/flat/{link.property_id}'>{{link.open}}</a></p>"
                 return bare_page(request, f"<p>{{link.{link.action}.done}}</p>{way}", 200)
-            show = partial(_shown, token=token, asks=asks, now=now)
+            show = partial(_describe_link, token=token, person=person, now=now)
             action, words = await run_in_threadpool(database.run_read, show)
         except LinkRefused as error:
             return bare_page(request, "", 410, Said.of(error).code)
@@ -234,36 +237,36 @@ class Entrance:
         return bare_page(request, f"<h2>{words}</h2>{button}", 200)
 
 
-def _shown(connection: Connection, token: str, asks: Person | None, now: float) -> tuple[str, str]:
+def _describe_link(connection: Connection, token: str, person: Person | None, now: float) -> tuple[str, str]:
     """What the link does, and to which flat, escaped."""
-    link, _ = look_at(connection, token, asks, now=now)
+    link, _ = look_at(connection, token, person, now=now)
     try:
         flats = read_flats(connection, [current_property(connection, link.property_id)])
     except UnknownProperty:
         raise LinkRefused(Said("link.over")) from None
-    told = next((f"{plain(one.title or '')} · {euro(one.price_eur)}" for one in flats), "")
-    return link.action, escape(told or f"№ {link.property_id}").replace("{", "&#123;")
+    text = next((f"{plain(flat.title or '')} · {euro(flat.price_eur)}" for flat in flats), "")
+    return link.action, escape(text or f"№ {link.property_id}").replace("{", "&#123;")
 
 
-def _who_is_it(request: Request, status: int, wrong: str | None = None, wait: str = "") -> Response:
+def _sign_in_page(request: Request, status: int, wrong: str | None = None, wait: str = "") -> Response:
     """The question for name and password; who has none asks for a link."""
-    asked = (
+    form = (
         "<form method='post'><label for='name'>{gate.name}</label>"
         "<input id='name' name='name' autocomplete='username' required autofocus>"
         f"<label for='password'>{{gate.password}}</label>{FIELD}<button>{{gate.enter}}</button></form>"
         "<p>{gate.new_link}</p>"
     )
-    return bare_page(request, asked, status, wrong, {"retry-after": wait} if wait else None)
+    return bare_page(request, form, status, wrong, {"retry-after": wait} if wait else None)
 
 
-def _link_over(request: Request) -> Response:
+def _link_over_page(request: Request) -> Response:
     return bare_page(request, "<p>{gate.new_link}</p>", 410, "gate.link_over")
 
 
 def door_of(request: Request) -> str:
     """The secret that this browser was given before it enters; empty: none."""
-    given = request.cookies.get(DOOR, "")
-    return given if _TOKEN.fullmatch(given) else ""
+    secret = request.cookies.get(DOOR, "")
+    return secret if _TOKEN.fullmatch(secret) else ""
 
 
 def session_at(key: str, door: str, link: str) -> str:
@@ -274,7 +277,7 @@ def session_at(key: str, door: str, link: str) -> str:
     return hmac.new(bytes.fromhex(key), f"{SESSION}|{door}|{link}".encode(), sha256).hexdigest()
 
 
-def at_the_door(request: Request, answer: Response) -> Response:
+def with_door_secret(request: Request, answer: Response) -> Response:
     """The answer, with a secret for a browser that has none yet."""
     if not door_of(request):
         keep_cookie(request, answer, DOOR, token_urlsafe(32), SIGN_IN_LINK_SECONDS)
@@ -287,7 +290,7 @@ def keep_cookie(request: Request, answer: Response, name: str, value: str, secon
     answer.set_cookie(name, value, max_age=int(seconds), httponly=True, samesite="lax", secure=secure)
 
 
-def admitted(request: Request, token: str, to: str) -> Response:
+def admit(request: Request, token: str, to: str) -> Response:
     """The way on, with the session whose token this is."""
     answer = RedirectResponse(to, status_code=303, headers=ENTRANCE_HEADERS)
     keep_cookie(request, answer, SESSION, token, SESSION_SECONDS)

@@ -18,7 +18,7 @@ from sale_sofia.settings.model import Settings, environment_of
 from sale_sofia.settings.programs import own_program
 
 Kind = Literal["run", "probe"]
-WORDS: Final[Mapping[Kind, tuple[str, ...]]] = {"run": ("crawl",), "probe": ("sites", "probe")}
+COMMANDS: Final[Mapping[Kind, tuple[str, ...]]] = {"run": ("crawl",), "probe": ("sites", "probe")}
 """The command of each."""
 
 
@@ -34,12 +34,12 @@ class Errand:
     code: int | None = None
     data: Mapping[str, Any] | None = None
     """What it printed, as JSON; None while it runs, and where it printed none."""
-    said: str = ""
+    last_line: str = ""
     """The last line of what it said beside that."""
 
 
 def _command(kind: Kind, site: str) -> list[str]:
-    return own_program("sale_sofia", *WORDS[kind], site, "--json")
+    return own_program("sale_sofia", *COMMANDS[kind], site, "--json")
 
 
 class Errands:
@@ -49,14 +49,14 @@ class Errands:
         self._settings = settings
         self._command = command
         self._lock = threading.Lock()
-        self._known: dict[tuple[Kind, str], Errand] = {}
+        self._errands: dict[tuple[Kind, str], Errand] = {}
         self._threads: list[threading.Thread] = []
 
     def start(self, kind: Kind, site: str) -> bool:
         """Start it; False, and nothing is started, where the same one still runs."""
         with self._lock:
-            known = self._known.get((kind, site))
-            if known and known.ended_at is None:
+            last = self._errands.get((kind, site))
+            if last and last.ended_at is None:
                 return False
             process = subprocess.Popen(  # noqa: S603 - our own command; the portal is one that is known
                 self._command(kind, site),
@@ -66,7 +66,7 @@ class Errands:
                 text=True,
                 env=environment_of(self._settings, os.environ),
             )
-            errand = self._known[kind, site] = Errand(kind, site, process, time.time())
+            errand = self._errands[kind, site] = Errand(kind, site, process, time.time())
             thread = threading.Thread(target=self._follow, args=(errand,), daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -75,28 +75,28 @@ class Errands:
     def newest(self) -> list[Errand]:
         """The last begun first."""
         with self._lock:
-            return sorted(self._known.values(), key=lambda one: -one.began_at)
+            return sorted(self._errands.values(), key=lambda errand: -errand.began_at)
 
     def stop(self) -> None:
         """End all that run, and wait for that; by force what does not listen."""
-        for one in self.newest():
-            if one.ended_at is None:
-                one.process.terminate()
+        for errand in self.newest():
+            if errand.ended_at is None:
+                errand.process.terminate()
         for thread in self._threads:
             thread.join(ERRAND_STOP_SECONDS)
-        for one in self.newest():
-            if one.ended_at is None:
-                one.process.kill()
+        for errand in self.newest():
+            if errand.ended_at is None:
+                errand.process.kill()
 
     def _follow(self, errand: Errand) -> None:
-        printed, beside = errand.process.communicate()
+        stdout, stderr = errand.process.communicate()
         try:
-            found = json.loads(printed)
+            data = json.loads(stdout)
         except ValueError:
-            found = None
-        lines = beside.strip().splitlines()
+            data = None
+        lines = stderr.strip().splitlines()
         with self._lock:
-            errand.data = found if isinstance(found, dict) else None
-            errand.said = lines[-1][:LONGEST_MESSAGE] if lines else ""
+            errand.data = data if isinstance(data, dict) else None
+            errand.last_line = lines[-1][:LONGEST_MESSAGE] if lines else ""
             errand.code = errand.process.returncode
             errand.ended_at = time.time()

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from sale_sofia.app import drawing
 from sale_sofia.app.guard import is_own
 from sale_sofia.app.settings import LONGEST_CELL, LONGEST_TEXT
-from sale_sofia.app.words import counted, say
+from sale_sofia.app.words import pluralise, say
 from sale_sofia.flats.flat import Flat
 from sale_sofia.history.export import FORMULA_SIGNS
 from sale_sofia.listings.dates import SOFIA
@@ -82,16 +82,16 @@ def score(value: float | None) -> str:
 
 def distance(metres: float | None, minutes: float | None = None) -> str:
     """`450 m`, `7 min`, or what is known of the two."""
-    told = [f"{number(metres)}{SPACE}m"] if metres is not None else []
-    told += [f"{number(minutes)}{SPACE}{say('unit.minutes')}"] if minutes is not None else []
-    return " · ".join(told) or UNKNOWN
+    parts = [f"{number(metres)}{SPACE}m"] if metres is not None else []
+    parts += [f"{number(minutes)}{SPACE}{say('unit.minutes')}"] if minutes is not None else []
+    return " · ".join(parts) or UNKNOWN
 
 
 def walk(least: float, most: float) -> str:
     """`7 min`, `6–14 min` where it is a range, `up to 14 min` where nobody knows how near it may be."""
     minutes = number(most) if least in (0, most) else f"{number(least)}–{number(most)}"
-    told = f"{minutes}{SPACE}{say('unit.minutes')}"
-    return say("unit.up_to", value=told) if least == 0 < most else told
+    text = f"{minutes}{SPACE}{say('unit.minutes')}"
+    return say("unit.up_to", value=text) if least == 0 < most else text
 
 
 def day(at: float | None) -> str:
@@ -145,18 +145,18 @@ def yes_no(value: bool | None) -> str:  # noqa: FBT001 - it is the value itself
 
 def count_line(count: int) -> str:
     """`12 имота`."""
-    return counted("properties", count, number(count))
+    return pluralise("properties", count, number(count))
 
 
 def count_adverts(count: int) -> str:
     """`12 обяви`."""
-    return counted("adverts", count, number(count))
+    return pluralise("adverts", count, number(count))
 
 
 # Days and numbers in the fields of forms.
 
 
-def typed_day(text: str) -> str:
+def iso_day(text: str) -> str:
     """A day as people write it here, `25.11.2026`, as `2026-11-25`; other words as they are."""
     parts = text.strip().split(".")
     return (
@@ -164,21 +164,21 @@ def typed_day(text: str) -> str:
     )
 
 
-def written(value: object) -> str:
+def for_input(value: object) -> str:
     """A number as a person would type it, `250 000` or `2,5`; nothing for None, other words as they are."""
     if not isinstance(value, int | float):
         return "" if value is None else str(value)
     return number(value, 0 if float(value).is_integer() else len(str(value).partition(".")[2]))
 
 
-def typed(text: str) -> float | str | None:
+def parse_number(text: str) -> float | str | None:
     """The number that was typed, a whole one without a point; None for nothing, other words as they are.
 
     What is no number is left to the check of whatever it is meant for, which names the field.
     """
-    plainly = "".join(text.split()).replace(",", ".").replace(MINUS, "-")
+    digits = "".join(text.split()).replace(",", ".").replace(MINUS, "-")
     try:
-        value = float(plainly)
+        value = float(digits)
     except ValueError:
         return text.strip() or None
     if not math.isfinite(value):

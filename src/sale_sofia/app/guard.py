@@ -36,10 +36,8 @@ from sale_sofia.settings.words import Language, dictionary
 # as if the dashboard's own page asked for it. Only the name gives it away.
 
 _LOCALHOST: Final = "localhost"
-_ANOTHERS_NAME: Final = 4421
-_NOT_OWN_HOST: Final = (
-    "This dashboard is for its own machine: ask for localhost, or set DASHBOARD_PASSWORD.\n"
-)
+_WRONG_HOST_CODE: Final = 4421
+_WRONG_HOST: Final = "This dashboard is for its own machine: ask for localhost, or set DASHBOARD_PASSWORD.\n"
 
 
 class OwnHosts:
@@ -53,9 +51,9 @@ class OwnHosts:
         if scope["type"] == "lifespan" or is_own(Headers(scope=scope).get("host", "")):
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
-            await WebSocketClose(_ANOTHERS_NAME)(scope, receive, send)
+            await WebSocketClose(_WRONG_HOST_CODE)(scope, receive, send)
         else:
-            await PlainTextResponse(_NOT_OWN_HOST, 421)(scope, receive, send)
+            await PlainTextResponse(_WRONG_HOST, 421)(scope, receive, send)
 
 
 def is_own(host: str) -> bool:
@@ -71,8 +69,8 @@ def is_own(host: str) -> bool:
 # of a script or a socket is. A page of another port of the same machine is a stranger too, though cookies
 # are sent from there.
 
-_ANOTHERS_PAGE: Final = 4403
-_SENTENCE: Final = "A page of another address asked for this; the dashboard answers to its own pages only.\n"
+_WRONG_ORIGIN_CODE: Final = 4403
+_REFUSAL: Final = "A page of another address asked for this; the dashboard answers to its own pages only.\n"
 _UNFRAMED: Final = {"x-frame-options": "SAMEORIGIN", "content-security-policy": "frame-ancestors 'self'"}
 """No page of others may show ours inside it and have the buyer press what he does not see."""
 
@@ -86,7 +84,7 @@ class OwnPages:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass it on, or refuse it."""
 
-        async def unframed(message: Message) -> None:
+        async def send_unframed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _UNFRAMED.items():
@@ -94,17 +92,17 @@ class OwnPages:
             await send(message)
 
         if scope["type"] == "lifespan" or _is_own(Headers(scope=scope)):
-            await self._app(scope, receive, unframed)
+            await self._app(scope, receive, send_unframed)
         elif scope["type"] == "websocket":
-            await WebSocketClose(_ANOTHERS_PAGE)(scope, receive, send)
+            await WebSocketClose(_WRONG_ORIGIN_CODE)(scope, receive, send)
         else:
-            await PlainTextResponse(_SENTENCE, 403)(scope, receive, send)
+            await PlainTextResponse(_REFUSAL, 403)(scope, receive, send)
 
 
 def _is_own(headers: Headers) -> bool:
     """Whether the page that asks is of the host that is asked; what is no page of a browser does not say."""
     try:
-        return all(urlsplit(one).netloc == headers.get("host") for one in headers.getlist("origin"))
+        return all(urlsplit(origin).netloc == headers.get("host") for origin in headers.getlist("origin"))
     except ValueError:
         return False
 
@@ -115,15 +113,15 @@ _NETWORK_BITS: Final = 64
 """One household has so many bits of an IPv6 address; the rest it can change at will."""
 
 
-class Sender(NamedTuple):
+class LoginClient(NamedTuple):
     """Whoever gives a password."""
 
     name: str
-    known: bool = False
+    trusted: bool = False
     """A browser that has given the right one before: what strangers try does not hold it up."""
 
 
-_ALL_STRANGERS: Final = Sender("*")
+_ALL_STRANGERS: Final = LoginClient("*")
 
 
 class _Wrong(NamedTuple):
@@ -140,53 +138,53 @@ class Tries:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._wrong: OrderedDict[Sender, _Wrong] = OrderedDict()
+        self._wrong: OrderedDict[LoginClient, _Wrong] = OrderedDict()
 
-    def wait_of(self, sender: Sender) -> int:
+    def wait_of(self, client: LoginClient) -> int:
         """Whole seconds until this sender may try again; 0: now."""
-        own = self._wait(sender, DASHBOARD_TRY_MOST_SECONDS)
-        return own if sender.known else max(own, self._wait(_ALL_STRANGERS, DASHBOARD_TRY_TOGETHER_SECONDS))
+        own = self._wait(client, DASHBOARD_TRY_MOST_SECONDS)
+        return own if client.trusted else max(own, self._wait(_ALL_STRANGERS, DASHBOARD_TRY_TOGETHER_SECONDS))
 
-    def _wait(self, sender: Sender, most: float) -> int:
-        found = self._wrong.get(sender)
-        if found is None:
+    def _wait(self, client: LoginClient, most: float) -> int:
+        entry = self._wrong.get(client)
+        if entry is None:
             return 0
-        pause = min(most, DASHBOARD_TRY_SECONDS * 2.0 ** min(found.tries - 1, 32))
-        return max(0, math.ceil(found.at + pause - self._clock()))
+        pause = min(most, DASHBOARD_TRY_SECONDS * 2.0 ** min(entry.tries - 1, 32))
+        return max(0, math.ceil(entry.at + pause - self._clock()))
 
-    def note_wrong(self, sender: Sender) -> None:
+    def note_wrong(self, client: LoginClient) -> None:
         """This sender was wrong just now."""
-        self._note(sender)
-        if not sender.known:
+        self._note(client)
+        if not client.trusted:
             self._note(_ALL_STRANGERS)
 
-    def _note(self, sender: Sender) -> None:
-        now, before = self._clock(), self._wrong.pop(sender, None)
+    def _note(self, client: LoginClient) -> None:
+        now, before = self._clock(), self._wrong.pop(client, None)
         again = before is not None and now - before.at < DASHBOARD_TRIES_FORGOTTEN_SECONDS
-        self._wrong[sender] = _Wrong(before.tries + 1 if before and again else 1, now)
+        self._wrong[client] = _Wrong(before.tries + 1 if before and again else 1, now)
         if len(self._wrong) > DASHBOARD_TRIES_KNOWN:
             self._wrong.popitem(last=False)
 
-    def forget(self, sender: Sender) -> None:
+    def forget(self, client: LoginClient) -> None:
         """This sender knows the password."""
-        self._wrong.pop(sender, None)
+        self._wrong.pop(client, None)
 
 
-def stranger(host: str) -> Sender:
+def client_at(host: str) -> LoginClient:
     """The household of an address; all that have none are one."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        return Sender("")
+        return LoginClient("")
     if isinstance(address, ipaddress.IPv6Address):
         address = address.ipv4_mapped or ipaddress.ip_network((address, _NETWORK_BITS), strict=False)[0]
-    return Sender(str(address))
+    return LoginClient(str(address))
 
 
 # Who may look: a server that has a password shows nothing, not even its scripts, before it was given.
 
 COOKIE: Final = "sale_sofia_login"
-KNOWN: Final = "sale_sofia_known"
+TRUSTED: Final = "sale_sofia_known"
 """Opens nothing: by it a browser that once gave the password is told from the strangers who guess it."""
 HEALTH: Final = "/healthz"
 """Says that the server answers, and nothing else."""
@@ -242,45 +240,47 @@ class PasswordGate:
     async def _answer(self, request: Request) -> Response:
         if request.method != "POST":
             return _form(request, 401)
-        given = (await small_form(request)).get("password", "").encode()
-        known = self._said(request, KNOWN)
-        sender = (
-            Sender(known, known=True) if known else stranger(request.client.host if request.client else "")
+        password = (await read_small_form(request)).get("password", "").encode()
+        browser = self._signed_value(request, TRUSTED)
+        client = (
+            LoginClient(browser, trusted=True)
+            if browser
+            else client_at(request.client.host if request.client else "")
         )
         # Nothing is waited for from here on: of many tries at once only the first is looked at.
-        if wait := self._tries.wait_of(sender):
+        if wait := self._tries.wait_of(client):
             return _form(request, 429, "gate.wait", {"retry-after": str(wait)})
-        if not hmac.compare_digest(given, self._password):
-            self._tries.note_wrong(sender)
+        if not hmac.compare_digest(password, self._password):
+            self._tries.note_wrong(client)
             return _form(request, 401, "gate.wrong")
-        self._tries.forget(sender)
+        self._tries.forget(client)
         # Back to the address that was asked for, with a login.
-        answer = RedirectResponse(asked_address(request), status_code=303, headers=ENTRANCE_HEADERS)
+        answer = RedirectResponse(requested_address(request), status_code=303, headers=ENTRANCE_HEADERS)
         until = int(self._clock() + DASHBOARD_LOGIN_SECONDS)
         secure = request.url.scheme == "https"
-        for name, said, age in (
+        for name, value, age in (
             (COOKIE, f"{until}.{token_hex(16)}", None),
-            (KNOWN, token_hex(16), int(DASHBOARD_KNOWN_SECONDS)),
+            (TRUSTED, token_hex(16), int(DASHBOARD_KNOWN_SECONDS)),
         ):
-            signed = f"{said}.{self._signature(name, said)}"
+            signed = f"{value}.{self._signature(name, value)}"
             answer.set_cookie(name, signed, max_age=age, httponly=True, samesite="strict", secure=secure)
         return answer
 
-    def _signature(self, cookie: str, said: str) -> str:
-        return hmac.new(self._key, f"{cookie}={said}".encode(), sha256).hexdigest()
+    def _signature(self, cookie: str, value: str) -> str:
+        return hmac.new(self._key, f"{cookie}={value}".encode(), sha256).hexdigest()
 
-    def _said(self, request: HTTPConnection, cookie: str) -> str:
+    def _signed_value(self, request: HTTPConnection, cookie: str) -> str:
         """What our cookie of this name says; nothing where another has written it."""
-        said, _, signature = request.cookies.get(cookie, "").rpartition(".")
-        ours = hmac.compare_digest(signature.encode(), self._signature(cookie, said).encode())
-        return said if ours else ""
+        value, _, signature = request.cookies.get(cookie, "").rpartition(".")
+        ours = hmac.compare_digest(signature.encode(), self._signature(cookie, value).encode())
+        return value if ours else ""
 
     def _is_admitted(self, scope: Scope) -> bool:
-        said = self._said(HTTPConnection(scope), COOKIE)
-        return bool(said) and self._clock() < int(said.partition(".")[0])
+        value = self._signed_value(HTTPConnection(scope), COOKIE)
+        return bool(value) and self._clock() < int(value.partition(".")[0])
 
 
-async def small_form(request: Request) -> Mapping[str, str]:
+async def read_small_form(request: Request) -> Mapping[str, str]:
     """The fields of a form; nothing when it is larger than any name and password."""
     body = b""
     async for part in request.stream():
@@ -290,24 +290,24 @@ async def small_form(request: Request) -> Mapping[str, str]:
     return dict(parse_qsl(body.decode("utf-8", "replace")))
 
 
-def asked_address(request: Request) -> str:
+def requested_address(request: Request) -> str:
     """The path and the parameters, never another host's: `//host` is written as `/host`."""
     query = f"?{request.url.query}" if request.url.query else ""
     return "/" + request.url.path.lstrip("/\\") + query
 
 
 def _form(
-    request: Request, status: int, wrong: str | None = None, more: Mapping[str, str] | None = None
+    request: Request, status: int, wrong: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
     """The question for the password, in the language of the address."""
-    asked = "<label for='password'>{gate.password}</label>" + FIELD + "<button>{gate.enter}</button>"
-    return bare_page(request, f"<form method='post'>{asked}</form>", status, wrong, more)
+    fields = "<label for='password'>{gate.password}</label>" + FIELD + "<button>{gate.enter}</button>"
+    return bare_page(request, f"<form method='post'>{fields}</form>", status, wrong, headers)
 
 
 FIELD: Final = (  # of a password
     "<input id='password' name='password' type='password' autocomplete='current-password' required>"
 )
-_NAMED: Final = re.compile(r"\{([a-z_.]+)\}")
+_KEY: Final = re.compile(r"\{([a-z_.]+)\}")
 
 
 def bare_page(
@@ -315,7 +315,7 @@ def bare_page(
     inside: str,
     status: int,
     wrong: str | None = None,
-    more: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
     """A page for who is not let in yet, in the language of the address: it needs no file that is kept inside.
 
@@ -326,11 +326,11 @@ def bare_page(
     def say(key: str) -> str:
         return escape(dictionary()[key][language])
 
-    told = f"<p role='alert'>{say(wrong)}</p>" if wrong else ""
+    alert = f"<p role='alert'>{say(wrong)}</p>" if wrong else ""
     page = (
         f"<!doctype html><html lang='{language}'><head><meta charset='utf-8'>"
         f"<meta name='viewport' content='width=device-width'><title>{say('app.title')}</title>"
-        f"<style>{_STYLE}</style></head><body><main><h1>{say('app.title')}</h1>{told}"
-        f"{_NAMED.sub(lambda found: say(found[1]), inside)}</main></body></html>"
+        f"<style>{_STYLE}</style></head><body><main><h1>{say('app.title')}</h1>{alert}"
+        f"{_KEY.sub(lambda match: say(match[1]), inside)}</main></body></html>"
     )
-    return HTMLResponse(page, status, {**ENTRANCE_HEADERS, **(more or {})})
+    return HTMLResponse(page, status, {**ENTRANCE_HEADERS, **(headers or {})})

@@ -53,7 +53,7 @@ class _Frame(NamedTuple):
         )
 
     def path(self, points: Sequence[Point]) -> str:
-        return "M" + "L".join(f"{self.x(one):.0f} {self.y(one):.0f}" for one in points)
+        return "M" + "L".join(f"{self.x(point):.0f} {self.y(point):.0f}" for point in points)
 
 
 def sketch(flat: Flat) -> Markup | None:
@@ -67,17 +67,17 @@ def sketch(flat: Flat) -> Markup | None:
     if middle is None:
         return None
     frame = _Frame(middle)
-    stations = [(name, one) for name, one in _stations() if frame.shows(one)]
-    stations.sort(key=lambda one: math.hypot(one[1].lat - middle.lat, one[1].lon - middle.lon))
+    stations = [(name, point) for name, point in _stations() if frame.shows(point)]
+    stations.sort(key=lambda station: math.hypot(station[1].lat - middle.lat, station[1].lon - middle.lon))
     drawn = (
         environment()
         .get_template("sketch.html")
         .render(
             size=(WIDTH, HEIGHT),
             frame=frame,
-            lines=[(one.kind, frame.path(one.points)) for one in _lines() if frame.crosses(one)],
+            lines=[(line.kind, frame.path(line.points)) for line in _lines() if frame.crosses(line)],
             stations=stations,
-            named=_FIRST_STATIONS,
+            most_names=_FIRST_STATIONS,
             exact=exact,
             rings=[] if exact or place is None else [frame.path(ring) for ring in _rings(place)],
             at=f"{middle.lat:.5f},{middle.lon:.5f},{15 if exact else 14}",
@@ -95,18 +95,18 @@ def _rings(place: Neighbourhood) -> Iterator[Sequence[Point]]:
 @cache
 def _lines() -> list[_Line]:
     """Every street that is drawn, and the metro, each with the corners of the box around it."""
-    found = base_map()
-    roads = [(kind, line) for kind, lines in found["roads"].items() for line in lines]
-    metro = [("metro", [one[1:] for one in stations]) for stations in found["metro"].values()]
+    base = base_map()
+    roads = [(kind, line) for kind, lines in base["roads"].items() for line in lines]
+    metro = [("metro", [station[1:] for station in stations]) for stations in base["metro"].values()]
     return [_line(kind, tuple(Point(*at) for at in line)) for kind, line in (*roads, *metro)]
 
 
 def _line(kind: str, points: tuple[Point, ...]) -> _Line:
-    lats, lons = [one.lat for one in points], [one.lon for one in points]
+    lats, lons = [point.lat for point in points], [point.lon for point in points]
     return _Line(kind, points, Point(min(lats), min(lons)), Point(max(lats), max(lons)))
 
 
 @cache
 def _stations() -> list[tuple[str, Point]]:
-    found = {name: Point(lat, lon) for line in base_map()["metro"].values() for name, lat, lon in line}
-    return list(found.items())
+    stations = {name: Point(lat, lon) for line in base_map()["metro"].values() for name, lat, lon in line}
+    return list(stations.items())

@@ -35,24 +35,24 @@ def say(key: str, /, **values: object) -> str:
     return text.format(**values) if values else text
 
 
-def told(sentence: object) -> str:
+def translate(sentence: object) -> str:
     """A sentence that is kept as a code, or the one of an exception; other words as they are."""
     return Said.of(sentence).in_words(language())
 
 
 def mistakes(error: BaseException) -> str:
     """What is wrong with a file, without its place, which says nothing to a buyer."""
-    wrong = Said.of(error)
-    lines = wrong.values["lines"] if wrong.code == "wrong_file.lines" else [wrong]
-    return " ".join(told(one.values["why"] if one.code == "wrong_file.at" else one) for one in lines)
+    sentence = Said.of(error)
+    lines = sentence.values["lines"] if sentence.code == "wrong_file.lines" else [sentence]
+    return " ".join(translate(line.values["why"] if line.code == "wrong_file.at" else line) for line in lines)
 
 
-def named(kind: str, value: object) -> str:
+def word_for(kind: str, value: object) -> str:
     """A value of a vocabulary by its name ("тухла" of construction "brick"); a strange one as it is."""
     key = f"{kind}.{value}"
     return say(key) if key in dictionary() else str(value)
 
 
-def counted(key: str, count: int, shown: str) -> str:
+def pluralise(key: str, count: int, text: str) -> str:
     """`key.one` for one, `key.many` for all else, with the number as it is shown."""
-    return say(f"{key}.{'one' if count == 1 else 'many'}", n=shown)
+    return say(f"{key}.{'one' if count == 1 else 'many'}", n=text)
