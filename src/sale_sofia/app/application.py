@@ -20,12 +20,12 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from xstatic.pkg import leaflet
 
 from sale_sofia.app import formatting, words
 from sale_sofia.app.entrance import Entrance, with_door_secret
-from sale_sofia.app.guard import HEALTH, OwnHosts, OwnPages, PasswordGate
+from sale_sofia.app.guard import HEALTH, OwnHosts, OwnPages, PasswordGate, with_headers
 from sale_sofia.app.settings import FORM_MOST_BYTES, OUTCOME_SECONDS, PAGES_KEPT_OFFLINE, YEAR_SECONDS
 from sale_sofia.app.visit import (
     LANGUAGE,
@@ -161,17 +161,7 @@ class SameHeaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and add the headers that its response lacks."""
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                present = {name.lower() for name, _ in message["headers"]}
-                message["headers"] = [
-                    *message["headers"],
-                    *((k.encode(), v.encode()) for k, v in _HEADERS.items() if k.encode() not in present),
-                ]
-            await send(message)
-
-        await self._app(scope, receive, send_with_headers)
+        await self._app(scope, receive, with_headers(send, _HEADERS))
 
 
 def page_routes(path: str, handler: Handler) -> list[BaseRoute]:

@@ -19,14 +19,14 @@ HEIGHT: Final = 230
 _EDGES: Final = (88, 16, 12, 34)
 """Pixels left, right, above and below what is drawn."""
 _LAST_LABEL: Final = WIDTH - 30
-"""Where the middle of a label may be at most: half of it must fit beside."""
+"""The largest x of a label's middle: half of the label must fit beside it."""
 _LABEL: Final = 184
 """Pixels for the names of bars."""
 _ROW: Final = 26
 _TICKS: Final = 4
 _DAY: Final = 86_400
 _LEAST_SPAN: Final = 0.1
-"""Of the largest value: an axis spans at least this, so that a small change does not look like a cliff."""
+"""Share of the largest value that an axis spans at least, so that a small change looks small."""
 _INKS: Final = 7
 _ROUND: Final = (1, 2, 2.5, 5, 10, 20)
 
@@ -40,7 +40,7 @@ class DataPoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Points under one name; each line has a colour and dashes of its own."""
+    """Points under one name; each line has its own colour and dashes."""
 
     name: str
     points: Sequence[DataPoint]
@@ -49,7 +49,7 @@ class Line:
 
 
 class Marker(NamedTuple):
-    """A moment with what happened; with a value it is a hollow diamond, else a dashed upright line."""
+    """An event; with a value it is drawn as a hollow diamond, else as a dashed upright line."""
 
     at: float
     text: str
@@ -57,7 +57,7 @@ class Marker(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """One bar: parts beside each other, each with its class and size; and what is written at its end."""
+    """A bar: parts beside each other, each with its class and size; and the text at its end."""
 
     name: str
     parts: Sequence[tuple[str, float]]
@@ -65,7 +65,7 @@ class Bar(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """From low to high with a mark at the middle."""
+    """A range from low to high with a mark at the middle."""
 
     name: str
     low: float
@@ -77,7 +77,7 @@ class Spread(NamedTuple):
 def lines(
     title: str, unit: str, series: Sequence[Line], marks: Sequence[Marker] = (), *, zero: bool = False
 ) -> Markup:
-    """Lines over time; nothing where there is no point."""
+    """Lines over time; empty without points."""
     points = [point for line in series for point in line.points]
     values = [point.value for point in points] + [mark.value for mark in marks if mark.value is not None]
     if not values:
@@ -109,7 +109,7 @@ def lines(
 
 
 def bars(title: str, most: float, rows: Sequence[Bar], names: Sequence[tuple[str, str]] = ()) -> Markup:
-    """Bars below each other; `names` are the classes of their parts with what each means."""
+    """Bars below each other; `names` are the classes of their parts with their meanings."""
     scale = (WIDTH - _LABEL - 80) / (most or 1.0)
     drawn = []
     for index, bar in enumerate(rows):
@@ -122,7 +122,7 @@ def bars(title: str, most: float, rows: Sequence[Bar], names: Sequence[tuple[str
 
 
 def spans(title: str, unit: str, rows: Sequence[Spread]) -> Markup:
-    """Spans below each other on one axis that begins at zero: no difference looks larger than it is."""
+    """Ranges below each other on an axis from zero, so that no difference looks larger than it is."""
     if not rows:
         return Markup()
     ticks = nice(0.0, max(row.high for row in rows))
@@ -157,7 +157,7 @@ def dots(
 
 
 def nice(low: float, high: float, count: int = _TICKS) -> list[float]:
-    """Round numbers from below the least to above the most, about so many."""
+    """About `count` round numbers from below `low` to above `high`."""
     rough = ((high - low) or abs(high) or 1.0) / count
     size = 10.0 ** (len(str(int(rough))) - 1 if rough >= 1 else -1)
     step = next(size * factor for factor in _ROUND if size * factor >= rough)
@@ -166,7 +166,7 @@ def nice(low: float, high: float, count: int = _TICKS) -> list[float]:
 
 
 class _Frame(NamedTuple):
-    """Where values lie on the drawing."""
+    """Maps values to the coordinates of a drawing."""
 
     left: float
     right: float
@@ -191,7 +191,7 @@ def _path(frame: _Frame, line: Line) -> str:
 
 
 def _days(frame: _Frame) -> list[dict[str, Any]]:
-    """Days under the axis, never hours: nobody asks when in the day a price changed."""
+    """Labels of days under the axis, never of hours."""
     count = min(5, max(2, int((frame.right - frame.left) // _DAY) + 1))
     moments = [frame.left + (frame.right - frame.left) * index / (count - 1) for index in range(count)]
     labels: dict[str, float] = {}

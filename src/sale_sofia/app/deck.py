@@ -1,4 +1,4 @@
-"""All flats as one buyer sees them now, and the card of each: what one wants to know first."""
+"""All flats as a buyer sees them now, and the card of each with the first facts."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -33,7 +33,7 @@ from sale_sofia.listings.text import plain
 
 @dataclass(frozen=True, slots=True)
 class CardNote:
-    """What happened to a flat, in a line above its price."""
+    """A line above the price of a flat: what happened to it."""
 
     text: str
     colour: str = ""
@@ -56,20 +56,20 @@ def title_of(flat: Flat) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FlatCard:
-    """A flat with what is thought of it, in words that are ready to be shown."""
+    """A flat with scores and opinions, as text for its card."""
 
     flat: Flat
     score: Score | None
     status: str
     previous_eur: float | None
-    """The price before the last change, where that is worth telling."""
+    """The price before the last change, if any."""
     now: float
     note: CardNote | None = None
     ticked: bool = False
     opinions: Sequence[Opinion] = ()
-    """What the people of the household think of it."""
+    """The household's opinions."""
     fair: tuple[Verdict, Band] | None = None
-    """Where its price lies, and what would be fair; None where that cannot be judged."""
+    """Where its price lies beside the fair range; None where it cannot be judged."""
     travel: Mapping[str, Travel | None] = field(default_factory=dict)
     """Minutes to each of the buyer's own places."""
 
@@ -95,7 +95,7 @@ class FlatCard:
 
     @property
     def moved(self) -> CardNote | None:
-        """How the price changed last."""
+        """The last change of the price."""
         price, before = self.flat.price_eur, self.previous_eur
         if before is None or price is None or before == price:
             return None
@@ -104,7 +104,7 @@ class FlatCard:
 
     @property
     def badge(self) -> CardNote | None:
-        """How the price lies beside the fair one; nothing where nobody can tell."""
+        """The price compared with the fair one; None where that is unknown."""
         eur_sqm = asked_eur_sqm(self.flat)
         if self.fair is None or eur_sqm is None:
             return None
@@ -129,13 +129,13 @@ class FlatCard:
 
     @property
     def ways(self) -> str:
-        """Minutes to the buyer's own places, of those that are known."""
+        """Minutes to the buyer's own places, as far as known."""
         reachable = ((name, way) for name, way in self.travel.items() if way)
         return " · ".join(f"{plain(name)}: {fmt.walk(way.least, way.most)}" for name, way in reachable)
 
     @property
     def facts(self) -> list[str]:
-        """What is known of size, rooms, floor and building."""
+        """Known facts of size, rooms, floor and building."""
         flat = self.flat
         texts = (
             fmt.area(flat.area_sqm),
@@ -148,7 +148,7 @@ class FlatCard:
 
     @property
     def unknown(self) -> str:
-        """How many of the facts on the card are not known."""
+        """How many facts of the card are unknown."""
         flat = self.flat
         values = (
             flat.price_eur, flat.area_sqm, flat.floor, flat.floors_total, flat.neighbourhood, flat.rooms,
@@ -159,27 +159,27 @@ class FlatCard:
 
     @property
     def days(self) -> str:
-        """How long it is on the market."""
+        """How long it has been on the market."""
         return say("card.on_market", days=fmt.days(self.flat.days_on_market(self.now)))
 
     @property
     def since(self) -> str:
-        """By what that is known."""
+        """The source of that duration."""
         return say(f"since.{self.flat.since.source}")
 
     @property
     def portals(self) -> str:
-        """Where it is offered."""
+        """The portals that offer it."""
         return ", ".join(map(plain, self.flat.portals))
 
     @property
     def fails(self) -> str:
-        """The conditions that it fails; of many the first, and how many more."""
+        """The failed conditions; of many the first, and the count of the rest."""
         return self._condition_names(State.FAIL)
 
     @property
     def unsure(self) -> str:
-        """The conditions of which nobody knows."""
+        """The conditions that are unknown."""
         return self._condition_names(State.UNKNOWN)
 
     def _condition_names(self, state: State) -> str:
@@ -231,7 +231,7 @@ class FlatCard:
 
 
 class Rank(NamedTuple):
-    """Sorts flats, the best first: what passes, then what may, then what fails; what has no score last."""
+    """Sort key, the best first: flats that pass, may pass, fail, have no score."""
 
     verdict: int
     minus_points: float
@@ -239,13 +239,13 @@ class Rank(NamedTuple):
 
     @property
     def fails(self) -> bool:
-        """Whether the flat is out by the profile's conditions, or is not what it looks for."""
+        """Whether the flat fails the profile's conditions, or is no candidate for it."""
         return self.verdict >= VERDICTS.index(State.FAIL)
 
 
 @dataclass(frozen=True, slots=True)
 class Deck:
-    """All flats as one buyer sees them now."""
+    """All flats as a buyer sees them now."""
 
     visit: PageVisit
     profile: Profile
@@ -259,13 +259,13 @@ class Deck:
         return self.visit.now
 
     def status(self, property_id: int) -> str:
-        """What the buyer said of the flat."""
+        """The buyer's status of the flat."""
         return self.statuses.get(property_id, "new")
 
     def fitting(self) -> Mapping[int, tuple[str, float]]:
-        """All flats on offer that the profile's conditions do not rule out: their stored verdicts and points.
+        """Stored verdicts and points of flats on offer that do not fail the profile's conditions.
 
-        They are read again when an advert or a score is another: who only looks changes neither.
+        They are read again when an advert or a score has changed.
         """
         database, profile = self.visit.database, self.visit.profile_name
         c = stored_scores.c
@@ -282,26 +282,26 @@ class Deck:
         )
 
     def flats(self, property_ids: Collection[int]) -> list[Flat]:
-        """Those of these properties that there are, in this order."""
+        """The flats of these properties that exist, in this order."""
         by_id = self.visit.database.run_read(
             lambda connection: {flat.property_id: flat for flat in load_flats(connection, property_ids)}
         )
         return [by_id[number] for number in property_ids if number in by_id]
 
     def looks(self, flats: Sequence[Flat]) -> list[Seen]:
-        """These flats, each beside its neighbours."""
+        """These flats, each with the yardsticks of its neighbourhood."""
         places = {flat.neighbourhood for flat in flats if flat.neighbourhood is not None}
         yardsticks = self.visit.database.run_read(lambda connection: kept_yardsticks(connection, places))
         return [look(flat, lambda cell: yardsticks.get(cell, Yardstick())) for flat in flats]
 
     def scores(self, flats: Sequence[Flat]) -> dict[int, Score]:
-        """By property; of those that may be what the profile looks for at all."""
+        """Scores by property, of the candidates for the profile."""
         scorer = Scorer(self.profile)
         candidates = [flat for flat in flats if scorer.is_candidate(flat)]
         return {seen.flat.property_id: scorer.score(seen) for seen in self.looks(candidates)}
 
     def ranks(self, property_ids: Collection[int]) -> dict[int, Rank]:
-        """How good flats are now, which may be gone."""
+        """The ranks of flats now, even of flats that are gone."""
         scored = self.scores(self.flats(property_ids)).values() if property_ids else ()
         ranks = {score.property_id: Rank(*ranking(score)) for score in scored}
         return {number: ranks.get(number) or Rank(len(VERDICTS), 0.0, number) for number in property_ids}
@@ -333,7 +333,7 @@ class Deck:
 
 
 def open_deck(visit: PageVisit) -> Deck:
-    """Everything as it is now, for the profile of the visit."""
+    """The deck for the profile of the visit, brought up to date."""
     visit.state.refresh(visit.profiles)
 
     def read(connection: Connection) -> tuple[Mapping[int, str], bool]:
@@ -346,15 +346,15 @@ def open_deck(visit: PageVisit) -> Deck:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """One page of a list; how many there are in all is always said."""
+    """A page of a list, and the number of pages."""
 
     number: int
     count: int
     name: str = "page"
-    """What the address calls it."""
+    """Its parameter in the address."""
 
     def part(self, size: int = CARDS_PER_PAGE) -> slice:
-        """Which things are on it."""
+        """The slice of the list on this page."""
         return slice((self.number - 1) * size, self.number * size)
 
 
@@ -364,13 +364,13 @@ _Item = TypeVar("_Item")
 def page_of(
     visit: PageVisit, items: Sequence[_Item], name: str = "page", size: int = CARDS_PER_PAGE
 ) -> tuple[Sequence[_Item], Pages]:
-    """What is on the page that is asked for; the last one where there are not so many."""
+    """The items of the requested page; of the last one where there are fewer pages."""
     pages = pages_of(visit, len(items), name, size)
     return items[pages.part(size)], pages
 
 
 def pages_of(visit: PageVisit, total: int, name: str = "page", size: int = CARDS_PER_PAGE) -> Pages:
-    """The page that is asked for, of so many things."""
+    """The requested page of a list with `total` items."""
     count = max(1, -(-total // size))
     return Pages(min(visit.page_number(name), count), count, name)
 
@@ -386,6 +386,6 @@ def read_steps(visit: PageVisit, flats: Iterable[Flat]) -> Mapping[int, Sequence
 
 
 def _previous(flat: Flat, steps: Mapping[int, Sequence[PriceStep]]) -> float | None:
-    """What the advert with the flat's price asked before."""
+    """The previous price of the advert with the flat's price."""
     cheapest = flat.adverts[0] if flat.adverts else None
     return previous_price(steps.get(cheapest.listing_id, ())) if cheapest else None

@@ -1,4 +1,4 @@
-"""Drawings that stand for the photos of made-up flats: a house, and the rooms in the flat's own colours."""
+"""Drawings in place of photos of simulated flats: a house, and rooms in the flat's own colours."""
 
 from hashlib import sha256
 from random import Random
@@ -13,13 +13,13 @@ _FLAT_DIGITS: Final = 6
 
 
 def names(urls: list[str]) -> list[str]:
-    """A name for each photo of a flat: which flat, and which of its photos."""
+    """A name for each photo of a flat: the flat's digest, and the number of the photo."""
     flat = sha256(urls[0].encode()).hexdigest()[:_FLAT_DIGITS] if urls else ""
     return [f"{flat}{number % 256:02x}" for number in range(len(urls))]
 
 
 def draw_svg(name: str) -> str:
-    """The drawing of this name as SVG: of a flat first its house, then its rooms."""
+    """The drawing of this name as SVG: the first of a flat is its house, the others are rooms."""
     flat, shot = name[:_FLAT_DIGITS], name[_FLAT_DIGITS:]
     return f"{_HEAD}{_house(_generator(flat)) if shot == '00' else _room(flat, shot)}</svg>"
 
@@ -62,7 +62,7 @@ def _house(rng: Random) -> str:
 
 
 def _room(flat: str, shot: str) -> str:
-    """A room: walls and floor are the flat's, what stands in it is the room's own."""
+    """A room: walls and floor are the flat's, the furniture is its own."""
     same, rng = _generator(flat), _generator(flat + shot)
     wall, floor = same.choice(_WALLS), same.choice(_FLOORS)
     ground = rng.randint(185, 215)

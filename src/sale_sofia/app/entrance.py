@@ -1,9 +1,9 @@
-"""Who of the household asks: nobody is let in but by a session of their own, once there are people.
+"""Sign-in of the household: once there are people, every request needs a session of its own person.
 
-The server may die after a link was spent, or the first person added, and before the browser has its session.
-So a browser is given a secret of its own before it enters (`DOOR`), and the session that a link makes for it
-follows from link, secret and the installation's key. Who asks again with both within a short time is given
-the same session; another browser has another secret, and to it the link is used.
+The server may die after a link was used, or the first person added, and before the browser has its session.
+So a browser gets a secret before it signs in (`DOOR`), and the session that a link makes for it is derived
+from link, secret and the installation's key. A browser that sends both again within a short time gets the
+same session; for another browser, which has another secret, the link is used up.
 """
 
 import hmac
@@ -63,9 +63,9 @@ from sale_sofia.settings.words import Said
 
 SESSION: Final = "sale_sofia_session"
 DOOR: Final = "sale_sofia_door"
-"""Opens nothing by itself: by it a browser that used a link is known again."""
+"""Opens nothing by itself: it identifies a browser that has used a link."""
 FIRST: Final = ""
-"""The link of the first person, who is let in without one."""
+"""Stands for the link of the first person, who signs in without one."""
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{20,100}")
 _SHARED: Final = re.compile(rf"{SHARED_PATH}{_TOKEN.pattern}")
 
@@ -76,10 +76,10 @@ class _Caller(NamedTuple):
 
 
 class Entrance:
-    """Lets each person in as themselves; where there are no people, `otherwise` decides who may look.
+    """Signs each person in as themselves; without people, `otherwise` guards the pages.
 
-    The cookie of a session is sent along when a link in a message leads here; what changes anything is a
-    form, and forms of other pages are refused before (`OwnPages`).
+    The session cookie is also sent when a link in a message leads here; everything that changes data is a
+    form, and forms of other sites are refused earlier (`OwnPages`).
     """
 
     def __init__(
@@ -95,12 +95,12 @@ class Entrance:
         self._tries = Tries(steady)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass it on, or ask who it is."""
+        """Pass the request on, or ask for a sign-in."""
         if scope["type"] != "http" or scope["path"] == HEALTH:
             await self._otherwise(scope, receive, send)
             return
         if _SHARED.fullmatch(scope["path"]) and open_database(self._state.settings).exists():
-            # For who is not of the household; the page asks for nobody's name, and shows one flat or nothing.
+            # For people outside the household: the page needs no sign-in, and shows one flat or nothing.
             await self._app(scope, receive, send)
             return
         if scope["path"].startswith(CALENDAR_PATH):
@@ -134,7 +134,7 @@ class Entrance:
         return _Caller(there_are_people=bool(database.run_read(all_people)))
 
     def _calendar(self, request: Request) -> Response:
-        """A person's viewings, for a program that cannot sign in: the address opens them and nothing else."""
+        """A person's viewings for a calendar, which cannot sign in; the address opens nothing else."""
         token = request.url.path.removeprefix(CALENDAR_PATH).removesuffix(".ics")
         is_valid, now = request.method in {"GET", "HEAD"} and _TOKEN.fullmatch(token), time.time()
         if not is_valid or not open_database(self._state.settings).exists():
@@ -156,13 +156,11 @@ class Entrance:
             return response
         if request.method != "POST":
             return _sign_in_page(request, 401)
-        form, client = (
-            await read_small_form(request),
-            client_at(request.client.host if request.client else ""),
-        )
+        form = await read_small_form(request)
+        client = client_at(request.client.host if request.client else "")
         if wait := self._tries.wait_of(client):
             return _sign_in_page(request, 429, "gate.wait", str(wait))
-        # Noted before it is looked at: of many tries at once only the first is.
+        # Noted before it is checked: of many tries at once only the first is checked.
         self._tries.note_wrong(client)
         enter = partial(
             enter_by_password,
@@ -178,7 +176,7 @@ class Entrance:
         return admit(request, token, requested_address(request))
 
     async def _by_link(self, request: Request, token: str) -> Response:
-        """Looking at a link changes nothing: chats look at links before people do."""
+        """Sign in by a link; GET changes nothing, as chat programs open links before people do."""
         now, database = time.time(), self._state.database
         person = None
         if _TOKEN.fullmatch(token):
@@ -201,7 +199,7 @@ class Entrance:
         return admit(request, session, "/")
 
     async def _repeat_session(self, request: Request, link: str) -> Response | None:
-        """To a browser that used this link a moment ago, and may have heard nothing: its session."""
+        """The session of a browser that used this link a moment ago and may not have got the response."""
         if not (door := door_of(request)):
             return None
         now = time.time()
@@ -219,7 +217,7 @@ class Entrance:
         return admit(request, session, to)
 
     async def _by_message(self, request: Request, person: Person | None) -> Response:
-        """What a link of a message does: shown first, done when a person presses the button."""
+        """The action of a link in a message: GET shows it, POST performs it."""
         database, token = self._state.database, request.url.path.removeprefix(LINK_PATH)
         now = time.time()
         try:
@@ -238,7 +236,7 @@ class Entrance:
 
 
 def _describe_link(connection: Connection, token: str, person: Person | None, now: float) -> tuple[str, str]:
-    """What the link does, and to which flat, escaped."""
+    """The action of the link, and its flat as escaped text."""
     link, _ = look_at(connection, token, person, now=now)
     try:
         flats = read_flats(connection, [current_property(connection, link.property_id)])
@@ -249,7 +247,7 @@ def _describe_link(connection: Connection, token: str, person: Person | None, no
 
 
 def _sign_in_page(request: Request, status: int, wrong: str | None = None, wait: str = "") -> Response:
-    """The question for name and password; who has none asks for a link."""
+    """The form for name and password; people without one need a link."""
     form = (
         "<form method='post'><label for='name'>{gate.name}</label>"
         "<input id='name' name='name' autocomplete='username' required autofocus>"
@@ -264,35 +262,35 @@ def _link_over_page(request: Request) -> Response:
 
 
 def door_of(request: Request) -> str:
-    """The secret that this browser was given before it enters; empty: none."""
+    """The secret that this browser got before signing in; empty: none."""
     secret = request.cookies.get(DOOR, "")
     return secret if _TOKEN.fullmatch(secret) else ""
 
 
 def session_at(key: str, door: str, link: str) -> str:
-    """The token of the session that this link makes for the browser with that secret.
+    """The token of the session that this link makes for the browser with this secret.
 
-    Who reads the database knows the key but neither secret nor link; who has the link has no secret.
+    A reader of the database knows the key but neither secret nor link; whoever has the link lacks the secret.
     """
     return hmac.new(bytes.fromhex(key), f"{SESSION}|{door}|{link}".encode(), sha256).hexdigest()
 
 
 def with_door_secret(request: Request, answer: Response) -> Response:
-    """The answer, with a secret for a browser that has none yet."""
+    """The response, with a secret for a browser that has none yet."""
     if not door_of(request):
         keep_cookie(request, answer, DOOR, token_urlsafe(32), SIGN_IN_LINK_SECONDS)
     return answer
 
 
 def keep_cookie(request: Request, answer: Response, name: str, value: str, seconds: float) -> None:
-    """One that scripts cannot read; it is sent along when a link of another page leads here."""
+    """Set a cookie that scripts cannot read; it is also sent when a link of another site leads here."""
     secure = request.url.scheme == "https"
     answer.set_cookie(name, value, max_age=int(seconds), httponly=True, samesite="lax", secure=secure)
 
 
 def admit(request: Request, token: str, to: str) -> Response:
-    """The way on, with the session whose token this is."""
+    """A redirect that sets the session of this token."""
     answer = RedirectResponse(to, status_code=303, headers=ENTRANCE_HEADERS)
     keep_cookie(request, answer, SESSION, token, SESSION_SECONDS)
-    answer.delete_cookie(DOOR, httponly=True, samesite="lax")  # it is needed only by who hears nothing
+    answer.delete_cookie(DOOR, httponly=True, samesite="lax")  # needed only until the session arrives
     return answer

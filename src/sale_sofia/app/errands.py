@@ -1,7 +1,7 @@
-"""What the operator starts from the pages: a crawl or a probe of a portal, as the command of the same name.
+"""Crawls and probes of a portal that the operator starts from the pages, by the commands of these names.
 
-Each is a process of its own, so that neither the pages nor it wait for the other; two crawls of one portal
-are kept apart by its lock, wherever they were started. They end with the server; a crawl goes on next time.
+Each is a process of its own, so that neither it nor the pages block the other; two crawls of one portal
+exclude each other by its lock, wherever they were started. They end with the server; a crawl can be resumed.
 """
 
 import json
@@ -19,12 +19,12 @@ from sale_sofia.settings.programs import own_program
 
 Kind = Literal["run", "probe"]
 COMMANDS: Final[Mapping[Kind, tuple[str, ...]]] = {"run": ("crawl",), "probe": ("sites", "probe")}
-"""The command of each."""
+"""The command of each kind."""
 
 
 @dataclass(slots=True)
 class Errand:
-    """One of them, until another of its kind and portal takes its place."""
+    """A crawl or a probe, until the next of its kind and portal replaces it."""
 
     kind: Kind
     site: str
@@ -33,9 +33,9 @@ class Errand:
     ended_at: float | None = None
     code: int | None = None
     data: Mapping[str, Any] | None = None
-    """What it printed, as JSON; None while it runs, and where it printed none."""
+    """The JSON it printed; None while it runs, and where it printed none."""
     last_line: str = ""
-    """The last line of what it said beside that."""
+    """The last line of its standard error."""
 
 
 def _command(kind: Kind, site: str) -> list[str]:
@@ -43,7 +43,7 @@ def _command(kind: Kind, site: str) -> list[str]:
 
 
 class Errands:
-    """Those of this server, the newest of each kind and portal."""
+    """The newest crawl and probe of each portal that this server started."""
 
     def __init__(self, settings: Settings, command: Callable[[Kind, str], list[str]] = _command) -> None:
         self._settings = settings
@@ -53,7 +53,7 @@ class Errands:
         self._threads: list[threading.Thread] = []
 
     def start(self, kind: Kind, site: str) -> bool:
-        """Start it; False, and nothing is started, where the same one still runs."""
+        """Start one; returns False and starts nothing while the same one runs."""
         with self._lock:
             last = self._errands.get((kind, site))
             if last and last.ended_at is None:
@@ -73,12 +73,12 @@ class Errands:
             return True
 
     def newest(self) -> list[Errand]:
-        """The last begun first."""
+        """All of them, the last started first."""
         with self._lock:
             return sorted(self._errands.values(), key=lambda errand: -errand.began_at)
 
     def stop(self) -> None:
-        """End all that run, and wait for that; by force what does not listen."""
+        """Terminate all that run and wait for them; kill those that do not end in time."""
         for errand in self.newest():
             if errand.ended_at is None:
                 errand.process.terminate()

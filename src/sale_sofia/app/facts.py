@@ -1,4 +1,4 @@
-"""The facts of a flat in words: what is known, who says so and since when, and who says otherwise."""
+"""The facts of a flat as text: the value, its source and date, and what other adverts say."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -31,7 +31,7 @@ FACTS: Final = (*_ORDERED, *(name for name in MERGED if name not in _ORDERED))
 
 
 def _nearest_text(nearest: Nearest, more: str = "") -> str:
-    """`5 мин · Lidl`, and what else is told of it."""
+    """`5 мин · Lidl`, and more if given."""
     return " · ".join(
         part
         for part in (fmt.walk(nearest.least, nearest.most), nearest.name and plain(nearest.name), more)
@@ -56,7 +56,7 @@ def _line_names(lines: Sequence[str]) -> str:
 
 
 def _road(road: Road) -> str:
-    """Its class; of several what holds for all of them."""
+    """The class of the road; where several are possible, what holds for all of them."""
     if road.known:
         return word_for("road", road.known)
     if road.most < len(ROAD_CLASS_METRES):
@@ -82,7 +82,7 @@ _NUMBERS: Final[Mapping[str, Callable[[Any], str]]] = {
 
 
 class Fact(NamedTuple):
-    """One fact, ready to be shown."""
+    """A fact as text."""
 
     key: str
     name: str
@@ -93,17 +93,17 @@ class Fact(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether anybody tells it."""
+        """Whether the value is known."""
         return self.value != fmt.UNKNOWN
 
 
 def value_of(name: str, flat: Flat) -> Any:  # noqa: ANN401 - a fact of any kind
-    """What is known of one of `FACTS`."""
+    """The flat's value of one of `FACTS`."""
     return getattr(flat.nearby if name in Nearby._fields else flat, name)
 
 
 def fact(name: str, value: Any) -> str:  # noqa: ANN401 - a fact of any kind
-    """A fact's value in words; unknown is "?"."""
+    """A fact's value as text; "?" where it is unknown."""
     if value is None or value in ((), []):
         return fmt.UNKNOWN
     if name in _NUMBERS:
@@ -137,7 +137,7 @@ def _fact(name: str, flat: Flat, printed: Mapping[str, Any] | None) -> Fact:
 
 
 def _nearby_source(name: str, flat: Flat, value: str) -> str:
-    """From where it is known: which data, and by what of the flat."""
+    """The data it comes from, and whether it is measured from the flat or its neighbourhood."""
     if value == fmt.UNKNOWN:
         return say("nearby.unknown")
     by = say("walk.position" if flat.exact_place else "walk.neighbourhood")
@@ -145,7 +145,7 @@ def _nearby_source(name: str, flat: Flat, value: str) -> str:
 
 
 def own_places(flat: Flat, profile: Profile) -> list[Fact]:
-    """Minutes to each of the places that the buyer names."""
+    """Minutes to each of the buyer's own places."""
     travels = [(own.name, flat.travel_to(own.place)) for own in profile.places]
     return [
         Fact(
@@ -160,7 +160,7 @@ def own_places(flat: Flat, profile: Profile) -> list[Fact]:
 
 
 def metro_words(flat: Flat) -> str:
-    """The walk to the metro: worked out, or else what adverts say."""
+    """The walk to the metro: computed, or else what adverts say."""
     walk = flat.metro_walk
     if walk is None or walk.source == "advert":
         return fmt.distance(flat.metro_distance_m, flat.metro_minutes)
@@ -175,7 +175,7 @@ def _source(value: str, printed: Mapping[str, Any] | None) -> str:
 
 
 def contradiction(clash: Contradiction) -> str:
-    """What contradicts what, and what is believed all the same."""
+    """A contradiction in a sentence, with what is believed nevertheless."""
     least, most = clash.other if isinstance(clash.other, tuple) else (clash.other, clash.other)
     values = {
         "one": _side_text(clash, clash.one),
@@ -189,7 +189,7 @@ def contradiction(clash: Contradiction) -> str:
 
 
 def _side_text(clash: Contradiction, value: Any) -> str:  # noqa: ANN401 - a fact of any kind
-    """A number as it is; a word of any of the facts by its name."""
+    """A number as it is; a value of a vocabulary by its name."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return plain(value)  # three rooms have a word, three bedrooms none
     names = (f"{name}.{value}" for name in (*clash.facts, *_NAMED))

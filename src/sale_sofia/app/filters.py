@@ -1,4 +1,4 @@
-"""The conditions of a search as a page asks for them, in one table, and the chips of those that are set."""
+"""The conditions of a search as fields of a form, in one table, and the chips of those that are set."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
@@ -27,7 +27,7 @@ Kind = Literal["many", "one", "number", "switch", "words", "date", "text", "area
 
 
 class Facet(NamedTuple):
-    """One condition: its field of the query, how it is drawn, and what there is to choose from."""
+    """A condition: its field of the query, the kind of its form field, and its choices."""
 
     field: str
     kind: Kind
@@ -41,7 +41,7 @@ def _values_of(literal: object) -> Callable[[], Sequence[Any]]:
 
 
 def _alike(kind: Kind, *fields: str) -> list[Facet]:
-    """Conditions that are drawn alike, and have nothing to choose from."""
+    """Conditions of the same kind, without choices."""
     return [Facet(field, kind) for field in fields]
 
 
@@ -102,7 +102,7 @@ _NAMED_FIELDS: Final = frozenset(
 
 
 def _other_filters() -> Iterator[Facet]:
-    """Switches and ranges of a query that no subject names: a new one is asked for without a line here."""
+    """Switches and ranges of a query that no subject lists: a new one appears without a line here."""
     for name, field in SearchQuery.model_fields.items():
         if name not in _NAMED_FIELDS and field.annotation is bool:
             yield Facet(name, "switch")
@@ -114,12 +114,12 @@ GROUPS: Final[Mapping[str, tuple[Facet, ...]]] = {
     **_BY_SUBJECT,
     "building": (*_BY_SUBJECT["building"], *_other_filters()),
 }
-"""Every condition of a query that is asked here, by subject."""
+"""Every condition of a query, by subject."""
 FILTERS: Final = tuple(facet for group in GROUPS.values() for facet in group)
 
 
 ANY: Final = "any"
-"""How an address says that nothing is asked where something is by default."""
+"""In an address: no condition, where there is one by default."""
 
 
 class Choice(NamedTuple):
@@ -131,19 +131,19 @@ class Choice(NamedTuple):
 
 
 def choices(facet: Facet, query: SearchQuery) -> list[Choice]:
-    """What the filter offers, and what of it is asked."""
+    """The choices of a condition, with those that are set."""
     current = getattr(query, facet.field)
     chosen = {str(value) for value in (current if facet.kind == "many" else (current,))}
     return [Choice(str(value), name_of(facet, value), str(value) in chosen) for value in facet.choices()]
 
 
 def name_of(facet: Facet, value: object) -> str:
-    """A value by its name."""
+    """The name of a value."""
     return word_for(facet.words, value) if facet.words else str(value)
 
 
 def field_text(facet: Facet, query: SearchQuery) -> str:
-    """What stands in the field of a number, some words or a day."""
+    """The text in the form field of a number, words or a day."""
     value = getattr(query, facet.field)
     if value is None:
         return ""
@@ -155,21 +155,21 @@ def field_text(facet: Facet, query: SearchQuery) -> str:
 
 
 def count_active(filters: Sequence[Facet], query: SearchQuery) -> int:
-    """How many of the filters ask what they do not ask by themselves."""
+    """How many conditions differ from their defaults."""
     return sum(
         getattr(query, facet.field) != SearchQuery.model_fields[facet.field].default for facet in filters
     )
 
 
 class Chip(NamedTuple):
-    """One condition that is set, and its field."""
+    """A condition that is set, as text, and its field."""
 
     field: str
     text: str
 
 
 def chips(query: SearchQuery) -> list[Chip]:
-    """Every condition that differs from what is asked by itself, in words."""
+    """Every condition that differs from its default, as text."""
     changed = (facet for facet in FILTERS if count_active([facet], query))
     return [Chip(facet.field, _chip(facet, query)) for facet in changed]
 

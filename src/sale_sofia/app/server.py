@@ -1,4 +1,4 @@
-"""The dashboard's server as a program, started by `sale-sofia dashboard` as serving HOST PORT."""
+"""The dashboard's server as a program with the arguments HOST PORT, started by `sale-sofia dashboard`."""
 
 import gc
 import ipaddress
@@ -53,7 +53,7 @@ _FLAT: Final = "/flat/{number:int}"
 
 
 def routes() -> list[BaseRoute]:
-    """Every address there is; those of before lead on."""
+    """All routes, with redirects of former addresses."""
     return [
         *page_routes("/", today.page),
         *page_routes("/today", today.page),
@@ -137,13 +137,13 @@ def routes() -> list[BaseRoute]:
 
 
 def _property(visit: PageVisit) -> Response:
-    """The address that a flat had before."""
+    """Redirect the former address of a flat."""
     number = visit.param("id") or ""
     return RedirectResponse(f"/flat/{number}" if number.isascii() and number.isdigit() else "/search", 301)
 
 
 def _manifest(_visit: PageVisit) -> Response:
-    """So that the page can be put on a phone's home screen."""
+    """The manifest that lets the page be put on a phone's home screen."""
     icon = {"src": "/static/icon.svg", "sizes": "any", "type": "image/svg+xml"}
     names = {"name": say("app.title"), "short_name": say("app.title"), "icons": [icon]}
     shape = {
@@ -156,34 +156,34 @@ def _manifest(_visit: PageVisit) -> Response:
 
 
 def _drawing(visit: PageVisit) -> Response:
-    """What stands for a photo of a made-up flat."""
+    """The drawing in place of a photo of a simulated flat."""
     body = draw_svg(visit.request.path_params["name"])
     return Response(body, media_type="image/svg+xml", headers={"cache-control": "public, max-age=86400"})
 
 
 def warm(state: AppState) -> None:
-    """Merge and score what changed meanwhile, and work out the market; never raises.
+    """Merge and score what changed meanwhile, and compute the market; never raises.
 
-    Whoever comes meanwhile waits for the same work. A database that is not there yet is left to be made by
-    whoever first needs it.
+    Requests in the meantime wait for the same work. A missing database is not created here, but by
+    whatever first needs it.
     """
     try:
         if open_database(state.settings).exists():
             state.refresh(load_profiles(state.settings.data_dir).profiles)
             state.market("sale")
-            state.database.run_read(partial(read_agenda, now=time.time()))  # ways are worked out once
-    except Exception:  # whatever it is, the pages meet it again and say so
+            state.database.run_read(partial(read_agenda, now=time.time()))  # routes are computed once
+    except Exception:  # the pages run into it again and report it
         log.exception("the flats could not be read before the first visit")
 
 
 def serve(host: str, port: int) -> None:
-    """Serve the pages until SIGTERM, or until standard input ends: the command that started it is gone."""
+    """Serve the pages until SIGTERM, or until standard input ends, as the command that started it is gone."""
     settings = load_settings()
     threading.Thread(target=_stop_at_end, daemon=True).start()
     trusted = list(_proxy_spellings(settings.dashboard_trusted_proxies or ()))
     app = application(settings, routes())
     threading.Thread(target=warm, args=(app.state.dashboard,), daemon=True).start()
-    gc.freeze()  # what was imported stays; looking through it again costs 0.1 s, in the middle of a page
+    gc.freeze()  # imported objects stay; collecting them again costs 0.1 s in the middle of a request
     uvicorn.run(
         app,
         host=host,
@@ -197,7 +197,7 @@ def serve(host: str, port: int) -> None:
 
 
 def _proxy_spellings(proxies: Iterable[Network]) -> Iterator[str]:
-    """Each as it may look at a socket: where IPv6 is listened on, an IPv4 address comes inside one of it."""
+    """Each network, and an IPv4 one also as an IPv6 socket sees it (IPv4-mapped)."""
     for network in proxies:
         yield str(network)
         if isinstance(network, ipaddress.IPv4Network):

@@ -1,4 +1,4 @@
-"""Where a flat is: a small drawing of the streets and the metro around it, made on the server."""
+"""The place of a flat: a small drawing of the streets and the metro around it, made on the server."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -16,9 +16,9 @@ from sale_sofia.listings.places import SOFIA, Neighbourhood, find_neighbourhood
 WIDTH: Final = 360
 HEIGHT: Final = 200
 _HIGH: Final = 0.02
-"""Degrees from its lower to its upper edge: about 2 km."""
+"""Height in degrees: about 2 km."""
 _FIRST_STATIONS: Final = 3
-"""So many stations are named; more names would cover each other."""
+"""Stations with a name: more names would overlap."""
 
 
 class _Line(NamedTuple):
@@ -29,7 +29,7 @@ class _Line(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """What is drawn lies around this point."""
+    """The coordinates of a drawing around this point."""
 
     middle: Point
 
@@ -44,7 +44,7 @@ class _Frame(NamedTuple):
         return 0 <= self.x(point) <= WIDTH and 0 <= self.y(point) <= HEIGHT
 
     def crosses(self, line: _Line) -> bool:
-        """Whether the box around the line and this drawing have anything in common."""
+        """Whether the box around the line overlaps the drawing."""
         return (
             self.x(line.low) <= WIDTH
             and self.x(line.high) >= 0
@@ -57,9 +57,9 @@ class _Frame(NamedTuple):
 
 
 def sketch(flat: Flat) -> Markup | None:
-    """The drawing, with a point where the place is exact and the borders where only they are known; or none.
+    """The drawing, with a point for an exact place, else with the borders of the neighbourhood.
 
-    A flat outside Sofia, or in a neighbourhood that nobody can find, has none.
+    None for a flat outside Sofia, or in an unknown neighbourhood.
     """
     place = find_neighbourhood(flat.neighbourhood) if flat.city == SOFIA and flat.neighbourhood else None
     exact = flat.exact_place
@@ -94,7 +94,7 @@ def _rings(place: Neighbourhood) -> Iterator[Sequence[Point]]:
 
 @cache
 def _lines() -> list[_Line]:
-    """Every street that is drawn, and the metro, each with the corners of the box around it."""
+    """All streets and metro lines, each with the corners of the box around it."""
     base = base_map()
     roads = [(kind, line) for kind, lines in base["roads"].items() for line in lines]
     metro = [("metro", [station[1:] for station in stations]) for stations in base["metro"].values()]

@@ -52,7 +52,7 @@ TICKED: Final = "sale_sofia_compare"
 OUTCOME: Final = "sale_sofia_said"
 """Cookies: visitor, language, profile, flats ticked for comparison, outcome of the last form."""
 _TOKEN: Final = re.compile(r"[0-9a-f]{32}")
-_Answer = TypeVar("_Answer")
+_Value = TypeVar("_Value")
 
 
 class NoProfile(LookupError):
@@ -92,9 +92,7 @@ class AppState:
                 ScoreRun(self.settings, self.database, profiles).run()
                 self._seen = seen
 
-    def cached(
-        self, key: Hashable, compute: Callable[[], _Answer], version: Hashable | None = None
-    ) -> _Answer:
+    def cached(self, key: Hashable, compute: Callable[[], _Value], version: Hashable | None = None) -> _Value:
         """The value of `compute`, computed once while `version` stays the same; callers must not change it.
 
         The key names all that the value depends on beside the database. Without a `version` it is the one of
@@ -105,7 +103,7 @@ class AppState:
         with self._lock:
             if versioned in self._cache:
                 self._cache.move_to_end(versioned)
-                value: _Answer = self._cache[versioned]
+                value: _Value = self._cache[versioned]
                 return value
         value = compute()
         with self._lock:
@@ -184,8 +182,8 @@ class PageVisit:
     @property
     def person(self) -> Person | None:
         """Who of the household is signed in; None where there are no people."""
-        found: Person | None = getattr(self.request.state, "person", None)
-        return found
+        person: Person | None = getattr(self.request.state, "person", None)
+        return person
 
     @property
     def may_operate(self) -> bool:

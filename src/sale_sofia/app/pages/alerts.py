@@ -1,4 +1,4 @@
-"""Alerts: channels to try, rules to switch, change and remove, what was sent and why; and "tell me"."""
+"""Alerts: channels to test, rules to switch, change and remove, what was sent and why; and "tell me"."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,28 +42,28 @@ from sale_sofia.telemetry.incidents import IncidentKind
 
 _SHORTLIST: Final = "shortlist"
 _NAMED: Final = ("profile", "search", "flat")
-"""What a rule can be of by its name or number."""
+"""Sources of a rule that have a name or a number."""
 _USUAL_DIGEST: Final = "08:30"
 _USUAL_CUT: Final = 3
 _POINTS: Final = tuple(half / 2 for half in range(11))
-"""Points of a profile that a rule may ask for, from 0 to 5."""
+"""The least points of a profile that a rule may require, from 0 to 5."""
 
 
-# What the forms do. What a form is about is told by what was shown there: a rule that is another by now is
+# Forms. A form names its rule by the stamp of what was shown: a rule that was changed meanwhile is
 # left as it is.
 
 
 def begin(visit: PageVisit) -> Done:
-    """Write a file to begin with."""
+    """Create the file of rules."""
     return _edit(lambda: _rules(visit).begin())
 
 
 def keep(visit: PageVisit) -> WebPage | Done:
-    """Keep a rule, a new one or instead of the one that was shown; why it cannot be is told beside it."""
+    """Save a rule, new or in place of the one that was shown; a mistake is shown beside it."""
     rules, kind = _rules(visit), _kind(visit.form.get("kind"))
     if kind is None:
         return _conflict()
-    # The rule that the fields make.
+    # The rule of the fields.
     form = visit.form
     daily = {"digest": form.get("digest", "").strip().zfill(len("00:00"))} if "daily" in form else {}
     own = _read_buyer(form) if kind == "buyer" else _read_operator(form)
@@ -83,19 +83,19 @@ def keep(visit: PageVisit) -> WebPage | Done:
 
 
 def switch(visit: PageVisit) -> Done:
-    """Let a rule tell things, or not."""
+    """Switch a rule on or off."""
     rules, on = _rules(visit), visit.form.get("enabled") == "true"
     return _edit(lambda: rules.switch(_rule_in_form(visit, rules)["name"], enabled=on))
 
 
 def remove(visit: PageVisit) -> Done:
-    """Take a rule out."""
+    """Remove a rule."""
     rules = _rules(visit)
     return _edit(lambda: rules.remove(_rule_in_form(visit, rules)))
 
 
 def try_channel(visit: PageVisit) -> Done:
-    """Send a test message now, and tell what its channel said to it; without any secret."""
+    """Send a test message now, and report the channel's answer without any secret."""
     name = visit.form.get("channel", "")
     try:
         channel = all_channels(visit).get(name)
@@ -124,20 +124,20 @@ def _conflict() -> Done:
 
 
 def _rules(visit: PageVisit) -> RuleFile:
-    """The file that the commands edit too."""
+    """The file of rules, which the commands edit too."""
     return RuleFile(visit.state.settings, visit.database, visit.by)
 
 
 def stamp_of(rule: Written) -> str:
-    """Another one when anything in the rule is another."""
+    """A digest of the rule, which changes with anything in it."""
     return sha256(json.dumps(rule, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def _rule_in_form(visit: PageVisit, rules: RuleFile) -> Written:
-    """The rule that the form is about, as it was shown there.
+    """The rule of the form, as it was shown there.
 
     Raises:
-        RuleChanged: there is none such any more.
+        RuleChanged: it was changed or removed meanwhile.
     """
     stamp = visit.form.get("stamp")
     for group in rules.written().values():
@@ -151,7 +151,7 @@ def _kind(text: str | None) -> RuleKind | None:
     return next((kind for kind in RULE_KINDS if kind == text), None)
 
 
-# A rule as the fields of a form.
+# A rule as fields of a form.
 
 
 def _read_buyer(form: Mapping[str, str]) -> Written:
@@ -175,16 +175,16 @@ def _ticked(form: Mapping[str, str], name: str) -> list[str]:
 
 
 def _untouched(rule: Written) -> Written:
-    """Keys that have no field here stay as they are."""
+    """The keys of a rule that have no field in the form: they stay as they are."""
     return {key: rule[key] for key in ("enabled", "cheaper_percent") if key in rule}
 
 
 Open = tuple[RuleKind, Written, str, str]
-"""The rule in the form: its kind, itself, the stamp of the one it stands for, and what is wrong with it."""
+"""The rule in the form: its kind, the rule, the stamp of the one it replaces, and its mistake."""
 
 
 def _opened(visit: PageVisit, rules: Mapping[str, tuple[RuleKind, Written]]) -> Open | None:
-    """As the address asks: a rule by its name, or a new one, of a saved search where one is named."""
+    """The rule that the address names, or a new one, of a saved search where it names one."""
     if (existing := rules.get(visit.param("rule") or "")) is not None:
         return (*existing, stamp_of(existing[1]), "")
     kind = _kind(visit.param("new"))
@@ -236,7 +236,7 @@ def _choices(
 
 
 def _sources(visit: PageVisit, rule: Written) -> list[Choice]:
-    """What a rule can be of; what this one is of is among them, also when that is there no more."""
+    """The sources to choose from; the rule's own is among them even if it no longer exists."""
     searches = visit.database.run_read(list_searches)
     sources = [
         *(f"profile:{name}" for name in profile_names(visit.state.settings.data_dir)),
@@ -261,15 +261,15 @@ def _source_name(source: str) -> str:
     return plain(say(f"alerts.{kind}", name=name)) if name else say("alerts.shortlist")
 
 
-# What is shown.
+# The values of the template.
 
 
 def page(visit: PageVisit, refused: Open | None = None) -> WebPage:
-    """The page; with a rule that was refused, its fields as they were sent."""
+    """The page; with the fields of a refused rule as they were sent."""
     title, status = say("page.alerts"), 400 if refused else 200
     log = visit.database.run_read(partial(read_log, limit=SHOWN_MESSAGES, state=None))
     values: Values = {"file_name": f"DATA_DIR/{ALERTS_FILE}", "there": False, "form": None}
-    values["error"] = refused[3] if refused else None  # unless it is told beside the fields
+    values["error"] = refused[3] if refused else None  # unless it is shown beside the fields
     values |= {"log": log_rows(log), "channels": [], "rules": [], "quiet": None, "kinds": RULE_KINDS}
     try:
         file = load_alerts(visit.state.settings.data_dir)
@@ -295,7 +295,7 @@ def page(visit: PageVisit, refused: Open | None = None) -> WebPage:
 
 
 def _channels(visit: PageVisit, file: AlertsFile) -> list[Values]:
-    """Each without its address."""
+    """The channels, without their addresses."""
     there = channels_of(file, kept_channels(visit.state.settings.data_dir))
     return [
         {
@@ -330,7 +330,7 @@ def _rule_rows(
 
 
 def _previewed(visit: PageVisit, rule: Rule) -> Values | None:
-    """What the rule would have told lately, where the address asks for it."""
+    """What the rule would have sent lately, where the address asks for it."""
     if rule.name != visit.param("preview") or not isinstance(rule, BuyerRule):
         return None
     visit.state.refresh(visit.profiles)
@@ -344,7 +344,7 @@ def _previewed(visit: PageVisit, rule: Rule) -> Values | None:
 
 
 def log_rows(entries: Sequence[Entry]) -> list[dict[str, str]]:
-    """What was sent and what waits, the newest first."""
+    """Sent and waiting messages, the newest first."""
     return [
         {
             say("alerts.at"): fmt.moment(_moment(entry)),
@@ -364,7 +364,7 @@ def _moment(entry: Entry) -> float | None:
 
 
 def _why(entry: Entry) -> list[str]:
-    """The rules by which it is told."""
+    """The rules that sent it."""
     return sorted({plain(rule) for item in entry.items for rule in item.rules})
 
 
@@ -396,15 +396,15 @@ def _data(values: Values, log: Sequence[Entry], written: Mapping[RuleKind, Seque
     }
 
 
-# Tell me: a tap on a search, on a flat or on Today makes the rule that tells of it. Who has no channel yet is
-# led to the screen of channels, with what they want to be told (`THEN`): the rule is made when their channel
-# is kept, without another tap.
+# "Tell me": a tap on a search, on a flat or on Today adds a rule for it. A visitor without a channel is led
+# to the page of channels with the request (`THEN`): the rule is added when their channel is stored,
+# without another tap.
 
 
 def tell(visit: PageVisit, title: str, **source: Any) -> Done:  # noqa: ANN401 - as it stands in the file
-    """Tell who asks of this source, through their own channels; where there are none they set one up first.
+    """Add an alert on this source to the visitor's own channels; without one they set one up first.
 
-    A rule that tells of it already gets their channels too.
+    An existing rule for the source gets their channels too.
     """
     try:
         own = own_channels(visit)
@@ -433,11 +433,11 @@ def tell(visit: PageVisit, title: str, **source: Any) -> Done:  # noqa: ANN401 -
 
 
 _SOURCES: Final = frozenset({"profile", "search", "flat", "tell", "cut_percent"})
-"""What `tell` is given; whatever else stands in an address is no wish of ours."""
+"""The keywords of `tell`; requests with others were not made by our pages."""
 
 
 def then_tell(handler: Callable[[PageVisit], Done]) -> Callable[[PageVisit], Done]:
-    """The form keeps a channel; where it came from "tell me", what was wanted is told through it at once."""
+    """The handler of a form that adds a channel, and then the alert that led to it, if one did."""
 
     def keep_then_tell(visit: PageVisit) -> Done:
         done = handler(visit)
@@ -451,7 +451,7 @@ def then_tell(handler: Callable[[PageVisit], Done]) -> Callable[[PageVisit], Don
 
 
 def _parse_request(text: str) -> tuple[str, Written] | None:
-    """What is to be told, and its name; None where nobody of ours wrote that."""
+    """The title and the source of a requested alert; None where our pages did not write it."""
     try:
         title, source = json.loads(text)
     except (ValueError, TypeError, RecursionError):
@@ -461,11 +461,7 @@ def _parse_request(text: str) -> tuple[str, Written] | None:
 
 
 def own_channels(visit: PageVisit) -> list[str]:
-    """Those of who asks; else those that are nobody's own. Raises what is in WRONG."""
-    channels = all_channels(visit).values()
-    own = [
-        channel.name
-        for channel in channels
-        if channel.person is not None and channel.person == owner_of(visit)
-    ]
+    """The visitor's own channels; else those without an owner. Raises what is in WRONG."""
+    channels, owner = all_channels(visit).values(), owner_of(visit)
+    own = [channel.name for channel in channels if owner is not None and channel.person == owner]
     return own or [channel.name for channel in channels if channel.person is None]

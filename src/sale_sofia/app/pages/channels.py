@@ -34,10 +34,10 @@ THEN: Final = "then"
 def all_channels(visit: PageVisit) -> Mapping[str, Channel]:
     """Those set up on the screen and those of the rules file, by name. Raises what is in WRONG."""
     folder = visit.state.settings.data_dir
-    kept = ChannelFile(folder).read().channels
+    stored = ChannelFile(folder).read().channels
     if (file := load_alerts(folder)) is not None:
-        return channels_of(file, kept)
-    return {name: Channel(name, channel.url, channel.person) for name, channel in kept.items()}
+        return channels_of(file, stored)
+    return {name: Channel(name, channel.url, channel.person) for name, channel in stored.items()}
 
 
 def owner_of(visit: PageVisit) -> str | None:
@@ -49,10 +49,10 @@ def page(visit: PageVisit, bot: str | None = None, chats: Sequence[Chat] = ()) -
     """The page; with a Telegram bot and the chats that wrote to it, to choose from."""
     try:
         names = {person.stamp: person.name for person in visit.database.run_read(all_people)}
-        kept = ChannelFile(visit.state.settings.data_dir).read().channels
+        stored = ChannelFile(visit.state.settings.data_dir).read().channels
         made = changed_lines(visit, "channel")
         rows = [
-            _row(visit, channel, names, channel.name in kept) | {"changed": made.get(channel.name, "")}
+            _row(visit, channel, names, channel.name in stored) | {"changed": made.get(channel.name, "")}
             for channel in all_channels(visit).values()
         ]
         error = None
@@ -180,9 +180,9 @@ def _keep(visit: PageVisit, suggested: str, url: str) -> Done:
     rules = RuleFile(settings, visit.database)
     if not rules.path.exists():
         rules.begin()
-    taken = all_channels(visit).keys()
+    names = all_channels(visit).keys()
     name = ChannelFile(settings.data_dir).keep(
-        suggested, KeptChannel(url=address, person=owner_of(visit)), taken
+        suggested, KeptChannel(url=address, person=owner_of(visit)), names
     )
     visit.note_change("channel", name, "made")
     back = visit.form.get(BACK, "")

@@ -296,12 +296,12 @@ def _why(verdict: PortalVerdict) -> str:
 def _portal(row: PortalRow, now: float) -> Row:
     """What the last run of the portal found."""
     newest, (sign, _) = row.newest, SIGNS[row.verdict.state]
-    found = newest.adverts if newest else None
+    adverts = newest.adverts if newest else None
     return {
         say("health.portal"): row.site,
         say("health.state"): f"{sign}{fmt.SPACE}{say(f'health.state.{row.verdict.state.value}')}",
         say("health.seen"): fmt.ago(row.last_listing_at, now),
-        say("health.found"): f"{fmt.number(found)} / {fmt.number(row.expected)}",
+        say("health.found"): f"{fmt.number(adverts)} / {fmt.number(row.expected)}",
         say("health.new"): fmt.number(newest.new if newest else None),
         say("health.changed"): fmt.number(newest.changed if newest else None),
         say("health.gone"): fmt.number(newest.gone if newest else None),
@@ -366,15 +366,15 @@ def _lines(rows: Sequence[PortalRow], name: str) -> list[charts.Line]:
 
 
 def _run(run: Run) -> Row:
-    found = fmt.number(run.adverts)
+    adverts = fmt.number(run.adverts)
     if run.announced not in {None, run.adverts}:
-        found = f"{found} / {fmt.number(run.announced)}"
+        adverts = f"{adverts} / {fmt.number(run.announced)}"
     return {
         say("health.portal"): run.site,
         say("health.began"): fmt.moment(run.started_at),
         say("health.ended"): word_for("job_state", run.state),
         say("health.sweep"): say("yes") if run.complete else plain(translate(run.reason or say("no"))),
-        say("health.run_found"): found,
+        say("health.run_found"): adverts,
         say("health.new"): fmt.number(run.new),
         say("health.changed"): fmt.number(run.changed),
         say("health.gone"): fmt.number(run.gone),

@@ -32,12 +32,12 @@ from sale_sofia.listings.places import SOFIA, Neighbourhood, find_neighbourhood,
 from sale_sofia.listings.text import plain
 
 COLOURS: Final = {"M1": "#eb2227", "M2": "#0078c8", "M3": "#1f9b4a", "M4": "#b98a00"}
-"""Of the metro's lines, as its own maps have them; each station has its name too."""
+"""Of the metro's lines, as on its own maps."""
 _WORLD_PIXELS: Final = 256
 
 
 def page(visit: PageVisit) -> WebPage:
-    """The page: the map for who has scripts, the neighbourhoods as a table for everybody."""
+    """The page: the map for browsers with scripts, the neighbourhoods as a table for all."""
     deck = open_deck(visit)
     try:
         request = read(visit)
@@ -57,7 +57,7 @@ def page(visit: PageVisit) -> WebPage:
 
 
 def _unsure(city: "Survey", request: SearchRequest) -> str:
-    """How many are drawn that have no point of their own, or of which not all that is asked is known."""
+    """How many flats have no point of their own, and how many may not match, as text."""
     left, apart = city.flats - city.placed, city.apart(request)
     texts = [say("web.map_areas", n=fmt.number(left))] if left else []
     texts += [say("web.map_unknown", n=fmt.number(apart))] if apart else []
@@ -65,7 +65,7 @@ def _unsure(city: "Survey", request: SearchRequest) -> str:
 
 
 def base(visit: PageVisit) -> Response:
-    """Streets, metro and the borders of neighbourhoods; the same for everybody until the next release."""
+    """Streets, metro and borders of neighbourhoods; the same for everybody until the next release."""
     return immutable_response(visit.request, _base(), "application/json")
 
 
@@ -109,23 +109,23 @@ class MapPlace(NamedTuple):
     name: str
     flats: int
     placed: int
-    """How many of them have a point of their own."""
+    """Flats with a point of their own."""
     median: float | None
-    """Of their prices per m²; None of too few."""
+    """The median price per m²; None for too few flats."""
 
 
 class Survey(NamedTuple):
-    """What was found, without the flats themselves."""
+    """The result of a search, without the flats themselves."""
 
     flats: int
     unsure: int
-    """Of how many something that is asked is not known."""
+    """Flats that may not match, as something is unknown."""
     placed: int
     places: Sequence[MapPlace]
     """Those with the most flats first."""
 
     def apart(self, request: SearchRequest) -> int:
-        """How many a search lists apart, as not all that is asked of them is known."""
+        """How many a search lists apart, as they may not match."""
         return self.unsure if request.query.unknown == "apart" else 0
 
 
@@ -185,7 +185,7 @@ def _summarise(
 
 
 class Spot(NamedTuple):
-    """A flat with a point of its own, as the map needs it."""
+    """A flat with a point of its own."""
 
     property_id: int
     price_eur: float | None
@@ -195,7 +195,7 @@ class Spot(NamedTuple):
 
 
 def _spots(deck: Deck, request: SearchRequest, box: str | None) -> list[Spot]:
-    """Those within south, west, north, east; everywhere where that is not said."""
+    """Flats within `box` (south, west, north, east); everywhere without one."""
     of = flat_rows.c
     where: ColumnElement[bool] = _IS_PLACED
     with suppress(ValueError):
@@ -214,7 +214,7 @@ _PICKED: Final = ("neighbourhood", "polygon")
 
 
 def _chips(request: SearchRequest) -> list[Values]:
-    """Whatever is asked, and the map without it; what is picked on the map has a chip for each value."""
+    """Each condition with the map without it; what is picked on the map has a chip for each value."""
     query = request.query
     picked = [("neighbourhood", name, name) for name in query.neighbourhood]
     picked += [("polygon", outline, say("web.drawn", n=outline.count(";") + 1)) for outline in query.polygon]
@@ -232,7 +232,7 @@ def _without(request: SearchRequest, field: str, value: str) -> str:
 
 
 def _anywhere(deck: Deck, request: SearchRequest, city: Survey) -> Survey:
-    """What would be found in all neighbourhoods, so that one can pick another."""
+    """The result in all neighbourhoods, to pick another one from."""
     if not request.query.neighbourhood:
         return city
     anywhere = request.query.model_copy(update={"neighbourhood": ()})
@@ -240,7 +240,7 @@ def _anywhere(deck: Deck, request: SearchRequest, city: Survey) -> Survey:
 
 
 def _data(deck: Deck, request: SearchRequest, city: Survey) -> Values:
-    """What is drawn at a zoom: neighbourhoods from afar, clusters and pins from near."""
+    """What is drawn at a zoom: neighbourhoods when far, clusters and pins when near."""
     visit, zoom = deck.visit, deck.visit.page_number("zoom")
     near = zoom >= PINS_FROM_ZOOM
     return {
@@ -258,10 +258,10 @@ def _data(deck: Deck, request: SearchRequest, city: Survey) -> Values:
 
 
 def _pins(flats: Sequence[Spot], zoom: int) -> Iterable[Values]:
-    """Flats that would lie on each other are one cluster with their number and their lowest price."""
+    """Pins; flats that would overlap are one cluster with their count and lowest price."""
     cells: dict[tuple[int, int], list[Spot]] = defaultdict(list)
     for flat in flats:
-        # Where a place is on the world's map in Web Mercator, in pixels from its north-western corner.
+        # The position in Web Mercator, in pixels from the north-western corner of the world.
         world = _WORLD_PIXELS * 2.0 ** min(zoom, 19)
         north = math.log(math.tan(math.pi / 4 + math.radians(flat.lat) / 2)) / math.pi
         x, y = world * (flat.lon + 180) / 360, world * (1 - north) / 2
@@ -303,7 +303,7 @@ def _row(place: MapPlace, request: SearchRequest) -> Values:
 
 
 def _search(name: str, request: SearchRequest) -> str:
-    """The same search in this neighbourhood alone; in all where the name is none we know."""
+    """The same search in this neighbourhood alone; unchanged where its name is unknown."""
     neighbourhood = find_neighbourhood(name)
     if neighbourhood is None:
         return request.address

@@ -1,4 +1,4 @@
-"""Mine: the flats that somebody wants, by how far they have come, what to do next, and viewings by day."""
+"""Mine: the board of wanted flats by step, what to do next, and viewings by day."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,14 +32,14 @@ class BoardEntry:
 
     card: FlatCard
     step: str
-    """How far it has come: the household's status, which all of them share."""
+    """The step of the board it is on, shared by the household."""
     chosen_at: float
     changes: Sequence[CardNote]
-    """What happened to it since it was chosen: another price, that it has gone, that it came back."""
+    """Changes since it was chosen: another price, gone, back."""
     agent: str | None
     phone: str | None
     viewing: Viewing | None
-    """The next one that is planned."""
+    """The next planned viewing."""
     decide_by: str | None
     """The day by which they want to decide, like 2026-11-25."""
 
@@ -52,20 +52,20 @@ class BoardEntry:
 
     @property
     def ask(self) -> str:
-        """What of the profile's conditions nobody knows, while there is still somebody to ask."""
+        """Conditions of the profile to ask the agent about; empty once an offer is made."""
         return self.card.unsure if self.step not in {"offer", "ours"} else ""
 
     @property
     def decide_day(self) -> str:
-        """That day as people write it here; empty where there is none."""
+        """`decide_by` as people write it here, like 25.11.2026; empty without one."""
         return ".".join(reversed((self.decide_by or "").split("-")))
 
     @property
     def deadline(self) -> CardNote | None:
-        """By when to decide, while that is not done."""
+        """By when to decide, until the flat is ours."""
         if self.decide_by is None or self.step == "ours":
             return None
-        late = self.decide_by < _day_of(self.card.now)
+        late = self.decide_by < _day(self.card.now)
         code = "mine.decide_late" if late else "mine.decide_by"
         return CardNote(say(code, day=self.decide_day), "bad" if late else "")
 
@@ -81,7 +81,7 @@ class BoardEntry:
 
     @property
     def waits(self) -> bool:
-        """Whether others like it, and who looks has not said anything yet."""
+        """Whether somebody likes it, and the visitor has no opinion yet."""
         return any(opinion.opinion == "liked" for opinion in self.card.opinions) and self.card.status == "new"
 
     def as_json(self) -> dict[str, Any]:
@@ -101,11 +101,8 @@ class Rejected:
 
     def as_json(self) -> dict[str, Any]:
         """The entry as data."""
-        record = {
-            "reason": self.evaluation.reason,
-            "by": self.evaluation.changed_by,
-            "at": self.evaluation.changed_at,
-        }
+        last = self.evaluation
+        record = {"reason": last.reason, "by": last.changed_by, "at": last.changed_at}
         return {"id": self.card.id, "title": self.card.flat.title} | record
 
 
@@ -113,17 +110,11 @@ def page(visit: PageVisit) -> WebPage:
     """The page."""
     deck = open_deck(visit)
     entries, viewings = visit.database.run_read(lambda connection: _read(connection, deck))
-    # What all of them reject, the last first, and how much there is in all; of many only the last.
-    rejections = [
-        evaluation
-        for evaluation in visit.database.run_read(evaluations).values()
-        if evaluation.status == "rejected"
-    ]
-    last = sorted(
-        rejections, key=lambda evaluation: (-(evaluation.changed_at or 0.0), evaluation.property_id)
-    )[:CARDS_PER_PAGE]
-    by_number = {evaluation.property_id: evaluation for evaluation in last}
-    rejected = [Rejected(card, by_number[card.id]) for card in deck.cards(deck.flats(list(by_number)))]
+    # The last rejected flats, and the count of all.
+    everything = visit.database.run_read(evaluations)
+    numbers = [number for number, evaluation in everything.items() if evaluation.status == "rejected"]
+    last = sorted(numbers, key=lambda number: (-(everything[number].changed_at or 0.0), number))
+    rejected = [Rejected(card, everything[card.id]) for card in deck.cards(deck.flats(last[:CARDS_PER_PAGE]))]
     board = [(step, [entry for entry in entries if entry.step == step]) for step in BOARD]
     values = {
         "board": [(step, on_step) for step, on_step in board if on_step],
@@ -131,10 +122,10 @@ def page(visit: PageVisit) -> WebPage:
         "waiting": [entry for entry in entries if entry.waits],
         "names": names_of(deck, viewings),
         "rejected": rejected,
-        "rejected_count": len(rejections),
+        "rejected_count": len(numbers),
         "days": [
-            (fmt.weekday(on_day[0].starts_at), on_day)
-            for on_day in (list(group) for _, group in groupby(viewings, _day))
+            (day, list(group))
+            for day, group in groupby(viewings, lambda viewing: fmt.weekday(viewing.starts_at))
         ],
     }
 
@@ -152,7 +143,7 @@ def page(visit: PageVisit) -> WebPage:
 
 
 def names_of(deck: Deck, viewings: Sequence[Viewing]) -> dict[int, str]:
-    """By what one knows the flats of these viewings again."""
+    """Lines to recognise the flats of these viewings by."""
     flats = {flat.property_id: flat for flat in deck.flats([viewing.property_id for viewing in viewings])}
     missing = {viewing.property_id: say("card.no_title", id=viewing.property_id) for viewing in viewings}
     return missing | {number: flat_name(flat) for number, flat in flats.items()}
@@ -164,29 +155,22 @@ def calendar(visit: PageVisit) -> Download:
     return Download(calendar_bytes(events), "text/calendar", "viewings.ics")
 
 
-def _day(viewing: Viewing) -> str:
-    return _day_of(viewing.starts_at)
-
-
-def _day_of(moment: float) -> str:
+def _day(moment: float) -> str:
     return f"{datetime.fromtimestamp(moment, SOFIA):%Y-%m-%d}"
 
 
 def _read(connection: Connection, deck: Deck) -> tuple[list[BoardEntry], list[Viewing]]:
-    """The board, what was chosen last first; and the viewings that are planned from now on."""
-    steps = {
-        evaluation.property_id: evaluation
-        for evaluation in evaluations(connection).values()
-        if evaluation.status in BOARD
-    }
+    """The board, the last chosen first; and the upcoming viewings."""
+    evaluated = evaluations(connection)
     planned = [viewing for viewing in all_viewings(connection) if viewing.is_upcoming(deck.now)]
-    cards = deck.cards(deck.flats(sorted(steps)))
+    on_board = sorted(number for number, evaluation in evaluated.items() if evaluation.status in BOARD)
+    cards = deck.cards(deck.flats(on_board))
     adverts = [advert.listing_id for card in cards for advert in card.flat.adverts]
     prices, returned = price_steps(connection, adverts), _returned(connection, adverts)
     rows = {row["id"]: row for row in listing_rows(connection, adverts)}
     entries = []
     for card in cards:
-        # When it last came onto the board from outside of it.
+        # When it last came onto the board.
         moves = [change for change in history_of(connection, card.id) if change.field == "status"]
         chosen_at = max(
             (change.changed_at for change in moves if change.new in BOARD and change.old not in BOARD),
@@ -196,20 +180,20 @@ def _read(connection: Connection, deck: Deck) -> tuple[list[BoardEntry], list[Vi
         entries.append(
             BoardEntry(
                 card,
-                steps[card.id].status,
+                evaluated[card.id].status,
                 chosen_at,
                 list(_changed(card.flat, prices, returned, chosen_at)),
                 next((plain(row["seller_name"]) for row in own if row["seller_name"]), None),
                 next((str(phone) for row in own for phone in row["phones"]), None),
                 next((viewing for viewing in planned if viewing.property_id == card.id), None),
-                steps[card.id].decide_by,
+                evaluated[card.id].decide_by,
             )
         )
     return sorted(entries, key=lambda entry: -entry.chosen_at), planned
 
 
 def _returned(connection: Connection, adverts: Sequence[int]) -> Mapping[int, float]:
-    """When each of these adverts last came back to the market, where it did."""
+    """When each of these adverts last came back to the market, for those that did."""
     c = market_events.c
     query = select(c.listing_id, func.max(c.at)).where(c.kind == "back", c.listing_id.in_(adverts))
     return {row[0]: row[1] for row in connection.execute(query.group_by(c.listing_id))}

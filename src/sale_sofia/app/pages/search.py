@@ -1,8 +1,8 @@
-"""Search: what fits, as cards in an order that shows its number; the address holds everything."""
+"""Search: matching flats as cards, each with the number it is sorted by; the address holds all of it."""
 
 import csv
 import io
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
@@ -36,9 +36,9 @@ from sale_sofia.listings.dates import SOFIA as SOFIA_TIME
 SORTS: Final = ("score", "newest", "price", "eur_sqm", "days")
 UNKNOWNS: Final = ("apart", "ok", "no")
 SENT: Final = "q"
-"""In the address: the form was sent, so that a list without a tick asks for nothing."""
+"""In the address: the form was sent, so a list without a tick sets no condition."""
 APART: Final = "unknown_page"
-"""In the address: the page of what is listed apart."""
+"""In the address: the page of flats listed apart."""
 Params = dict[str, list[str]]
 _DEFAULTED: Final = [
     facet.field for facet in FILTERS if facet.kind == "many" and SearchQuery.model_fields[facet.field].default
@@ -47,20 +47,20 @@ _DEFAULTED: Final = [
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search as the address says it."""
+    """A search as the address states it."""
 
     query: SearchQuery
     passing: bool
-    """Whether only what passes the profile's conditions is wanted."""
+    """Whether flats must pass the profile's conditions."""
 
     @property
     def whole(self) -> SearchQuery:
-        """The query with all that is asked."""
+        """The query with all conditions."""
         return self.query.model_copy(update={"passing": self.passing})
 
     @property
     def params(self) -> Params:
-        """Its address; the profile has a place of its own."""
+        """The parameters of its address, without the profile, which every page has."""
         params = {name: values for name, values in self.query.to_params().items() if name != "profile"}
         params["sort"] = [self.query.sort]
         return params | ({"passing": ["true"]} if self.passing else {})
@@ -76,7 +76,7 @@ class SearchRequest:
         return f"/search?{urlencode(left, doseq=True)}"
 
     def stored(self) -> dict[str, Any]:
-        """As it is kept: with the profile and its conditions where they are asked, or neither."""
+        """The form in which it is saved; the profile is part of it where its conditions are."""
         sort = "newest" if self.query.sort == "score" else self.query.sort
         own = {"passing": True} if self.passing else {"profile": None, "sort": sort}
         return self.query.model_copy(update=own).model_dump(mode="json", exclude_defaults=True)
@@ -122,7 +122,7 @@ def page(visit: PageVisit) -> WebPage:
 
 
 def _mine(query: SearchQuery, profile: Profile) -> dict[str, Any]:
-    """Minutes to each of the buyer's own places, to choose from; and what else is typed of places."""
+    """Minutes to each of the buyer's own places, to choose from; and other places as typed."""
     names = {own.name: [str(minutes) for minutes in OWN_PLACE_MINUTES] for own in profile.places}
     others = []
     for limit in query.travel:
@@ -135,20 +135,16 @@ def _mine(query: SearchQuery, profile: Profile) -> dict[str, Any]:
     chosen = {limit.casefold() for limit in query.travel}
     places = {
         name: [
-            Choice(f"{minutes}:{name}", fmt.walk(int(minutes), int(minutes)), _is_in(chosen, minutes, name))
-            for minutes in choices
+            Choice(limit, fmt.walk(int(minutes), int(minutes)), limit.casefold() in chosen)
+            for minutes, limit in ((minutes, f"{minutes}:{name}") for minutes in choices)
         ]
         for name, choices in names.items()
     }
     return {"places": places, "others": ", ".join(others)}
 
 
-def _is_in(chosen: Collection[str], minutes: str, name: str) -> bool:
-    return f"{minutes}:{name}".casefold() in chosen
-
-
 def export(visit: PageVisit) -> Download:
-    """What was found as a file that any spreadsheet opens."""
+    """The flats found, as CSV for a spreadsheet."""
     deck = open_deck(visit)
     found = find(deck, read(visit))
     text = io.StringIO()
@@ -163,7 +159,7 @@ def export(visit: PageVisit) -> Download:
 
 
 def save(visit: PageVisit) -> Done:
-    """Keep the search under a name."""
+    """Save the search under a name."""
     form, request = visit.form, _read_form(visit)
     try:
         name = visit.database.run_write(
@@ -182,16 +178,15 @@ def save(visit: PageVisit) -> Done:
 
 
 def tell(visit: PageVisit) -> Done:
-    """Tell what the search finds; one that is not kept yet is kept by what it asks."""
+    """Add an alert on the search; one that is not saved yet is saved, named by its conditions."""
     request = _read_form(visit)
     query = request.stored()
 
     def keep(connection: Connection) -> str:
         queries = {saved.name: saved.query for saved in list_searches(connection)}
-        if (
-            existing := next((name for name, stored in queries.items() if stored == query), None)
-        ) is not None:
-            return existing
+        for name, stored in queries.items():
+            if stored == query:
+                return name
         summary = ", ".join(chip.text for chip in filters.chips(request.query))
         name = free_name(summary or say("tell.search"), queries)
         return save_search(connection, name, query, now=visit.now, by=visit.by.who)
@@ -204,14 +199,14 @@ def tell(visit: PageVisit) -> Done:
 
 
 def _read_form(visit: PageVisit) -> SearchRequest:
-    """The search that a form of the page holds."""
+    """The search in a form of the page."""
     form = visit.form
     conditions = {name: form[name].split("\n") for name in SearchQuery.model_fields.keys() & form.keys()}
     return _build_request(conditions, visit, passing=form.get("passing") == "true")
 
 
 def forget(visit: PageVisit) -> Done:
-    """Forget a search that was kept."""
+    """Delete a saved search."""
     visit.database.run_write(partial(forget_search, name=visit.form.get("name", ""), by=visit.by))
     return Done(say("saved.forget"))
 
@@ -220,7 +215,7 @@ def read(visit: PageVisit) -> SearchRequest:
     """The search of the address.
 
     Raises:
-        WrongSearch: it asks for what cannot be.
+        WrongSearch: it has an impossible condition.
     """
     params = visit.request.query_params
     names = set(SearchQuery.model_fields) - {"profile", "passing"}
@@ -236,7 +231,7 @@ def read(visit: PageVisit) -> SearchRequest:
 
 
 def _asks_nothing(name: str, values: list[str]) -> bool:
-    """Whether the form says "any" where nothing is asked anyway."""
+    """Whether the form says "any" for a field without a default."""
     return values == [ANY] and SearchQuery.model_fields[name].default in (None, ())
 
 
@@ -249,7 +244,7 @@ def _build_request(
 
 
 def _parse_values(name: str, values: list[str]) -> list[str]:
-    """As a person writes it in the form: words with commas between them, a day without its hour."""
+    """Values as people type them in the form: words separated by commas, a day without its hour."""
     kind = next((facet.kind for facet in FILTERS if facet.field == name), None)
     if kind == "words":
         return [word for value in values for part in value.split(",") if (word := part.strip())]
@@ -269,7 +264,7 @@ def _midnight(text: str) -> str:
 def find(
     deck: Deck, request: SearchRequest, part: Part = everything, unknown_part: Part = everything
 ) -> Found:
-    """Every flat that fulfils the search, or a part of them."""
+    """The flats that match the search, or a part of them."""
     return search(
         deck.visit.database,
         request.whole,
@@ -282,7 +277,7 @@ def find(
 
 
 def _find_page(deck: Deck, request: SearchRequest) -> Found:
-    """How many there are, and those on the pages that are asked for; where only that is asked, none."""
+    """The count, and the flats of the requested pages; with `count` in the address, no flats."""
     visit = deck.visit
     if visit.param("count"):
         return visit.state.cached(
@@ -302,13 +297,13 @@ def _find_page(deck: Deck, request: SearchRequest) -> Found:
 
 
 def cache_key(deck: Deck, request: SearchRequest) -> tuple[Hashable, ...]:
-    """All that what is found depends on, beside the database."""
+    """All that the result depends on beside the database."""
     person = deck.visit.person
     return request.whole.model_dump_json(), person and person.id, deck.now // ANSWER_SECONDS
 
 
 def _sort_note(request: SearchRequest, flat: Flat, now: float) -> CardNote | None:
-    """The number that the order is by, where the card does not show it large."""
+    """The number that flats are sorted by, where the card does not show it large."""
     match request.query.sort:
         case "newest" if flat.new_at is not None:
             return CardNote(say("today.note.new", ago=fmt.ago(flat.new_at, now)))
@@ -321,7 +316,7 @@ def _sort_note(request: SearchRequest, flat: Flat, now: float) -> CardNote | Non
 
 
 def _saved_row(saved: SavedSearch) -> dict[str, str | None]:
-    """A search that is kept, and its address; None when what is stored is no search any more."""
+    """A saved search and its address, which is None where the stored query is no longer valid."""
     try:
         query = SearchQuery.of(saved.query)
     except WrongSearch:
@@ -361,7 +356,7 @@ def _row(card: FlatCard, profile: Profile) -> dict[str, object]:
 
 
 def _fact_or_none(name: str, flat: Flat) -> str | None:
-    """A fact in words; nothing where it is not known."""
+    """A fact as text; None where it is unknown."""
     text = fact(name, value_of(name, flat))
     return None if text == fmt.UNKNOWN else text
 

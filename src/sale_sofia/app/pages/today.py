@@ -96,20 +96,20 @@ def page(visit: PageVisit) -> WebPage:
 
 
 def seen(visit: PageVisit) -> Done:
-    """Everything up to now is no longer new."""
+    """Mark everything up to now as seen."""
     visit.database.run_write(lambda connection: seen_all(connection, _who(visit), now=visit.now))
     return Done(say("today.seen_all"))
 
 
 def later(visit: PageVisit) -> Done:
-    """Ask again at the next visit."""
+    """Put a flat off until the next visit."""
     (number,) = numbers(visit.form.get("id", "")) or (0,)
     visit.database.run_write(lambda connection: put_off(connection, _who(visit), number, now=visit.now))
     return Done(say("today.note.later"))
 
 
 def tell(visit: PageVisit) -> Done:
-    """Tell what passes the profile."""
+    """Add an alert on flats that pass the profile."""
     return tell_of(visit, visit.profile_name, profile=visit.profile_name)
 
 
@@ -117,20 +117,20 @@ def _who(visit: PageVisit) -> str:
     return f"{visit.visitor}:{visit.profile_name}"
 
 
-def _read(deck: Deck, who: str, wanted: Collection[int]) -> tuple[Look, list[News], Mapping[int, float]]:
-    """Note the visit, and gather what is new since the one before."""
+def _read(deck: Deck, who: str, ids: Collection[int]) -> tuple[Look, list[News], Mapping[int, float]]:
+    """Store the visit, and read the news since the previous one."""
     database = deck.visit.database
     look = database.run_write(lambda connection: note_visit(connection, who, now=deck.now))
 
     def read(connection: Connection) -> tuple[list[News], Mapping[int, float]]:
         since = look.since - (0.0 if look.seen_through else VISIT_OVERLAP_SECONDS)
-        return news_since(connection, since, wanted), all_put_off(connection, who)
+        return news_since(connection, since, ids), all_put_off(connection, who)
 
     return look, *database.run_read(read)
 
 
 def _postponed(deck: Deck, later: Mapping[int, float], look: Look) -> list[int]:
-    """What was put off at an earlier visit."""
+    """Flats put off at an earlier visit."""
     return [
         flat.property_id
         for flat in deck.flats([number for number, at in later.items() if at < look.began_at])
@@ -149,7 +149,7 @@ def _since(look: Look, now: float) -> str:
 
 
 def _last_seen(connection: Connection) -> dict[str, float]:
-    """When an advert of each portal was last seen; of each by a look at the end of its index."""
+    """When an advert of each portal was last seen; one look at the end of an index for each."""
     c = listings.c
     newest = [(site, select(func.max(c.last_seen_at)).where(c.site == site)) for site in AVAILABLE_SITES]
     moments = connection.execute(
@@ -159,7 +159,7 @@ def _last_seen(connection: Connection) -> dict[str, float]:
 
 
 def _crawl(visit: PageVisit) -> Values:
-    """What the crawl does now, in words."""
+    """The state of the crawls, as text."""
     crawls = crawls_now(visit)
     lines = [
         (crawl.site, CardNote(crawl.text(visit.now), "bad" if crawl.wrong or crawl.state == "stuck" else ""))
@@ -173,7 +173,7 @@ def _crawling(visit: PageVisit) -> Values:
 
 
 def _soon(connection: Connection, now: float) -> list[Viewing]:
-    """Viewings that are to come today and tomorrow, on Sofia's calendar."""
+    """Upcoming viewings of today and tomorrow, on Sofia's calendar."""
     today = datetime.fromtimestamp(now, SOFIA).date()
     days = {today, today + timedelta(days=1)}
     planned = (viewing for viewing in all_viewings(connection) if viewing.is_upcoming(now))
@@ -199,7 +199,7 @@ def _data(deck: Deck, queue: Sequence[int], good: Sequence[News]) -> dict[str, o
     return {"queue": [cards[number] for number in queue], "news": news}
 
 
-# What the crawl does now, portal by portal; when none runs, how the last ended and when the next begins.
+# The crawl of each portal; when none runs, how the last ended and when the next begins.
 
 _ORDER: Final = ("running", "waiting", "stuck", "stopped", "ended")
 
@@ -212,16 +212,16 @@ class Crawl:
     state: str
     """One of running, waiting, stuck, stopped and ended."""
     at: float
-    """When it ended; of one that did not, when it began."""
+    """When it ended; before that, when it began."""
     adverts: int | None
     new: int
     outlook: Outlook | None
-    """How far one is that runs; None before it has seen an advert."""
+    """The progress of a running crawl; None before its first advert."""
     wrong: Sequence[str]
-    """What is not as it should be with it, or with the portal's pages, each in words."""
+    """What is wrong with it, or with the portal's pages."""
 
     def text(self, now: float) -> str:
-        """In one line."""
+        """The crawl as one line."""
         ago = fmt.ago(self.at, now)
         if self.state == "running" and self.outlook:
             line = translate(self.outlook.told)
@@ -245,7 +245,7 @@ class Crawl:
 
 
 def crawls_now(visit: PageVisit) -> list[Crawl]:
-    """Of every portal that was ever crawled, those at work first; read at most every few seconds."""
+    """The newest crawl of each portal, running ones first; read at most every few seconds."""
     moment = visit.now // PROGRESS_LINE_SECONDS
     key = ("crawls", visit.language)
     read = partial(_read_crawls, now=visit.now, settings=visit.state.settings)
@@ -253,7 +253,7 @@ def crawls_now(visit: PageVisit) -> list[Crawl]:
 
 
 def next_crawl(visit: PageVisit) -> float | None:
-    """When the next one begins by itself; None where nothing is scheduled, or the schedule cannot be read."""
+    """When the next scheduled crawl begins; None where none is, or the schedule cannot be read."""
     try:
         return load_schedule(visit.state.settings.data_dir).next_begin(visit.now)
     except SiteConfigError:  # the page of health says so
@@ -261,7 +261,7 @@ def next_crawl(visit: PageVisit) -> float | None:
 
 
 def summary(crawls: Sequence[Crawl], next_at: float | None, now: float) -> str:
-    """All of it in one line."""
+    """All crawls in one line."""
     running = [crawl.site for crawl in crawls if crawl.state == "running"]
     ended = max((crawl.at for crawl in crawls if crawl.state == "ended"), default=None)
     wrong = [crawl.site for crawl in crawls if crawl.wrong or crawl.state in {"stuck", "stopped"}]
@@ -312,7 +312,7 @@ def _state(row: Row[Any], *, is_stuck: bool) -> str:
 
 
 def _wrong(row: Row[Any]) -> Iterator[str]:
-    """Why it brought less than it should, of one that ended."""
+    """Why a crawl that ended found less than it should."""
     state = JobState(row.state)
     if not state.finished:
         return
