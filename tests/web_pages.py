@@ -68,8 +68,8 @@ def browser(data: Path, **settings: Any) -> Iterator[Browser]:  # noqa: ANN401 -
     finally:
         server.should_exit = True
         thread.join()
-        if "database" in vars(app.state.site):
-            app.state.site.database.dispose()
+        if "database" in vars(app.state.dashboard):
+            app.state.dashboard.database.dispose()
 
 
 def plain(html: str) -> str:

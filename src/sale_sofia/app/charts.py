@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
-from sale_sofia.app import formatting as shown
+from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import environment
 from sale_sofia.listings.dates import SOFIA
 
@@ -19,19 +19,19 @@ HEIGHT: Final = 230
 _EDGES: Final = (88, 16, 12, 34)
 """Pixels left, right, above and below what is drawn."""
 _LAST_LABEL: Final = WIDTH - 30
-"""Where the middle of a label may be at most: half of it must fit beside."""
+"""The largest x of a label's middle: half of the label must fit beside it."""
 _LABEL: Final = 184
 """Pixels for the names of bars."""
 _ROW: Final = 26
 _TICKS: Final = 4
 _DAY: Final = 86_400
 _LEAST_SPAN: Final = 0.1
-"""Of the largest value: an axis spans at least this, so that a small change does not look like a cliff."""
+"""Share of the largest value that an axis spans at least, so that a small change looks small."""
 _INKS: Final = 7
 _ROUND: Final = (1, 2, 2.5, 5, 10, 20)
 
 
-class Point(NamedTuple):
+class DataPoint(NamedTuple):
     """A value at a moment, in seconds since 1970."""
 
     at: float
@@ -40,16 +40,16 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Points under one name; each line has a colour and dashes of its own."""
+    """Points under one name; each line has its own colour and dashes."""
 
     name: str
-    points: Sequence[Point]
+    points: Sequence[DataPoint]
     steps: bool = False
     """Whether a value holds until the next one, as prices do."""
 
 
-class Mark(NamedTuple):
-    """A moment with what happened; with a value it is a hollow diamond, else a dashed upright line."""
+class Marker(NamedTuple):
+    """An event; with a value it is drawn as a hollow diamond, else as a dashed upright line."""
 
     at: float
     text: str
@@ -57,15 +57,15 @@ class Mark(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """One bar: parts beside each other, each with its class and size; and what is written at its end."""
+    """A bar: parts beside each other, each with its class and size; and the text at its end."""
 
     name: str
     parts: Sequence[tuple[str, float]]
     text: str
 
 
-class Span(NamedTuple):
-    """From low to high with a mark at the middle."""
+class Spread(NamedTuple):
+    """A range from low to high with a mark at the middle."""
 
     name: str
     low: float
@@ -75,10 +75,10 @@ class Span(NamedTuple):
 
 
 def lines(
-    title: str, unit: str, given: Sequence[Line], marks: Sequence[Mark] = (), *, zero: bool = False
+    title: str, unit: str, series: Sequence[Line], marks: Sequence[Marker] = (), *, zero: bool = False
 ) -> Markup:
-    """Lines over time; nothing where there is no point."""
-    points = [point for line in given for point in line.points]
+    """Lines over time; empty without points."""
+    points = [point for line in series for point in line.points]
     values = [point.value for point in points] + [mark.value for mark in marks if mark.value is not None]
     if not values:
         return Markup()
@@ -89,7 +89,7 @@ def lines(
     frame = _Frame(min(times), max(*times, min(times) + _DAY), ticks[0], ticks[-1])
     drawn = [
         {
-            "ink": place % _INKS,
+            "ink": index % _INKS,
             "name": line.name,
             "path": _path(frame, line),
             "points": [
@@ -97,46 +97,46 @@ def lines(
                 for point in sorted(line.points)
             ],
         }
-        for place, line in enumerate(given)
+        for index, line in enumerate(series)
     ]
     placed = [
         {"x": frame.x(mark.at), "y": None if mark.value is None else frame.y(mark.value), "text": mark.text}
         for mark in marks
     ]
-    return _drawn(
+    return _render(
         "lines", title, unit, frame=frame, ticks=ticks, days=_days(frame), lines=drawn, marks=placed
     )
 
 
-def bars(title: str, most: float, given: Sequence[Bar], names: Sequence[tuple[str, str]] = ()) -> Markup:
-    """Bars below each other; `names` are the classes of their parts with what each means."""
+def bars(title: str, most: float, rows: Sequence[Bar], names: Sequence[tuple[str, str]] = ()) -> Markup:
+    """Bars below each other; `names` are the classes of their parts with their meanings."""
     scale = (WIDTH - _LABEL - 80) / (most or 1.0)
     drawn = []
-    for place, bar in enumerate(given):
+    for index, bar in enumerate(rows):
         x, parts = float(_LABEL), []
         for name, size in bar.parts:
             parts.append({"x": x, "width": max(0.0, size * scale), "name": name})
             x += max(0.0, size * scale)
-        drawn.append({"name": bar.name, "text": bar.text, "y": place * _ROW + 6, "parts": parts, "end": x})
-    return _drawn("bars", title, "", label=_LABEL, bars=drawn, names=names, height=_ROW * len(given) + 8)
+        drawn.append({"name": bar.name, "text": bar.text, "y": index * _ROW + 6, "parts": parts, "end": x})
+    return _render("bars", title, "", label=_LABEL, bars=drawn, names=names, height=_ROW * len(rows) + 8)
 
 
-def spans(title: str, unit: str, given: Sequence[Span]) -> Markup:
-    """Spans below each other on one axis that begins at zero: no difference looks larger than it is."""
-    if not given:
+def spans(title: str, unit: str, rows: Sequence[Spread]) -> Markup:
+    """Ranges below each other on an axis from zero, so that no difference looks larger than it is."""
+    if not rows:
         return Markup()
-    ticks = nice(0.0, max(one.high for one in given))
+    ticks = nice(0.0, max(row.high for row in rows))
     scale = (WIDTH - _LABEL - 60) / ticks[-1]
 
     def x(value: float) -> float:
         return _LABEL + value * scale
 
     drawn = [
-        {"span": one, "y": place * _ROW + 6, "low": x(one.low), "middle": x(one.middle), "high": x(one.high)}
-        for place, one in enumerate(given)
+        {"span": row, "y": index * _ROW + 6, "low": x(row.low), "middle": x(row.middle), "high": x(row.high)}
+        for index, row in enumerate(rows)
     ]
     axis = [{"x": x(tick), "value": tick} for tick in ticks]
-    return _drawn("spans", title, unit, label=_LABEL, spans=drawn, axis=axis, height=_ROW * len(given) + 40)
+    return _render("spans", title, unit, label=_LABEL, spans=drawn, axis=axis, height=_ROW * len(rows) + 40)
 
 
 def dots(
@@ -146,18 +146,18 @@ def dots(
     values = [*others, *band, *([own] if own is not None else [])]
     ticks = nice(min(values), max(values))
     frame = _Frame(ticks[0], ticks[-1], 0.0, 1.0)
-    low, middle, high = (frame.x(one) for one in band)
-    return _drawn(
+    low, middle, high = (frame.x(price) for price in band)
+    return _render(
         "dots", title, unit,
         axis=[{"x": min(frame.x(tick), _LAST_LABEL), "value": tick} for tick in ticks],
         band={"low": low, "middle": middle, "high": high},
-        dots=[{"x": frame.x(one), "y": 34 + 12 * (place % 4)} for place, one in enumerate(others)],
+        dots=[{"x": frame.x(price), "y": 34 + 12 * (index % 4)} for index, price in enumerate(others)],
         own=None if own is None else frame.x(own),
     )  # fmt: skip
 
 
 def nice(low: float, high: float, count: int = _TICKS) -> list[float]:
-    """Round numbers from below the least to above the most, about so many."""
+    """About `count` round numbers from below `low` to above `high`."""
     rough = ((high - low) or abs(high) or 1.0) / count
     size = 10.0 ** (len(str(int(rough))) - 1 if rough >= 1 else -1)
     step = next(size * factor for factor in _ROUND if size * factor >= rough)
@@ -166,7 +166,7 @@ def nice(low: float, high: float, count: int = _TICKS) -> list[float]:
 
 
 class _Frame(NamedTuple):
-    """Where values lie on the drawing."""
+    """Maps values to the coordinates of a drawing."""
 
     left: float
     right: float
@@ -184,23 +184,23 @@ class _Frame(NamedTuple):
 
 def _path(frame: _Frame, line: Line) -> str:
     parts = []
-    for place, point in enumerate(sorted(line.points)):
+    for index, point in enumerate(sorted(line.points)):
         x, y = f"{frame.x(point.at):.1f}", f"{frame.y(point.value):.1f}"
-        parts.append(f"M{x} {y}" if not place else f"H{x}V{y}" if line.steps else f"L{x} {y}")
+        parts.append(f"M{x} {y}" if not index else f"H{x}V{y}" if line.steps else f"L{x} {y}")
     return "".join(parts)
 
 
 def _days(frame: _Frame) -> list[dict[str, Any]]:
-    """Days under the axis, never hours: nobody asks when in the day a price changed."""
+    """Labels of days under the axis, never of hours."""
     count = min(5, max(2, int((frame.right - frame.left) // _DAY) + 1))
-    moments = [frame.left + (frame.right - frame.left) * place / (count - 1) for place in range(count)]
-    written: dict[str, float] = {}
+    moments = [frame.left + (frame.right - frame.left) * index / (count - 1) for index in range(count)]
+    labels: dict[str, float] = {}
     for at in moments:
-        written.setdefault(f"{datetime.fromtimestamp(at, SOFIA):%d.%m}", at)
-    return [{"text": text, "x": min(frame.x(at), _LAST_LABEL)} for text, at in written.items()]
+        labels.setdefault(f"{datetime.fromtimestamp(at, SOFIA):%d.%m}", at)
+    return [{"text": text, "x": min(frame.x(at), _LAST_LABEL)} for text, at in labels.items()]
 
 
-def _drawn(kind: str, title: str, unit: str, **values: Any) -> Markup:  # noqa: ANN401 - numbers of many kinds
+def _render(kind: str, title: str, unit: str, **values: Any) -> Markup:  # noqa: ANN401 - numbers of many kinds
     template = environment().get_template("charts.html")
     size = {"width": WIDTH, "height": HEIGHT, "edges": _EDGES}
-    return Markup(template.render(kind=kind, title=title, unit=unit, **(size | values), f=shown))  # noqa: S704 - escaped there
+    return Markup(template.render(kind=kind, title=title, unit=unit, **(size | values), f=fmt))  # noqa: S704 - escaped there

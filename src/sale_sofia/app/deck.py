@@ -1,4 +1,4 @@
-"""All flats as one buyer sees them now, and the card of each: what one wants to know first."""
+"""All flats as a buyer sees them now, and the card of each with the first facts."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,11 +15,11 @@ from sale_sofia.advice.tables import scores as stored_scores
 from sale_sofia.advice.valuation.flats import asked_eur_sqm
 from sale_sofia.advice.valuation.model import Band
 from sale_sofia.advice.valuation.valuation import Verdict
-from sale_sofia.app import formatting as shown
+from sale_sofia.app import formatting as fmt
 from sale_sofia.app.facts import metro_words
 from sale_sofia.app.settings import CARDS_PER_PAGE, CONDITIONS_ON_CARD, PHOTOS_ON_CARD
-from sale_sofia.app.visit import Visit
-from sale_sofia.app.words import counted, named, say
+from sale_sofia.app.visit import PageVisit
+from sale_sofia.app.words import pluralise, say, word_for
 from sale_sofia.buyer.opinions import Opinion, opinions_on, statuses_for
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.projection import load_flats
@@ -32,8 +32,8 @@ from sale_sofia.listings.text import plain
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """What happened to a flat, in a line above its price."""
+class CardNote:
+    """A line above the price of a flat: what happened to it."""
 
     text: str
     colour: str = ""
@@ -47,29 +47,29 @@ def own_title(flat: Flat) -> str | None:
 
 def title_of(flat: Flat) -> str:
     """The advert's own title, or what kind of home it is and where."""
-    kind = named("rooms", min(flat.rooms, 5)) if flat.rooms is not None else None
+    kind = word_for("rooms", min(flat.rooms, 5)) if flat.rooms is not None else None
     if kind is None and flat.property_type is not None:
-        kind = named("property_type", flat.property_type)
-    made = ", ".join(part for part in (kind, plain(flat.neighbourhood or "")) if part)
-    return own_title(flat) or made[:1].upper() + made[1:] or say("card.no_title", id=flat.property_id)
+        kind = word_for("property_type", flat.property_type)
+    text = ", ".join(part for part in (kind, plain(flat.neighbourhood or "")) if part)
+    return own_title(flat) or text[:1].upper() + text[1:] or say("card.no_title", id=flat.property_id)
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """A flat with what is thought of it, in words that are ready to be shown."""
+class FlatCard:
+    """A flat with scores and opinions, as text for its card."""
 
     flat: Flat
     score: Score | None
     status: str
     previous_eur: float | None
-    """The price before the last change, where that is worth telling."""
+    """The price before the last change, if any."""
     now: float
-    note: Note | None = None
+    note: CardNote | None = None
     ticked: bool = False
     opinions: Sequence[Opinion] = ()
-    """What the people of the household think of it."""
+    """The household's opinions."""
     fair: tuple[Verdict, Band] | None = None
-    """Where its price lies, and what would be fair; None where that cannot be judged."""
+    """Where its price lies beside the fair range; None where it cannot be judged."""
     travel: Mapping[str, Travel | None] = field(default_factory=dict)
     """Minutes to each of the buyer's own places."""
 
@@ -91,26 +91,28 @@ class Card:
     @property
     def photos(self) -> list[str]:
         """The first photos."""
-        return shown.photos(self.flat)[:PHOTOS_ON_CARD]
+        return fmt.photos(self.flat)[:PHOTOS_ON_CARD]
 
     @property
-    def moved(self) -> Note | None:
-        """How the price changed last."""
+    def moved(self) -> CardNote | None:
+        """The last change of the price."""
         price, before = self.flat.price_eur, self.previous_eur
         if before is None or price is None or before == price:
             return None
         sign, colour = ("▼", "good") if price < before else ("▲", "bad")
-        return Note(f"{sign} {shown.percent_change(before, price)}", colour)
+        return CardNote(f"{sign} {fmt.percent_change(before, price)}", colour)
 
     @property
-    def badge(self) -> Note | None:
-        """How the price lies beside the fair one; nothing where nobody can tell."""
-        asked = asked_eur_sqm(self.flat)
-        if self.fair is None or asked is None:
+    def badge(self) -> CardNote | None:
+        """The price compared with the fair one; None where that is unknown."""
+        eur_sqm = asked_eur_sqm(self.flat)
+        if self.fair is None or eur_sqm is None:
             return None
         verdict, band = self.fair
         colour = {"below": "good", "above": "bad"}.get(verdict, "")
-        return Note(say(f"card.fair.{verdict}", percent=shown.percent(abs(asked / band.middle - 1))), colour)
+        return CardNote(
+            say(f"card.fair.{verdict}", percent=fmt.percent(abs(eur_sqm / band.middle - 1))), colour
+        )
 
     @property
     def place(self) -> str:
@@ -120,67 +122,67 @@ class Card:
     @property
     def metro(self) -> str | None:
         """The walk to the metro, where it is known."""
-        found = metro_words(self.flat)
-        if found == shown.UNKNOWN:
+        walk = metro_words(self.flat)
+        if walk == fmt.UNKNOWN:
             return None
-        return f"{found} ({plain(self.flat.metro_station)})" if self.flat.metro_station else found
+        return f"{walk} ({plain(self.flat.metro_station)})" if self.flat.metro_station else walk
 
     @property
     def ways(self) -> str:
-        """Minutes to the buyer's own places, of those that are known."""
-        known = ((name, way) for name, way in self.travel.items() if way)
-        return " · ".join(f"{plain(name)}: {shown.walk(way.least, way.most)}" for name, way in known)
+        """Minutes to the buyer's own places, as far as known."""
+        reachable = ((name, way) for name, way in self.travel.items() if way)
+        return " · ".join(f"{plain(name)}: {fmt.walk(way.least, way.most)}" for name, way in reachable)
 
     @property
     def facts(self) -> list[str]:
-        """What is known of size, rooms, floor and building."""
+        """Known facts of size, rooms, floor and building."""
         flat = self.flat
-        told = (
-            shown.area(flat.area_sqm),
-            shown.euro_per_sqm(flat.price_per_sqm_eur),
-            named("rooms", min(flat.rooms, 5)) if flat.rooms is not None else shown.UNKNOWN,
-            f"{say('card.floor')} {shown.floor(flat.floor, flat.floors_total)}",
-            named("construction", flat.construction) if flat.construction else shown.UNKNOWN,
+        texts = (
+            fmt.area(flat.area_sqm),
+            fmt.euro_per_sqm(flat.price_per_sqm_eur),
+            word_for("rooms", min(flat.rooms, 5)) if flat.rooms is not None else fmt.UNKNOWN,
+            f"{say('card.floor')} {fmt.floor(flat.floor, flat.floors_total)}",
+            word_for("construction", flat.construction) if flat.construction else fmt.UNKNOWN,
         )
-        return [one for one in told if shown.UNKNOWN not in one]
+        return [text for text in texts if fmt.UNKNOWN not in text]
 
     @property
     def unknown(self) -> str:
-        """How many of the facts on the card are not known."""
+        """How many facts of the card are unknown."""
         flat = self.flat
-        told = (
+        values = (
             flat.price_eur, flat.area_sqm, flat.floor, flat.floors_total, flat.neighbourhood, flat.rooms,
             flat.construction, flat.year_built, self.metro,
         )  # fmt: skip
-        count = sum(one is None for one in told)
-        return counted("card.unknown", count, shown.number(count)) if count else ""
+        count = sum(value is None for value in values)
+        return pluralise("card.unknown", count, fmt.number(count)) if count else ""
 
     @property
     def days(self) -> str:
-        """How long it is on the market."""
-        return say("card.on_market", days=shown.days(self.flat.days_on_market(self.now)))
+        """How long it has been on the market."""
+        return say("card.on_market", days=fmt.days(self.flat.days_on_market(self.now)))
 
     @property
     def since(self) -> str:
-        """By what that is known."""
+        """The source of that duration."""
         return say(f"since.{self.flat.since.source}")
 
     @property
     def portals(self) -> str:
-        """Where it is offered."""
+        """The portals that offer it."""
         return ", ".join(map(plain, self.flat.portals))
 
     @property
     def fails(self) -> str:
-        """The conditions that it fails; of many the first, and how many more."""
-        return self._named(State.FAIL)
+        """The failed conditions; of many the first, and the count of the rest."""
+        return self._condition_names(State.FAIL)
 
     @property
     def unsure(self) -> str:
-        """The conditions of which nobody knows."""
-        return self._named(State.UNKNOWN)
+        """The conditions that are unknown."""
+        return self._condition_names(State.UNKNOWN)
 
-    def _named(self, state: State) -> str:
+    def _condition_names(self, state: State) -> str:
         names = [say(f"breaker.{name}") for name in self.score.named(state)] if self.score else []
         more = f" +{len(names) - CONDITIONS_ON_CARD}" if len(names) > CONDITIONS_ON_CARD else ""
         return ", ".join(names[:CONDITIONS_ON_CARD]) + more
@@ -189,7 +191,7 @@ class Card:
         if self.fair is None:
             return None
         verdict, band = self.fair
-        return {"verdict": verdict, "eur_sqm": {name: round(one) for name, one in band._asdict().items()}}
+        return {"verdict": verdict, "eur_sqm": {name: round(price) for name, price in band._asdict().items()}}
 
     def as_json(self) -> dict[str, Any]:
         """The card as data."""
@@ -216,7 +218,7 @@ class Card:
             "days_on_market": flat.days_on_market(self.now),
             "offered": flat.offered,
             "status": self.status,
-            "opinions": [asdict(one) for one in self.opinions],
+            "opinions": [asdict(opinion) for opinion in self.opinions],
             "score": score.value if score else None,
             "known": score.known if score else None,
             "points": score.points if score else None,
@@ -229,7 +231,7 @@ class Card:
 
 
 class Rank(NamedTuple):
-    """Sorts flats, the best first: what passes, then what may, then what fails; what has no score last."""
+    """Sort key, the best first: flats that pass, may pass, fail, have no score."""
 
     verdict: int
     minus_points: float
@@ -237,15 +239,15 @@ class Rank(NamedTuple):
 
     @property
     def fails(self) -> bool:
-        """Whether the flat is out by the profile's conditions, or is not what it looks for."""
+        """Whether the flat fails the profile's conditions, or is no candidate for it."""
         return self.verdict >= VERDICTS.index(State.FAIL)
 
 
 @dataclass(frozen=True, slots=True)
 class Deck:
-    """All flats as one buyer sees them now."""
+    """All flats as a buyer sees them now."""
 
-    visit: Visit
+    visit: PageVisit
     profile: Profile
     statuses: Mapping[int, str]
     empty: bool
@@ -257,64 +259,64 @@ class Deck:
         return self.visit.now
 
     def status(self, property_id: int) -> str:
-        """What the buyer said of the flat."""
+        """The buyer's status of the flat."""
         return self.statuses.get(property_id, "new")
 
     def fitting(self) -> Mapping[int, tuple[str, float]]:
-        """All flats on offer that the profile's conditions do not rule out: their stored verdicts and points.
+        """Stored verdicts and points of flats on offer that do not fail the profile's conditions.
 
-        They are read again when an advert or a score is another: who only looks changes neither.
+        They are read again when an advert or a score has changed.
         """
         database, profile = self.visit.database, self.visit.profile_name
-        own = stored_scores.c
-        chosen = select(own.property_id, own.verdict, own.points).where(
-            own.profile == profile, own.verdict.in_([State.PASS, State.UNKNOWN])
+        c = stored_scores.c
+        query = select(c.property_id, c.verdict, c.points).where(
+            c.profile == profile, c.verdict.in_([State.PASS, State.UNKNOWN])
         )
 
         def read(connection: Connection) -> Mapping[int, tuple[str, float]]:
-            rows = connection.execute(chosen).all()
+            rows = connection.execute(query).all()
             return {number: (verdict, points) for number, verdict, points in rows}
 
-        return self.visit.site.kept(
+        return self.visit.state.cached(
             ("fitting", profile), lambda: database.run_read(read), version=database.run_read(latest)
         )
 
     def flats(self, property_ids: Collection[int]) -> list[Flat]:
-        """Those of these properties that there are, in this order."""
-        found = self.visit.database.run_read(
+        """The flats of these properties that exist, in this order."""
+        by_id = self.visit.database.run_read(
             lambda connection: {flat.property_id: flat for flat in load_flats(connection, property_ids)}
         )
-        return [found[number] for number in property_ids if number in found]
+        return [by_id[number] for number in property_ids if number in by_id]
 
     def looks(self, flats: Sequence[Flat]) -> list[Seen]:
-        """These flats, each beside its neighbours."""
+        """These flats, each with the yardsticks of its neighbourhood."""
         places = {flat.neighbourhood for flat in flats if flat.neighbourhood is not None}
-        kept = self.visit.database.run_read(lambda connection: kept_yardsticks(connection, places))
-        return [look(flat, lambda cell: kept.get(cell, Yardstick())) for flat in flats]
+        yardsticks = self.visit.database.run_read(lambda connection: kept_yardsticks(connection, places))
+        return [look(flat, lambda cell: yardsticks.get(cell, Yardstick())) for flat in flats]
 
     def scores(self, flats: Sequence[Flat]) -> dict[int, Score]:
-        """By property; of those that may be what the profile looks for at all."""
+        """Scores by property, of the candidates for the profile."""
         scorer = Scorer(self.profile)
-        wanted = [flat for flat in flats if scorer.is_candidate(flat)]
-        return {seen.flat.property_id: scorer.score(seen) for seen in self.looks(wanted)}
+        candidates = [flat for flat in flats if scorer.is_candidate(flat)]
+        return {seen.flat.property_id: scorer.score(seen) for seen in self.looks(candidates)}
 
     def ranks(self, property_ids: Collection[int]) -> dict[int, Rank]:
-        """How good flats are now, which may be gone."""
+        """The ranks of flats now, even of flats that are gone."""
         scored = self.scores(self.flats(property_ids)).values() if property_ids else ()
-        found = {score.property_id: Rank(*ranking(score)) for score in scored}
-        return {one: found.get(one) or Rank(len(VERDICTS), 0.0, one) for one in property_ids}
+        ranks = {score.property_id: Rank(*ranking(score)) for score in scored}
+        return {number: ranks.get(number) or Rank(len(VERDICTS), 0.0, number) for number in property_ids}
 
-    def cards(self, flats: Sequence[Flat], notes: Mapping[int, Note] | None = None) -> list[Card]:
+    def cards(self, flats: Sequence[Flat], notes: Mapping[int, CardNote] | None = None) -> list[FlatCard]:
         """The cards of these flats."""
         steps, scores = read_steps(self.visit, flats), self.scores(flats)
-        fair = self.visit.site.verdicts(flats)
+        fair = self.visit.state.verdicts(flats)
         ticked = set(self.visit.ticked)
         ids = [flat.property_id for flat in flats]
-        said: Mapping[int, Sequence[Opinion]] = {}
+        opinions: Mapping[int, Sequence[Opinion]] = {}
         if self.visit.person and ids:
-            said = self.visit.database.run_read(lambda connection: opinions_on(connection, ids))
+            opinions = self.visit.database.run_read(lambda connection: opinions_on(connection, ids))
         return [
-            Card(
+            FlatCard(
                 flat,
                 scores.get(flat.property_id),
                 self.status(flat.property_id),
@@ -322,17 +324,17 @@ class Deck:
                 self.now,
                 (notes or {}).get(flat.property_id),
                 flat.property_id in ticked,
-                said.get(flat.property_id, ()),
+                opinions.get(flat.property_id, ()),
                 fair.get(flat.property_id),
-                {one.name: flat.travel_to(one.place) for one in self.profile.places},
+                {own.name: flat.travel_to(own.place) for own in self.profile.places},
             )
             for flat in flats
         ]
 
 
-def open_deck(visit: Visit) -> Deck:
-    """Everything as it is now, for the profile of the visit."""
-    visit.site.refresh(visit.profiles)
+def open_deck(visit: PageVisit) -> Deck:
+    """The deck for the profile of the visit, brought up to date."""
+    visit.state.refresh(visit.profiles)
 
     def read(connection: Connection) -> tuple[Mapping[int, str], bool]:
         return statuses_for(connection, visit.person), connection.scalar(
@@ -344,15 +346,15 @@ def open_deck(visit: Visit) -> Deck:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """One page of a list; how many there are in all is always said."""
+    """A page of a list, and the number of pages."""
 
     number: int
     count: int
     name: str = "page"
-    """What the address calls it."""
+    """Its parameter in the address."""
 
     def part(self, size: int = CARDS_PER_PAGE) -> slice:
-        """Which things are on it."""
+        """The slice of the list on this page."""
         return slice((self.number - 1) * size, self.number * size)
 
 
@@ -360,20 +362,20 @@ _Item = TypeVar("_Item")
 
 
 def page_of(
-    visit: Visit, items: Sequence[_Item], name: str = "page", size: int = CARDS_PER_PAGE
+    visit: PageVisit, items: Sequence[_Item], name: str = "page", size: int = CARDS_PER_PAGE
 ) -> tuple[Sequence[_Item], Pages]:
-    """What is on the page that is asked for; the last one where there are not so many."""
+    """The items of the requested page; of the last one where there are fewer pages."""
     pages = pages_of(visit, len(items), name, size)
     return items[pages.part(size)], pages
 
 
-def pages_of(visit: Visit, total: int, name: str = "page", size: int = CARDS_PER_PAGE) -> Pages:
-    """The page that is asked for, of so many things."""
+def pages_of(visit: PageVisit, total: int, name: str = "page", size: int = CARDS_PER_PAGE) -> Pages:
+    """The requested page of a list with `total` items."""
     count = max(1, -(-total // size))
     return Pages(min(visit.page_number(name), count), count, name)
 
 
-def read_steps(visit: Visit, flats: Iterable[Flat]) -> Mapping[int, Sequence[PriceStep]]:
+def read_steps(visit: PageVisit, flats: Iterable[Flat]) -> Mapping[int, Sequence[PriceStep]]:
     """The prices of all adverts of these flats."""
     ids = [advert.listing_id for flat in flats for advert in flat.adverts]
 
@@ -384,6 +386,6 @@ def read_steps(visit: Visit, flats: Iterable[Flat]) -> Mapping[int, Sequence[Pri
 
 
 def _previous(flat: Flat, steps: Mapping[int, Sequence[PriceStep]]) -> float | None:
-    """What the advert with the flat's price asked before."""
+    """The previous price of the advert with the flat's price."""
     cheapest = flat.adverts[0] if flat.adverts else None
     return previous_price(steps.get(cheapest.listing_id, ())) if cheapest else None

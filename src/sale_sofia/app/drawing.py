@@ -1,4 +1,4 @@
-"""Drawings that stand for the photos of made-up flats: a house, and the rooms in the flat's own colours."""
+"""Drawings in place of photos of simulated flats: a house, and rooms in the flat's own colours."""
 
 from hashlib import sha256
 from random import Random
@@ -13,18 +13,18 @@ _FLAT_DIGITS: Final = 6
 
 
 def names(urls: list[str]) -> list[str]:
-    """A name for each photo of a flat: which flat, and which of its photos."""
+    """A name for each photo of a flat: the flat's digest, and the number of the photo."""
     flat = sha256(urls[0].encode()).hexdigest()[:_FLAT_DIGITS] if urls else ""
     return [f"{flat}{number % 256:02x}" for number in range(len(urls))]
 
 
-def drawn(name: str) -> str:
-    """The drawing of this name as SVG: of a flat first its house, then its rooms."""
+def draw_svg(name: str) -> str:
+    """The drawing of this name as SVG: the first of a flat is its house, the others are rooms."""
     flat, shot = name[:_FLAT_DIGITS], name[_FLAT_DIGITS:]
-    return f"{_HEAD}{_house(_drawn_by(flat)) if shot == '00' else _room(flat, shot)}</svg>"
+    return f"{_HEAD}{_house(_generator(flat)) if shot == '00' else _room(flat, shot)}</svg>"
 
 
-def _drawn_by(name: str) -> Random:
+def _generator(name: str) -> Random:
     return Random(name)  # noqa: S311 - a drawing, no secret
 
 
@@ -62,17 +62,17 @@ def _house(rng: Random) -> str:
 
 
 def _room(flat: str, shot: str) -> str:
-    """A room: walls and floor are the flat's, what stands in it is the room's own."""
-    same, rng = _drawn_by(flat), _drawn_by(flat + shot)
+    """A room: walls and floor are the flat's, the furniture is its own."""
+    same, rng = _generator(flat), _generator(flat + shot)
     wall, floor = same.choice(_WALLS), same.choice(_FLOORS)
     ground = rng.randint(185, 215)
     window = rng.randint(30, 230)
-    found = _box(0, 0, 400, 300, wall) + _box(0, ground, 400, 300 - ground, floor)
-    found += _box(window, 40, 110, 90, "#ffffff") + _box(window + 6, 46, 98, 78, same.choice(_SKIES))
-    found += _box(window + 53, 46, 4, 78, "#ffffff")
+    room = _box(0, 0, 400, 300, wall) + _box(0, ground, 400, 300 - ground, floor)
+    room += _box(window, 40, 110, 90, "#ffffff") + _box(window + 6, 46, 98, 78, same.choice(_SKIES))
+    room += _box(window + 53, 46, 4, 78, "#ffffff")
     for _ in range(rng.randint(2, 4)):
         width, height = rng.randint(50, 130), rng.randint(35, 95)
         x, y = rng.randint(5, 395 - width), ground + rng.randint(5, 45) - height
-        found += _box(x, y, width, height, rng.choice(_PIECES))
-        found += _box(x, y, width, 8, "#ffffff55")
-    return found + f'<circle cx="{rng.randint(60, 340)}" cy="18" r="14" fill="#fff3c4"/>'
+        room += _box(x, y, width, height, rng.choice(_PIECES))
+        room += _box(x, y, width, 8, "#ffffff55")
+    return room + f'<circle cx="{rng.randint(60, 340)}" cy="18" r="14" fill="#fff3c4"/>'

@@ -1,9 +1,9 @@
-"""Who of the household asks: nobody is let in but by a session of their own, once there are people.
+"""Sign-in of the household: once there are people, every request needs a session of its own person.
 
-The server may die after a link was spent, or the first person added, and before the browser has its session.
-So a browser is given a secret of its own before it enters (`DOOR`), and the session that a link makes for it
-follows from link, secret and the installation's key. Who asks again with both within a short time is given
-the same session; another browser has another secret, and to it the link is used.
+The server may die after a link was used, or the first person added, and before the browser has its session.
+So a browser gets a secret before it signs in (`DOOR`), and the session that a link makes for it is derived
+from link, secret and the installation's key. A browser that sends both again within a short time gets the
+same session; for another browser, which has another secret, the link is used up.
 """
 
 import hmac
@@ -30,12 +30,12 @@ from sale_sofia.app.guard import (
     FIELD,
     HEALTH,
     Tries,
-    asked_address,
     bare_page,
-    small_form,
-    stranger,
+    client_at,
+    read_small_form,
+    requested_address,
 )
-from sale_sofia.app.visit import Site
+from sale_sofia.app.visit import AppState
 from sale_sofia.buyer.agenda import calendar_bytes, viewing_events
 from sale_sofia.buyer.evaluations import current_property
 from sale_sofia.buyer.people import (
@@ -63,87 +63,87 @@ from sale_sofia.settings.words import Said
 
 SESSION: Final = "sale_sofia_session"
 DOOR: Final = "sale_sofia_door"
-"""Opens nothing by itself: by it a browser that used a link is known again."""
+"""Opens nothing by itself: it identifies a browser that has used a link."""
 FIRST: Final = ""
-"""The link of the first person, who is let in without one."""
+"""Stands for the link of the first person, who signs in without one."""
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{20,100}")
 _SHARED: Final = re.compile(rf"{SHARED_PATH}{_TOKEN.pattern}")
 
 
-class _Found(NamedTuple):
+class _Caller(NamedTuple):
     there_are_people: bool
     person: Person | None = None
 
 
 class Entrance:
-    """Lets each person in as themselves; where there are no people, `otherwise` decides who may look.
+    """Signs each person in as themselves; without people, `otherwise` guards the pages.
 
-    The cookie of a session is sent along when a link in a message leads here; what changes anything is a
-    form, and forms of other pages are refused before (`OwnPages`).
+    The session cookie is also sent when a link in a message leads here; everything that changes data is a
+    form, and forms of other sites are refused earlier (`OwnPages`).
     """
 
     def __init__(
         self,
         app: ASGIApp,
-        site: Site,
+        state: AppState,
         otherwise: Callable[[ASGIApp], ASGIApp],
         steady: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
-        self._site = site
+        self._state = state
         self._otherwise = otherwise(app)
         self._tries = Tries(steady)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass it on, or ask who it is."""
+        """Pass the request on, or ask for a sign-in."""
         if scope["type"] != "http" or scope["path"] == HEALTH:
             await self._otherwise(scope, receive, send)
             return
-        if _SHARED.fullmatch(scope["path"]) and open_database(self._site.settings).exists():
-            # For who is not of the household; the page asks for nobody's name, and shows one flat or nothing.
+        if _SHARED.fullmatch(scope["path"]) and open_database(self._state.settings).exists():
+            # For people outside the household: the page needs no sign-in, and shows one flat or nothing.
             await self._app(scope, receive, send)
             return
         if scope["path"].startswith(CALENDAR_PATH):
             calendar = await run_in_threadpool(self._calendar, Request(scope, receive))
             await calendar(scope, receive, send)
             return
-        found = await run_in_threadpool(self._look, HTTPConnection(scope).cookies.get(SESSION, ""))
+        caller = await run_in_threadpool(self._find_caller, HTTPConnection(scope).cookies.get(SESSION, ""))
         if scope["path"].startswith(LINK_PATH):
-            answer = await self._by_message(Request(scope, receive), found.person)
+            answer = await self._by_message(Request(scope, receive), caller.person)
             await answer(scope, receive, send)
-        elif not found.there_are_people:
+        elif not caller.there_are_people:
             await self._otherwise(scope, receive, send)
-        elif found.person is not None and not scope["path"].startswith(SIGN_IN_PATH):
-            scope.setdefault("state", {})["person"] = found.person
+        elif caller.person is not None and not scope["path"].startswith(SIGN_IN_PATH):
+            scope.setdefault("state", {})["person"] = caller.person
             await self._app(scope, receive, send)
         else:
             answer = await self._answer(Request(scope, receive))
             await answer(scope, receive, send)
 
-    def _look(self, token: str) -> _Found:
-        if not open_database(self._site.settings).exists():
-            return _Found(there_are_people=False)
-        now, database = time.time(), self._site.database
+    def _find_caller(self, token: str) -> _Caller:
+        if not open_database(self._state.settings).exists():
+            return _Caller(there_are_people=False)
+        now, database = time.time(), self._state.database
         if _TOKEN.fullmatch(token):
-            found = database.run_read(partial(person_of, token=token, now=now))
-            if found is not None:
-                person, due = found
+            session = database.run_read(partial(person_of, token=token, now=now))
+            if session is not None:
+                person, due = session
                 if due:
                     database.run_write(partial(keep_session, token=token, now=now))
-                return _Found(there_are_people=True, person=person)
-        return _Found(there_are_people=bool(database.run_read(all_people)))
+                return _Caller(there_are_people=True, person=person)
+        return _Caller(there_are_people=bool(database.run_read(all_people)))
 
     def _calendar(self, request: Request) -> Response:
-        """A person's viewings, for a program that cannot sign in: the address opens them and nothing else."""
+        """A person's viewings for a calendar, which cannot sign in; the address opens nothing else."""
         token = request.url.path.removeprefix(CALENDAR_PATH).removesuffix(".ics")
-        asks, now = request.method in {"GET", "HEAD"} and _TOKEN.fullmatch(token), time.time()
-        if not asks or not open_database(self._site.settings).exists():
+        is_valid, now = request.method in {"GET", "HEAD"} and _TOKEN.fullmatch(token), time.time()
+        if not is_valid or not open_database(self._state.settings).exists():
             return PlainTextResponse("", 404, ENTRANCE_HEADERS)
-        database = self._site.database
-        found = database.run_read(partial(person_of, token=token, now=now, kind="calendar"))
-        if found is None:
+        database = self._state.database
+        session = database.run_read(partial(person_of, token=token, now=now, kind="calendar"))
+        if session is None:
             return PlainTextResponse("", 404, ENTRANCE_HEADERS)
-        if found[1]:
+        if session[1]:
             database.run_write(partial(keep_session, token=token, now=now))
         body = calendar_bytes(database.run_read(viewing_events))
         return Response(body, media_type="text/calendar", headers=ENTRANCE_HEADERS)
@@ -152,40 +152,41 @@ class Entrance:
         path = request.url.path
         if path.startswith(SIGN_IN_PATH):
             return await self._by_link(request, path.removeprefix(SIGN_IN_PATH))
-        if again := await self._again(request, FIRST):
-            return again
+        if response := await self._repeat_session(request, FIRST):
+            return response
         if request.method != "POST":
-            return _who_is_it(request, 401)
-        given, sender = await small_form(request), stranger(request.client.host if request.client else "")
-        if wait := self._tries.wait_of(sender):
-            return _who_is_it(request, 429, "gate.wait", str(wait))
-        # Noted before it is looked at: of many tries at once only the first is.
-        self._tries.note_wrong(sender)
+            return _sign_in_page(request, 401)
+        form = await read_small_form(request)
+        client = client_at(request.client.host if request.client else "")
+        if wait := self._tries.wait_of(client):
+            return _sign_in_page(request, 429, "gate.wait", str(wait))
+        # Noted before it is checked: of many tries at once only the first is checked.
+        self._tries.note_wrong(client)
         enter = partial(
             enter_by_password,
-            name=given.get("name", ""),
-            password=given.get("password", ""),
+            name=form.get("name", ""),
+            password=form.get("password", ""),
             device=request.headers.get("user-agent", ""),
             now=time.time(),
         )
-        token = await run_in_threadpool(self._site.database.run_write, enter)
+        token = await run_in_threadpool(self._state.database.run_write, enter)
         if token is None:
-            return _who_is_it(request, 401, "gate.wrong_name")
-        self._tries.forget(sender)
-        return admitted(request, token, asked_address(request))
+            return _sign_in_page(request, 401, "gate.wrong_name")
+        self._tries.forget(client)
+        return admit(request, token, requested_address(request))
 
     async def _by_link(self, request: Request, token: str) -> Response:
-        """Looking at a link changes nothing: chats look at links before people do."""
-        now, database = time.time(), self._site.database
+        """Sign in by a link; GET changes nothing, as chat programs open links before people do."""
+        now, database = time.time(), self._state.database
         person = None
         if _TOKEN.fullmatch(token):
             person = await run_in_threadpool(database.run_read, partial(link_of, token=token, now=now))
         if person is None:
-            return await self._again(request, token) or _link_over(request)
+            return await self._repeat_session(request, token) or _link_over_page(request)
         if request.method != "POST":
             name = escape(person.name).replace("{", "&#123;")
             button = "<form method='post'><button>{gate.enter}</button></form>"
-            return at_the_door(request, bare_page(request, f"<h2>{name}</h2>{button}", 200))
+            return with_door_secret(request, bare_page(request, f"<h2>{name}</h2>{button}", 200))
         device, door = request.headers.get("user-agent", ""), door_of(request)
 
         def enter(connection: Connection) -> str | None:
@@ -194,11 +195,11 @@ class Entrance:
 
         session = await run_in_threadpool(database.run_write, enter)
         if session is None:  # somebody else was first, or this browser a moment ago
-            return await self._again(request, token) or _link_over(request)
-        return admitted(request, session, "/")
+            return await self._repeat_session(request, token) or _link_over_page(request)
+        return admit(request, session, "/")
 
-    async def _again(self, request: Request, link: str) -> Response | None:
-        """To a browser that used this link a moment ago, and may have heard nothing: its session."""
+    async def _repeat_session(self, request: Request, link: str) -> Response | None:
+        """The session of a browser that used this link a moment ago and may not have got the response."""
         if not (door := door_of(request)):
             return None
         now = time.time()
@@ -209,24 +210,24 @@ class Entrance:
             session = session_at(key, door, link)
             return session if is_new_session(connection, session, now=now) else None
 
-        session = await run_in_threadpool(self._site.database.run_read, find)
+        session = await run_in_threadpool(self._state.database.run_read, find)
         if session is None:
             return None
-        to = "/" if link else asked_address(request) if request.method == "GET" else "/people"
-        return admitted(request, session, to)
+        to = "/" if link else requested_address(request) if request.method == "GET" else "/people"
+        return admit(request, session, to)
 
-    async def _by_message(self, request: Request, asks: Person | None) -> Response:
-        """What a link of a message does: shown first, done when a person presses the button."""
-        database, token = self._site.database, request.url.path.removeprefix(LINK_PATH)
+    async def _by_message(self, request: Request, person: Person | None) -> Response:
+        """The action of a link in a message: GET shows it, POST performs it."""
+        database, token = self._state.database, request.url.path.removeprefix(LINK_PATH)
         now = time.time()
         try:
             if request.method == "POST":
                 link = await run_in_threadpool(
-                    database.run_write, partial(act, token=token, asks=asks, now=now)
+                    database.run_write, partial(act, token=token, asks=person, now=now)
                 )
                 way = f"<p><a href='/flat/{link.property_id}'>{{link.open}}</a></p>"
                 return bare_page(request, f"<p>{{link.{link.action}.done}}</p>{way}", 200)
-            show = partial(_shown, token=token, asks=asks, now=now)
+            show = partial(_describe_link, token=token, person=person, now=now)
             action, words = await run_in_threadpool(database.run_read, show)
         except LinkRefused as error:
             return bare_page(request, "", 410, Said.of(error).code)
@@ -234,62 +235,62 @@ class Entrance:
         return bare_page(request, f"<h2>{words}</h2>{button}", 200)
 
 
-def _shown(connection: Connection, token: str, asks: Person | None, now: float) -> tuple[str, str]:
-    """What the link does, and to which flat, escaped."""
-    link, _ = look_at(connection, token, asks, now=now)
+def _describe_link(connection: Connection, token: str, person: Person | None, now: float) -> tuple[str, str]:
+    """The action of the link, and its flat as escaped text."""
+    link, _ = look_at(connection, token, person, now=now)
     try:
         flats = read_flats(connection, [current_property(connection, link.property_id)])
     except UnknownProperty:
         raise LinkRefused(Said("link.over")) from None
-    told = next((f"{plain(one.title or '')} · {euro(one.price_eur)}" for one in flats), "")
-    return link.action, escape(told or f"№ {link.property_id}").replace("{", "&#123;")
+    text = next((f"{plain(flat.title or '')} · {euro(flat.price_eur)}" for flat in flats), "")
+    return link.action, escape(text or f"№ {link.property_id}").replace("{", "&#123;")
 
 
-def _who_is_it(request: Request, status: int, wrong: str | None = None, wait: str = "") -> Response:
-    """The question for name and password; who has none asks for a link."""
-    asked = (
+def _sign_in_page(request: Request, status: int, wrong: str | None = None, wait: str = "") -> Response:
+    """The form for name and password; people without one need a link."""
+    form = (
         "<form method='post'><label for='name'>{gate.name}</label>"
         "<input id='name' name='name' autocomplete='username' required autofocus>"
         f"<label for='password'>{{gate.password}}</label>{FIELD}<button>{{gate.enter}}</button></form>"
         "<p>{gate.new_link}</p>"
     )
-    return bare_page(request, asked, status, wrong, {"retry-after": wait} if wait else None)
+    return bare_page(request, form, status, wrong, {"retry-after": wait} if wait else None)
 
 
-def _link_over(request: Request) -> Response:
+def _link_over_page(request: Request) -> Response:
     return bare_page(request, "<p>{gate.new_link}</p>", 410, "gate.link_over")
 
 
 def door_of(request: Request) -> str:
-    """The secret that this browser was given before it enters; empty: none."""
-    given = request.cookies.get(DOOR, "")
-    return given if _TOKEN.fullmatch(given) else ""
+    """The secret that this browser got before signing in; empty: none."""
+    secret = request.cookies.get(DOOR, "")
+    return secret if _TOKEN.fullmatch(secret) else ""
 
 
 def session_at(key: str, door: str, link: str) -> str:
-    """The token of the session that this link makes for the browser with that secret.
+    """The token of the session that this link makes for the browser with this secret.
 
-    Who reads the database knows the key but neither secret nor link; who has the link has no secret.
+    A reader of the database knows the key but neither secret nor link; whoever has the link lacks the secret.
     """
     return hmac.new(bytes.fromhex(key), f"{SESSION}|{door}|{link}".encode(), sha256).hexdigest()
 
 
-def at_the_door(request: Request, answer: Response) -> Response:
-    """The answer, with a secret for a browser that has none yet."""
+def with_door_secret(request: Request, answer: Response) -> Response:
+    """The response, with a secret for a browser that has none yet."""
     if not door_of(request):
         keep_cookie(request, answer, DOOR, token_urlsafe(32), SIGN_IN_LINK_SECONDS)
     return answer
 
 
 def keep_cookie(request: Request, answer: Response, name: str, value: str, seconds: float) -> None:
-    """One that scripts cannot read; it is sent along when a link of another page leads here."""
+    """Set a cookie that scripts cannot read; it is also sent when a link of another site leads here."""
     secure = request.url.scheme == "https"
     answer.set_cookie(name, value, max_age=int(seconds), httponly=True, samesite="lax", secure=secure)
 
 
-def admitted(request: Request, token: str, to: str) -> Response:
-    """The way on, with the session whose token this is."""
+def admit(request: Request, token: str, to: str) -> Response:
+    """A redirect that sets the session of this token."""
     answer = RedirectResponse(to, status_code=303, headers=ENTRANCE_HEADERS)
     keep_cookie(request, answer, SESSION, token, SESSION_SECONDS)
-    answer.delete_cookie(DOOR, httponly=True, samesite="lax")  # it is needed only by who hears nothing
+    answer.delete_cookie(DOOR, httponly=True, samesite="lax")  # needed only until the session arrives
     return answer

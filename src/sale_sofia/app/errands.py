@@ -1,7 +1,7 @@
-"""What the operator starts from the pages: a crawl or a probe of a portal, as the command of the same name.
+"""Crawls and probes of a portal that the operator starts from the pages, by the commands of these names.
 
-Each is a process of its own, so that neither the pages nor it wait for the other; two crawls of one portal
-are kept apart by its lock, wherever they were started. They end with the server; a crawl goes on next time.
+Each is a process of its own, so that neither it nor the pages block the other; two crawls of one portal
+exclude each other by its lock, wherever they were started. They end with the server; a crawl can be resumed.
 """
 
 import json
@@ -18,13 +18,13 @@ from sale_sofia.settings.model import Settings, environment_of
 from sale_sofia.settings.programs import own_program
 
 Kind = Literal["run", "probe"]
-WORDS: Final[Mapping[Kind, tuple[str, ...]]] = {"run": ("crawl",), "probe": ("sites", "probe")}
-"""The command of each."""
+COMMANDS: Final[Mapping[Kind, tuple[str, ...]]] = {"run": ("crawl",), "probe": ("sites", "probe")}
+"""The command of each kind."""
 
 
 @dataclass(slots=True)
 class Errand:
-    """One of them, until another of its kind and portal takes its place."""
+    """A crawl or a probe, until the next of its kind and portal replaces it."""
 
     kind: Kind
     site: str
@@ -33,30 +33,30 @@ class Errand:
     ended_at: float | None = None
     code: int | None = None
     data: Mapping[str, Any] | None = None
-    """What it printed, as JSON; None while it runs, and where it printed none."""
-    said: str = ""
-    """The last line of what it said beside that."""
+    """The JSON it printed; None while it runs, and where it printed none."""
+    last_line: str = ""
+    """The last line of its standard error."""
 
 
 def _command(kind: Kind, site: str) -> list[str]:
-    return own_program("sale_sofia", *WORDS[kind], site, "--json")
+    return own_program("sale_sofia", *COMMANDS[kind], site, "--json")
 
 
 class Errands:
-    """Those of this server, the newest of each kind and portal."""
+    """The newest crawl and probe of each portal that this server started."""
 
     def __init__(self, settings: Settings, command: Callable[[Kind, str], list[str]] = _command) -> None:
         self._settings = settings
         self._command = command
         self._lock = threading.Lock()
-        self._known: dict[tuple[Kind, str], Errand] = {}
+        self._errands: dict[tuple[Kind, str], Errand] = {}
         self._threads: list[threading.Thread] = []
 
     def start(self, kind: Kind, site: str) -> bool:
-        """Start it; False, and nothing is started, where the same one still runs."""
+        """Start one; returns False and starts nothing while the same one runs."""
         with self._lock:
-            known = self._known.get((kind, site))
-            if known and known.ended_at is None:
+            last = self._errands.get((kind, site))
+            if last and last.ended_at is None:
                 return False
             process = subprocess.Popen(  # noqa: S603 - our own command; the portal is one that is known
                 self._command(kind, site),
@@ -66,37 +66,37 @@ class Errands:
                 text=True,
                 env=environment_of(self._settings, os.environ),
             )
-            errand = self._known[kind, site] = Errand(kind, site, process, time.time())
+            errand = self._errands[kind, site] = Errand(kind, site, process, time.time())
             thread = threading.Thread(target=self._follow, args=(errand,), daemon=True)
             self._threads.append(thread)
             thread.start()
             return True
 
     def newest(self) -> list[Errand]:
-        """The last begun first."""
+        """All of them, the last started first."""
         with self._lock:
-            return sorted(self._known.values(), key=lambda one: -one.began_at)
+            return sorted(self._errands.values(), key=lambda errand: -errand.began_at)
 
     def stop(self) -> None:
-        """End all that run, and wait for that; by force what does not listen."""
-        for one in self.newest():
-            if one.ended_at is None:
-                one.process.terminate()
+        """Terminate all that run and wait for them; kill those that do not end in time."""
+        for errand in self.newest():
+            if errand.ended_at is None:
+                errand.process.terminate()
         for thread in self._threads:
             thread.join(ERRAND_STOP_SECONDS)
-        for one in self.newest():
-            if one.ended_at is None:
-                one.process.kill()
+        for errand in self.newest():
+            if errand.ended_at is None:
+                errand.process.kill()
 
     def _follow(self, errand: Errand) -> None:
-        printed, beside = errand.process.communicate()
+        stdout, stderr = errand.process.communicate()
         try:
-            found = json.loads(printed)
+            data = json.loads(stdout)
         except ValueError:
-            found = None
-        lines = beside.strip().splitlines()
+            data = None
+        lines = stderr.strip().splitlines()
         with self._lock:
-            errand.data = found if isinstance(found, dict) else None
-            errand.said = lines[-1][:LONGEST_MESSAGE] if lines else ""
+            errand.data = data if isinstance(data, dict) else None
+            errand.last_line = lines[-1][:LONGEST_MESSAGE] if lines else ""
             errand.code = errand.process.returncode
             errand.ended_at = time.time()

@@ -1,11 +1,11 @@
-"""The facts of a flat in words: what is known, who says so and since when, and who says otherwise."""
+"""The facts of a flat as text: the value, its source and date, and what other adverts say."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from sale_sofia.advice.scoring.profile import Profile
-from sale_sofia.app import formatting as shown
-from sale_sofia.app.words import named, say
+from sale_sofia.app import formatting as fmt
+from sale_sofia.app.words import say, word_for
 from sale_sofia.flats.flat import Contradiction, Flat
 from sale_sofia.flats.merging import MERGED
 from sale_sofia.flats.views import YOU, metro_stations
@@ -30,16 +30,18 @@ FACTS: Final = (*_ORDERED, *(name for name in MERGED if name not in _ORDERED))
 """Every fact that is shown, in the order of the page."""
 
 
-def _walked(found: Nearest, more: str = "") -> str:
-    """`5 мин · Lidl`, and what else is told of it."""
+def _nearest_text(nearest: Nearest, more: str = "") -> str:
+    """`5 мин · Lidl`, and more if given."""
     return " · ".join(
-        one for one in (shown.walk(found.least, found.most), found.name and plain(found.name), more) if one
+        part
+        for part in (fmt.walk(nearest.least, nearest.most), nearest.name and plain(nearest.name), more)
+        if part
     )
 
 
-def _school(found: Nearest) -> str:
-    ranks = "–".join(dict.fromkeys(map(str, found.ranks or ())))
-    return _walked(found, say("nearby.rank", rank=ranks, of=ranked_schools()) if ranks else "")
+def _school(nearest: Nearest) -> str:
+    ranks = "–".join(dict.fromkeys(map(str, nearest.ranks or ())))
+    return _nearest_text(nearest, say("nearby.rank", rank=ranks, of=ranked_schools()) if ranks else "")
 
 
 def _line_names(lines: Sequence[str]) -> str:
@@ -48,39 +50,39 @@ def _line_names(lines: Sequence[str]) -> str:
     for line in lines:
         kinds.setdefault(line_kind(line), []).append(plain(line_number(line)))
     return "; ".join(
-        f"{say(f'line.{kind}')} {', '.join(some)}" if kind else ", ".join(some)
-        for kind, some in kinds.items()
+        f"{say(f'line.{kind}')} {', '.join(numbers)}" if kind else ", ".join(numbers)
+        for kind, numbers in kinds.items()
     )
 
 
-def _road(found: Road) -> str:
-    """Its class; of several what holds for all of them."""
-    if found.known:
-        return named("road", found.known)
-    if found.most < len(ROAD_CLASS_METRES):
-        return say("road.within", m=f"{ROAD_CLASS_METRES[found.most]:g}")
-    return say("road.over", m=f"{ROAD_CLASS_METRES[found.least - 1]:g}") if found.least else shown.UNKNOWN
+def _road(road: Road) -> str:
+    """The class of the road; where several are possible, what holds for all of them."""
+    if road.known:
+        return word_for("road", road.known)
+    if road.most < len(ROAD_CLASS_METRES):
+        return say("road.within", m=f"{ROAD_CLASS_METRES[road.most]:g}")
+    return say("road.over", m=f"{ROAD_CLASS_METRES[road.least - 1]:g}") if road.least else fmt.UNKNOWN
 
 
 _NUMBERS: Final[Mapping[str, Callable[[Any], str]]] = {
-    "area_sqm": shown.area,
-    "area_net_sqm": shown.area,
-    "yard_sqm": shown.area,
-    "rooms": lambda value: named("rooms", min(value, 5)),
+    "area_sqm": fmt.area,
+    "area_net_sqm": fmt.area,
+    "yard_sqm": fmt.area,
+    "rooms": lambda value: word_for("rooms", min(value, 5)),
     "floor": lambda value: say("floor.ground") if value == 0 else str(value),
-    "metro_walk": lambda walk: shown.walk(walk.least, walk.most),
-    "centre_travel": lambda travel: shown.walk(travel.least, travel.most),
-    "metro_distance_m": shown.distance,
-    "metro_minutes": lambda value: shown.distance(None, value),
+    "metro_walk": lambda walk: fmt.walk(walk.least, walk.most),
+    "centre_travel": lambda travel: fmt.walk(travel.least, travel.most),
+    "metro_distance_m": fmt.distance,
+    "metro_minutes": lambda value: fmt.distance(None, value),
     "school": _school,
-    "shop": _walked,
-    "stop": lambda found: _walked(found, _line_names(found.lines)),
+    "shop": _nearest_text,
+    "stop": lambda nearest: _nearest_text(nearest, _line_names(nearest.lines)),
     "road": _road,
 }
 
 
 class Fact(NamedTuple):
-    """One fact, ready to be shown."""
+    """A fact as text."""
 
     key: str
     name: str
@@ -90,27 +92,27 @@ class Fact(NamedTuple):
     """What other adverts say instead."""
 
     @property
-    def known(self) -> bool:
-        """Whether anybody tells it."""
-        return self.value != shown.UNKNOWN
+    def is_known(self) -> bool:
+        """Whether the value is known."""
+        return self.value != fmt.UNKNOWN
 
 
 def value_of(name: str, flat: Flat) -> Any:  # noqa: ANN401 - a fact of any kind
-    """What is known of one of `FACTS`."""
+    """The flat's value of one of `FACTS`."""
     return getattr(flat.nearby if name in Nearby._fields else flat, name)
 
 
 def fact(name: str, value: Any) -> str:  # noqa: ANN401 - a fact of any kind
-    """A fact's value in words; unknown is "?"."""
+    """A fact's value as text; "?" where it is unknown."""
     if value is None or value in ((), []):
-        return shown.UNKNOWN
+        return fmt.UNKNOWN
     if name in _NUMBERS:
         return _NUMBERS[name](value)
     if isinstance(value, bool):
-        return shown.yes_no(value)
+        return fmt.yes_no(value)
     if name in _LISTED:
-        return ", ".join(named(name, one) for one in value)
-    return named(name, value) if name in _NAMED else plain(value)
+        return ", ".join(word_for(name, part) for part in value)
+    return word_for(name, value) if name in _NAMED else plain(value)
 
 
 def facts_of(flat: Flat, fields: Mapping[str, Mapping[str, Any]]) -> list[Fact]:
@@ -118,33 +120,33 @@ def facts_of(flat: Flat, fields: Mapping[str, Mapping[str, Any]]) -> list[Fact]:
     return [_fact(name, flat, fields.get(name)) for name in FACTS]
 
 
-def _fact(name: str, flat: Flat, told: Mapping[str, Any] | None) -> Fact:
+def _fact(name: str, flat: Flat, printed: Mapping[str, Any] | None) -> Fact:
     value = fact(name, value_of(name, flat))
     if name in Nearby._fields:
         return Fact(name, say(f"fact.{name}"), value, _nearby_source(name, flat, value), "")
-    others: Sequence[Mapping[str, Any]] = told["others"] if told else ()
-    said = "; ".join(
-        f"{fact(name, one['value'])} ({one['site']}, {shown.day(one['seen_at'])})" for one in others
+    others: Sequence[Mapping[str, Any]] = printed["others"] if printed else ()
+    differing = "; ".join(
+        f"{fact(name, other['value'])} ({other['site']}, {fmt.day(other['seen_at'])})" for other in others
     )
-    differs = say("facts.differs", others=said) if said else ""
+    differs = say("facts.differs", others=differing) if differing else ""
     walk = getattr(flat, name) if name in {"metro_walk", "centre_travel"} else None
-    source = say(f"walk.{walk.source}") if walk and walk.source != "advert" else _source(value, told)
+    source = say(f"walk.{walk.source}") if walk and walk.source != "advert" else _source(value, printed)
     if name == "metro_walk" and (near := metro_stations(flat)):
-        source += ": " + ", ".join(f"{one['name']} {one['minutes']}" for one in near)
+        source += ": " + ", ".join(f"{station['name']} {station['minutes']}" for station in near)
     return Fact(name, say(f"fact.{name}"), value, source, differs)
 
 
 def _nearby_source(name: str, flat: Flat, value: str) -> str:
-    """From where it is known: which data, and by what of the flat."""
-    if value == shown.UNKNOWN:
+    """The data it comes from, and whether it is measured from the flat or its neighbourhood."""
+    if value == fmt.UNKNOWN:
         return say("nearby.unknown")
     by = say("walk.position" if flat.exact_place else "walk.neighbourhood")
     return f"{say(f'nearby.{name}', file=schools_file())}, {by}"
 
 
 def own_places(flat: Flat, profile: Profile) -> list[Fact]:
-    """Minutes to each of the places that the buyer names."""
-    found = [(one.name, flat.travel_to(one.place)) for one in profile.places]
+    """Minutes to each of the buyer's own places."""
+    travels = [(own.name, flat.travel_to(own.place)) for own in profile.places]
     return [
         Fact(
             f"place.{name}",
@@ -153,37 +155,42 @@ def own_places(flat: Flat, profile: Profile) -> list[Fact]:
             say(f"walk.{travel.source}") if travel else "",
             "",
         )
-        for name, travel in found
+        for name, travel in travels
     ]
 
 
 def metro_words(flat: Flat) -> str:
-    """The walk to the metro: worked out, or else what adverts say."""
+    """The walk to the metro: computed, or else what adverts say."""
     walk = flat.metro_walk
     if walk is None or walk.source == "advert":
-        return shown.distance(flat.metro_distance_m, flat.metro_minutes)
-    return shown.walk(walk.least, walk.most)
+        return fmt.distance(flat.metro_distance_m, flat.metro_minutes)
+    return fmt.walk(walk.least, walk.most)
 
 
-def _source(value: str, told: Mapping[str, Any] | None) -> str:
-    if told is not None:
-        who = say("facts.you") if told["site"] == YOU else plain(told["site"])
-        return f"{who}, {shown.day(told['seen_at'])}"
-    return "" if value == shown.UNKNOWN else say("facts.description")
+def _source(value: str, printed: Mapping[str, Any] | None) -> str:
+    if printed is not None:
+        who = say("facts.you") if printed["site"] == YOU else plain(printed["site"])
+        return f"{who}, {fmt.day(printed['seen_at'])}"
+    return "" if value == fmt.UNKNOWN else say("facts.description")
 
 
-def contradiction(one: Contradiction) -> str:
-    """What contradicts what, and what is believed all the same."""
-    least, most = one.other if isinstance(one.other, tuple) else (one.other, one.other)
-    told = {"one": _said(one, one.one), "other": _said(one, one.other), "least": least, "most": most}
-    doubted = ", ".join(say(f"fact.{name}") for name in one.facts)
-    outcome = "facts.doubted" if one.kept is None else "facts.kept"
-    return f"{say(f'contradiction.{one.code}', **told)} {say(outcome, facts=doubted)}"
+def contradiction(clash: Contradiction) -> str:
+    """A contradiction in a sentence, with what is believed nevertheless."""
+    least, most = clash.other if isinstance(clash.other, tuple) else (clash.other, clash.other)
+    values = {
+        "one": _side_text(clash, clash.one),
+        "other": _side_text(clash, clash.other),
+        "least": least,
+        "most": most,
+    }
+    names = ", ".join(say(f"fact.{name}") for name in clash.facts)
+    outcome = "facts.doubted" if clash.kept is None else "facts.kept"
+    return f"{say(f'contradiction.{clash.code}', **values)} {say(outcome, facts=names)}"
 
 
-def _said(one: Contradiction, value: Any) -> str:  # noqa: ANN401 - a fact of any kind
-    """A number as it is; a word of any of the facts by its name."""
+def _side_text(clash: Contradiction, value: Any) -> str:  # noqa: ANN401 - a fact of any kind
+    """A number as it is; a value of a vocabulary by its name."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return plain(value)  # three rooms have a word, three bedrooms none
-    names = (f"{name}.{value}" for name in (*one.facts, *_NAMED))
+    names = (f"{name}.{value}" for name in (*clash.facts, *_NAMED))
     return next((say(name) for name in names if name in dictionary()), plain(value))

@@ -1,4 +1,4 @@
-"""Numbers, dates, durations and portals' texts as a Bulgarian reader is shown them; unknown is "?"."""
+"""Numbers, dates, durations and portals' texts in Bulgarian format; unknown is "?"."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from sale_sofia.app import drawing
 from sale_sofia.app.guard import is_own
 from sale_sofia.app.settings import LONGEST_CELL, LONGEST_TEXT
-from sale_sofia.app.words import counted, say
+from sale_sofia.app.words import pluralise, say
 from sale_sofia.flats.flat import Flat
 from sale_sofia.history.export import FORMULA_SIGNS
 from sale_sofia.listings.dates import SOFIA
@@ -25,11 +25,11 @@ _DAY: Final = 24 * _HOUR
 _MONTH: Final = 365.25 / 12 * _DAY
 _PARTS_OF_A_DAY: Final = 3
 _FEW: Final = 2
-"""Of a unit this many are counted in the next smaller one: 90 minutes, and then 2 hours."""
+"""A unit is used from this many on: 90 minutes, and then 2 hours."""
 
 
 def number(value: float | None, decimals: int = 0) -> str:
-    """`12 345,5`, the groups held together by spaces that do not break."""
+    """`12 345,5`, with non-breaking spaces between the groups."""
     if value is None:
         return UNKNOWN
     text = f"{abs(value):,.{decimals}f}".replace(",", SPACE).replace(".", ",")
@@ -60,7 +60,7 @@ def percent(share: float | None, decimals: int = 0) -> str:
 
 
 def percent_change(old: float | None, new: float | None) -> str:
-    """`−4,2 %`; none can be said from nothing."""
+    """`−4,2 %`; unknown where the old value is zero or unknown."""
     if not old or new is None:
         return UNKNOWN
     share = (new - old) / old
@@ -81,17 +81,17 @@ def score(value: float | None) -> str:
 
 
 def distance(metres: float | None, minutes: float | None = None) -> str:
-    """`450 m`, `7 min`, or what is known of the two."""
-    told = [f"{number(metres)}{SPACE}m"] if metres is not None else []
-    told += [f"{number(minutes)}{SPACE}{say('unit.minutes')}"] if minutes is not None else []
-    return " · ".join(told) or UNKNOWN
+    """`450 m · 7 min`, or the known one of the two."""
+    parts = [f"{number(metres)}{SPACE}m"] if metres is not None else []
+    parts += [f"{number(minutes)}{SPACE}{say('unit.minutes')}"] if minutes is not None else []
+    return " · ".join(parts) or UNKNOWN
 
 
 def walk(least: float, most: float) -> str:
-    """`7 min`, `6–14 min` where it is a range, `up to 14 min` where nobody knows how near it may be."""
+    """`7 min`, `6–14 min` for a range, `up to 14 min` where the least is unknown."""
     minutes = number(most) if least in (0, most) else f"{number(least)}–{number(most)}"
-    told = f"{minutes}{SPACE}{say('unit.minutes')}"
-    return say("unit.up_to", value=told) if least == 0 < most else told
+    text = f"{minutes}{SPACE}{say('unit.minutes')}"
+    return say("unit.up_to", value=text) if least == 0 < most else text
 
 
 def day(at: float | None) -> str:
@@ -115,7 +115,7 @@ def moment(at: float | None) -> str:
 
 
 def ago(at: float | None, now: float) -> str:
-    """`преди 3 ч`, in the largest unit of which there are at least two."""
+    """`преди 3 ч`, in the largest unit with at least two."""
     if at is None:
         return say("ago.never")
     seconds = max(0.0, now - at)
@@ -145,40 +145,40 @@ def yes_no(value: bool | None) -> str:  # noqa: FBT001 - it is the value itself
 
 def count_line(count: int) -> str:
     """`12 имота`."""
-    return counted("properties", count, number(count))
+    return pluralise("properties", count, number(count))
 
 
 def count_adverts(count: int) -> str:
     """`12 обяви`."""
-    return counted("adverts", count, number(count))
+    return pluralise("adverts", count, number(count))
 
 
 # Days and numbers in the fields of forms.
 
 
-def typed_day(text: str) -> str:
-    """A day as people write it here, `25.11.2026`, as `2026-11-25`; other words as they are."""
+def iso_day(text: str) -> str:
+    """A day like `25.11.2026` as `2026-11-25`; other text unchanged."""
     parts = text.strip().split(".")
     return (
         "-".join(part.zfill(2) for part in reversed(parts)) if len(parts) == _PARTS_OF_A_DAY else text.strip()
     )
 
 
-def written(value: object) -> str:
-    """A number as a person would type it, `250 000` or `2,5`; nothing for None, other words as they are."""
+def for_input(value: object) -> str:
+    """A number as people type it, `250 000` or `2,5`; empty for None, other values as text."""
     if not isinstance(value, int | float):
         return "" if value is None else str(value)
     return number(value, 0 if float(value).is_integer() else len(str(value).partition(".")[2]))
 
 
-def typed(text: str) -> float | str | None:
-    """The number that was typed, a whole one without a point; None for nothing, other words as they are.
+def parse_number(text: str) -> float | str | None:
+    """The number in a form field, an int where it is whole; None for an empty one, other text unchanged.
 
-    What is no number is left to the check of whatever it is meant for, which names the field.
+    Other text is refused by the check of the field, which names it.
     """
-    plainly = "".join(text.split()).replace(",", ".").replace(MINUS, "-")
+    digits = "".join(text.split()).replace(",", ".").replace(MINUS, "-")
     try:
-        value = float(plainly)
+        value = float(digits)
     except ValueError:
         return text.strip() or None
     if not math.isfinite(value):
@@ -186,18 +186,18 @@ def typed(text: str) -> float | str | None:
     return int(value) if value.is_integer() else value
 
 
-# Nothing from a portal is trusted: templates escape it, and only visible characters are left of it.
+# Nothing from a portal is trusted: templates escape it, and only its visible characters are kept.
 
 
 def paragraphs(text: object, most: int = LONGEST_TEXT) -> str:
-    """A long text of visible characters, its line ends kept, cut where it gets too long."""
+    """A long text with its line ends, reduced to visible characters and cut to length."""
     lines = [" ".join(visible(line).split()) for line in str(text)[: 2 * most].splitlines()]
     whole = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
     return whole if len(whole) <= most else whole[: most - 1].rstrip() + CUT
 
 
 def cell(value: object, most: int = LONGEST_CELL) -> object:
-    """A value of an exported table: a text that a spreadsheet would take for a formula begins with `'`."""
+    """A value for an exported table: a text that looks like a formula gets a `'` in front."""
     if not isinstance(value, str):
         return value
     text = plain(value, most)
@@ -205,9 +205,9 @@ def cell(value: object, most: int = LONGEST_CELL) -> object:
 
 
 def photos(flat: Flat) -> list[str]:
-    """Addresses a browser may be sent to; of a flat that a simulator made up a drawing for each photo.
+    """Safe addresses of photos; for a simulated flat, a drawing for each photo.
 
-    Its photos have addresses as the real portal would give them and nothing behind: nobody is asked for them.
+    Photos of a simulated flat have addresses like the real portal's, which must not be requested.
     """
     if any(_is_simulated(advert.url) for advert in flat.adverts):
         return [f"/drawing/{name}.svg" for name in drawing.names(list(flat.photo_urls))]

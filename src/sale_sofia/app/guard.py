@@ -1,4 +1,4 @@
-"""Who may use the pages: this machine by its own name, or whoever knows the password; no page of others."""
+"""Access to the pages: by this machine's own names, or with the password; never from other sites."""
 
 import hmac
 import ipaddress
@@ -31,31 +31,29 @@ from sale_sofia.operations.settings import (
 )
 from sale_sofia.settings.words import Language, dictionary
 
-# By which names the dashboard may be asked for where it has no password: this machine's own. A page on the
-# web can have its name lead to 127.0.0.1 once a browser has opened it; what that page then asks for looks
-# as if the dashboard's own page asked for it. Only the name gives it away.
+# Without a password the dashboard answers only to this machine's own names. A page on the web can have its
+# name resolve to 127.0.0.1 once a browser has opened it (DNS rebinding); its requests then look like those
+# of the dashboard's own pages. Only the host name gives them away.
 
 _LOCALHOST: Final = "localhost"
-_ANOTHERS_NAME: Final = 4421
-_NOT_OWN_HOST: Final = (
-    "This dashboard is for its own machine: ask for localhost, or set DASHBOARD_PASSWORD.\n"
-)
+_WRONG_HOST_CODE: Final = 4421
+_WRONG_HOST: Final = "This dashboard is for its own machine: ask for localhost, or set DASHBOARD_PASSWORD.\n"
 
 
 class OwnHosts:
-    """Lets through whoever asked this machine by its own name; everybody else gets nothing."""
+    """Passes on requests to this machine's own names, and refuses all others."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass it on, or refuse it."""
+        """Pass the request on, or refuse it."""
         if scope["type"] == "lifespan" or is_own(Headers(scope=scope).get("host", "")):
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
-            await WebSocketClose(_ANOTHERS_NAME)(scope, receive, send)
+            await WebSocketClose(_WRONG_HOST_CODE)(scope, receive, send)
         else:
-            await PlainTextResponse(_NOT_OWN_HOST, 421)(scope, receive, send)
+            await PlainTextResponse(_WRONG_HOST, 421)(scope, receive, send)
 
 
 def is_own(host: str) -> bool:
@@ -67,63 +65,67 @@ def is_own(host: str) -> bool:
         return False
 
 
-# What pages of others may have a browser do here: nothing. A browser says of which page a form, a request
-# of a script or a socket is. A page of another port of the same machine is a stranger too, though cookies
-# are sent from there.
+# Pages of other sites may not act here. A browser sends the origin of a form, a script's request or a
+# socket. Another port of the same machine is another site too, though cookies are sent from there.
 
-_ANOTHERS_PAGE: Final = 4403
-_SENTENCE: Final = "A page of another address asked for this; the dashboard answers to its own pages only.\n"
+_WRONG_ORIGIN_CODE: Final = 4403
+_REFUSAL: Final = "A page of another address asked for this; the dashboard answers to its own pages only.\n"
 _UNFRAMED: Final = {"x-frame-options": "SAMEORIGIN", "content-security-policy": "frame-ancestors 'self'"}
-"""No page of others may show ours inside it and have the buyer press what he does not see."""
+"""No other site may frame our pages and have the buyer press what he does not see."""
 
 
 class OwnPages:
-    """Refuses what a page of another address asks for, and lets none show ours inside it."""
+    """Refuses requests of other origins, and forbids framing."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass it on, or refuse it."""
-
-        async def unframed(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in _UNFRAMED.items():
-                    headers.setdefault(name, value)
-            await send(message)
-
+        """Pass the request on, or refuse it."""
         if scope["type"] == "lifespan" or _is_own(Headers(scope=scope)):
-            await self._app(scope, receive, unframed)
+            await self._app(scope, receive, with_headers(send, _UNFRAMED))
         elif scope["type"] == "websocket":
-            await WebSocketClose(_ANOTHERS_PAGE)(scope, receive, send)
+            await WebSocketClose(_WRONG_ORIGIN_CODE)(scope, receive, send)
         else:
-            await PlainTextResponse(_SENTENCE, 403)(scope, receive, send)
+            await PlainTextResponse(_REFUSAL, 403)(scope, receive, send)
+
+
+def with_headers(send: Send, defaults: Mapping[str, str]) -> Send:
+    """Sends a response with these headers, unless it has its own of these names."""
+
+    async def send_message(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in defaults.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return send_message
 
 
 def _is_own(headers: Headers) -> bool:
-    """Whether the page that asks is of the host that is asked; what is no page of a browser does not say."""
+    """Whether the origin is the requested host; requests that are not from a browser's page have none."""
     try:
-        return all(urlsplit(one).netloc == headers.get("host") for one in headers.getlist("origin"))
+        return all(urlsplit(origin).netloc == headers.get("host") for origin in headers.getlist("origin"))
     except ValueError:
         return False
 
 
-# Wrong passwords are slowed down: each makes its sender wait longer, and a little everybody else.
+# Wrong passwords are slowed down: each makes its client wait longer, and all others a little.
 
 _NETWORK_BITS: Final = 64
-"""One household has so many bits of an IPv6 address; the rest it can change at will."""
+"""Bits of an IPv6 address that identify a household; it can change the rest at will."""
 
 
-class Sender(NamedTuple):
-    """Whoever gives a password."""
+class LoginClient(NamedTuple):
+    """Whoever sends a password."""
 
     name: str
-    known: bool = False
-    """A browser that has given the right one before: what strangers try does not hold it up."""
+    trusted: bool = False
+    """A browser that has signed in before: tries of others do not delay it."""
 
 
-_ALL_STRANGERS: Final = Sender("*")
+_ALL_STRANGERS: Final = LoginClient("*")
 
 
 class _Wrong(NamedTuple):
@@ -132,64 +134,64 @@ class _Wrong(NamedTuple):
 
 
 class Tries:
-    """Wrong tries of each sender and of all strangers together; of very many the oldest are forgotten.
+    """Wrong tries of each client and of all untrusted ones together; of too many the oldest are dropped.
 
-    Who has many addresses is slowed down by what all of them tried; that wait is short, so that nobody can
-    keep the owner out for long.
+    The common wait slows down an attacker with many addresses; it is short, so that nobody can keep the
+    owner out for long.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._wrong: OrderedDict[Sender, _Wrong] = OrderedDict()
+        self._wrong: OrderedDict[LoginClient, _Wrong] = OrderedDict()
 
-    def wait_of(self, sender: Sender) -> int:
-        """Whole seconds until this sender may try again; 0: now."""
-        own = self._wait(sender, DASHBOARD_TRY_MOST_SECONDS)
-        return own if sender.known else max(own, self._wait(_ALL_STRANGERS, DASHBOARD_TRY_TOGETHER_SECONDS))
+    def wait_of(self, client: LoginClient) -> int:
+        """Whole seconds until this client may try again; 0: now."""
+        own = self._wait(client, DASHBOARD_TRY_MOST_SECONDS)
+        return own if client.trusted else max(own, self._wait(_ALL_STRANGERS, DASHBOARD_TRY_TOGETHER_SECONDS))
 
-    def _wait(self, sender: Sender, most: float) -> int:
-        found = self._wrong.get(sender)
-        if found is None:
+    def _wait(self, client: LoginClient, most: float) -> int:
+        entry = self._wrong.get(client)
+        if entry is None:
             return 0
-        pause = min(most, DASHBOARD_TRY_SECONDS * 2.0 ** min(found.tries - 1, 32))
-        return max(0, math.ceil(found.at + pause - self._clock()))
+        pause = min(most, DASHBOARD_TRY_SECONDS * 2.0 ** min(entry.tries - 1, 32))
+        return max(0, math.ceil(entry.at + pause - self._clock()))
 
-    def note_wrong(self, sender: Sender) -> None:
-        """This sender was wrong just now."""
-        self._note(sender)
-        if not sender.known:
+    def note_wrong(self, client: LoginClient) -> None:
+        """Record a wrong password of this client."""
+        self._note(client)
+        if not client.trusted:
             self._note(_ALL_STRANGERS)
 
-    def _note(self, sender: Sender) -> None:
-        now, before = self._clock(), self._wrong.pop(sender, None)
+    def _note(self, client: LoginClient) -> None:
+        now, before = self._clock(), self._wrong.pop(client, None)
         again = before is not None and now - before.at < DASHBOARD_TRIES_FORGOTTEN_SECONDS
-        self._wrong[sender] = _Wrong(before.tries + 1 if before and again else 1, now)
+        self._wrong[client] = _Wrong(before.tries + 1 if before and again else 1, now)
         if len(self._wrong) > DASHBOARD_TRIES_KNOWN:
             self._wrong.popitem(last=False)
 
-    def forget(self, sender: Sender) -> None:
-        """This sender knows the password."""
-        self._wrong.pop(sender, None)
+    def forget(self, client: LoginClient) -> None:
+        """Drop the wrong tries of this client, which has sent the right password."""
+        self._wrong.pop(client, None)
 
 
-def stranger(host: str) -> Sender:
-    """The household of an address; all that have none are one."""
+def client_at(host: str) -> LoginClient:
+    """The client of an address, an IPv6 one by its network; all without an address are the same."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        return Sender("")
+        return LoginClient("")
     if isinstance(address, ipaddress.IPv6Address):
         address = address.ipv4_mapped or ipaddress.ip_network((address, _NETWORK_BITS), strict=False)[0]
-    return Sender(str(address))
+    return LoginClient(str(address))
 
 
-# Who may look: a server that has a password shows nothing, not even its scripts, before it was given.
+# With a password, nothing is served before it was given, not even scripts.
 
 COOKIE: Final = "sale_sofia_login"
-KNOWN: Final = "sale_sofia_known"
-"""Opens nothing: by it a browser that once gave the password is told from the strangers who guess it."""
+TRUSTED: Final = "sale_sofia_known"
+"""Opens nothing: it marks a browser that has signed in before, whom guesses of others do not delay."""
 HEALTH: Final = "/healthz"
-"""Says that the server answers, and nothing else."""
+"""Answers that the server runs, and nothing else."""
 _NOT_ADMITTED: Final = 4401
 _STYLE: Final = (
     "body{font:16px/1.5 system-ui,sans-serif;color:#1c2430;background:#fff;max-width:22rem;"
@@ -209,11 +211,11 @@ ENTRANCE_HEADERS: Final = {
 
 
 class PasswordGate:
-    """Lets through whoever has a login of this start of the server; asks all others for the password.
+    """Passes on requests with a login made since the server started; asks all others for the password.
 
-    A login is a signed moment of its end in a cookie that scripts cannot read and that the browser forgets
-    when it is closed. The key is made anew at every start and holds the password, which is stored nowhere.
-    Waits are measured by a clock that nobody sets.
+    A login is a signed expiry time in a cookie that scripts cannot read and the browser drops when it is
+    closed. The key is new at every start and derived from the password, which is stored nowhere.
+    Waits are measured by a monotonic clock.
     """
 
     def __init__(
@@ -230,7 +232,7 @@ class PasswordGate:
         self._tries = Tries(steady)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass it on, or answer it."""
+        """Pass the request on, or ask for the password."""
         if scope["type"] == "lifespan" or scope["path"] == HEALTH or self._is_admitted(scope):
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
@@ -242,46 +244,44 @@ class PasswordGate:
     async def _answer(self, request: Request) -> Response:
         if request.method != "POST":
             return _form(request, 401)
-        given = (await small_form(request)).get("password", "").encode()
-        known = self._said(request, KNOWN)
-        sender = (
-            Sender(known, known=True) if known else stranger(request.client.host if request.client else "")
-        )
-        # Nothing is waited for from here on: of many tries at once only the first is looked at.
-        if wait := self._tries.wait_of(sender):
+        password = (await read_small_form(request)).get("password", "").encode()
+        host, browser = request.client.host if request.client else "", self._signed_value(request, TRUSTED)
+        client = LoginClient(browser, trusted=True) if browser else client_at(host)
+        # No await from here on: of many tries at once only the first is checked.
+        if wait := self._tries.wait_of(client):
             return _form(request, 429, "gate.wait", {"retry-after": str(wait)})
-        if not hmac.compare_digest(given, self._password):
-            self._tries.note_wrong(sender)
+        if not hmac.compare_digest(password, self._password):
+            self._tries.note_wrong(client)
             return _form(request, 401, "gate.wrong")
-        self._tries.forget(sender)
-        # Back to the address that was asked for, with a login.
-        answer = RedirectResponse(asked_address(request), status_code=303, headers=ENTRANCE_HEADERS)
+        self._tries.forget(client)
+        # Back to the requested address, with a login.
+        answer = RedirectResponse(requested_address(request), status_code=303, headers=ENTRANCE_HEADERS)
         until = int(self._clock() + DASHBOARD_LOGIN_SECONDS)
         secure = request.url.scheme == "https"
-        for name, said, age in (
+        for name, value, age in (
             (COOKIE, f"{until}.{token_hex(16)}", None),
-            (KNOWN, token_hex(16), int(DASHBOARD_KNOWN_SECONDS)),
+            (TRUSTED, token_hex(16), int(DASHBOARD_KNOWN_SECONDS)),
         ):
-            signed = f"{said}.{self._signature(name, said)}"
+            signed = f"{value}.{self._signature(name, value)}"
             answer.set_cookie(name, signed, max_age=age, httponly=True, samesite="strict", secure=secure)
         return answer
 
-    def _signature(self, cookie: str, said: str) -> str:
-        return hmac.new(self._key, f"{cookie}={said}".encode(), sha256).hexdigest()
+    def _signature(self, cookie: str, value: str) -> str:
+        return hmac.new(self._key, f"{cookie}={value}".encode(), sha256).hexdigest()
 
-    def _said(self, request: HTTPConnection, cookie: str) -> str:
-        """What our cookie of this name says; nothing where another has written it."""
-        said, _, signature = request.cookies.get(cookie, "").rpartition(".")
-        ours = hmac.compare_digest(signature.encode(), self._signature(cookie, said).encode())
-        return said if ours else ""
+    def _signed_value(self, request: HTTPConnection, cookie: str) -> str:
+        """The value of our cookie; empty where its signature is not ours."""
+        value, _, signature = request.cookies.get(cookie, "").rpartition(".")
+        ours = hmac.compare_digest(signature.encode(), self._signature(cookie, value).encode())
+        return value if ours else ""
 
     def _is_admitted(self, scope: Scope) -> bool:
-        said = self._said(HTTPConnection(scope), COOKIE)
-        return bool(said) and self._clock() < int(said.partition(".")[0])
+        value = self._signed_value(HTTPConnection(scope), COOKIE)
+        return bool(value) and self._clock() < int(value.partition(".")[0])
 
 
-async def small_form(request: Request) -> Mapping[str, str]:
-    """The fields of a form; nothing when it is larger than any name and password."""
+async def read_small_form(request: Request) -> Mapping[str, str]:
+    """The fields of a form; empty when it is larger than any name and password."""
     body = b""
     async for part in request.stream():
         body += part
@@ -290,24 +290,24 @@ async def small_form(request: Request) -> Mapping[str, str]:
     return dict(parse_qsl(body.decode("utf-8", "replace")))
 
 
-def asked_address(request: Request) -> str:
-    """The path and the parameters, never another host's: `//host` is written as `/host`."""
+def requested_address(request: Request) -> str:
+    """The requested path and query, never of another host: `//host` becomes `/host`."""
     query = f"?{request.url.query}" if request.url.query else ""
     return "/" + request.url.path.lstrip("/\\") + query
 
 
 def _form(
-    request: Request, status: int, wrong: str | None = None, more: Mapping[str, str] | None = None
+    request: Request, status: int, wrong: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """The question for the password, in the language of the address."""
-    asked = "<label for='password'>{gate.password}</label>" + FIELD + "<button>{gate.enter}</button>"
-    return bare_page(request, f"<form method='post'>{asked}</form>", status, wrong, more)
+    """The form for the password, in the language of the address."""
+    fields = "<label for='password'>{gate.password}</label>" + FIELD + "<button>{gate.enter}</button>"
+    return bare_page(request, f"<form method='post'>{fields}</form>", status, wrong, headers)
 
 
 FIELD: Final = (  # of a password
     "<input id='password' name='password' type='password' autocomplete='current-password' required>"
 )
-_NAMED: Final = re.compile(r"\{([a-z_.]+)\}")
+_KEY: Final = re.compile(r"\{([a-z_.]+)\}")
 
 
 def bare_page(
@@ -315,22 +315,22 @@ def bare_page(
     inside: str,
     status: int,
     wrong: str | None = None,
-    more: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A page for who is not let in yet, in the language of the address: it needs no file that is kept inside.
+    """A page before sign-in, in the language of the address: it needs no file behind the sign-in.
 
-    In `inside` a key in braces stands for its words; whatever else is in it must be escaped already.
+    In `inside` a key in braces is replaced by its text; the rest of it must be escaped already.
     """
     language: Language = "en" if request.query_params.get("lang") in {"en", "English"} else "bg"
 
     def say(key: str) -> str:
         return escape(dictionary()[key][language])
 
-    told = f"<p role='alert'>{say(wrong)}</p>" if wrong else ""
+    alert = f"<p role='alert'>{say(wrong)}</p>" if wrong else ""
     page = (
         f"<!doctype html><html lang='{language}'><head><meta charset='utf-8'>"
         f"<meta name='viewport' content='width=device-width'><title>{say('app.title')}</title>"
-        f"<style>{_STYLE}</style></head><body><main><h1>{say('app.title')}</h1>{told}"
-        f"{_NAMED.sub(lambda found: say(found[1]), inside)}</main></body></html>"
+        f"<style>{_STYLE}</style></head><body><main><h1>{say('app.title')}</h1>{alert}"
+        f"{_KEY.sub(lambda match: say(match[1]), inside)}</main></body></html>"
     )
-    return HTMLResponse(page, status, {**ENTRANCE_HEADERS, **(more or {})})
+    return HTMLResponse(page, status, {**ENTRANCE_HEADERS, **(headers or {})})

@@ -1,4 +1,4 @@
-"""The dashboard's server as a program, started by `sale-sofia dashboard` as serving HOST PORT."""
+"""The dashboard's server as a program with the arguments HOST PORT, started by `sale-sofia dashboard`."""
 
 import gc
 import ipaddress
@@ -17,8 +17,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from sale_sofia.advice.scoring.profile import load_profiles
-from sale_sofia.app.application import application, asked, sent, shown, uploaded
-from sale_sofia.app.drawing import drawn
+from sale_sofia.app.application import application, form_route, get_route, page_routes, upload_route
+from sale_sofia.app.drawing import draw_svg
 from sale_sofia.app.pages import (
     agenda,
     alerts,
@@ -37,7 +37,7 @@ from sale_sofia.app.pages import (
     shared,
     today,
 )
-from sale_sofia.app.visit import Site, Visit
+from sale_sofia.app.visit import AppState, PageVisit
 from sale_sofia.app.words import say
 from sale_sofia.buyer.agenda import read_agenda
 from sale_sofia.buyer.settings import SHARED_PATH
@@ -53,139 +53,139 @@ _FLAT: Final = "/flat/{number:int}"
 
 
 def routes() -> list[BaseRoute]:
-    """Every address there is; those of before lead on."""
+    """All routes, with redirects of former addresses."""
     return [
-        *shown("/", today.page),
-        *shown("/today", today.page),
-        *shown("/search", search.page),
-        *shown("/compare", compare.page),
-        *shown("/map", maps.page),
-        *shown("/mine", mine.page),
-        asked("/mine/viewings.ics", mine.calendar),
-        *shown("/agenda", agenda.page),
-        sent("/agenda/add", agenda.add),
-        sent("/agenda/subscribe", agenda.subscribe),
-        sent("/agenda/unsubscribe", agenda.unsubscribe),
-        asked("/map/base.json", maps.base),
-        asked("/map/card/{number:int}", maps.card),
-        *shown("/criteria", criteria.page),
-        *shown("/alerts", alerts.page),
-        *shown("/channels", channels.page),
-        *shown(_FLAT, flat.page),
-        *shown("/market", market.page),
-        *shown("/cross_site", elsewhere.page),
-        *shown("/health", health.page),
-        *shown("/people", people.page),
-        asked(f"{SHARED_PATH}{{token}}", shared.page),
-        asked("/health/page/{row:int}", health.archived),
-        asked("/search.csv", search.export),
-        asked(f"{_FLAT}/viewings.ics", flat.calendar),
-        asked(f"{_FLAT}/sheet.pdf", shared.sheet),
-        asked(f"{_FLAT}/sheet.png", shared.sheet),
-        asked("/property", _property),
-        asked("/drawing/{name}.svg", _drawing),
-        asked("/manifest.webmanifest", _manifest),
-        sent("/today/seen", today.seen),
-        sent("/today/later", today.later),
-        sent("/today/tell", today.tell),
-        sent("/search/save", search.save),
-        sent("/search/tell", search.tell),
-        sent("/search/forget", search.forget),
-        sent("/compare/tick", compare.tick),
-        sent(f"{_FLAT}/status", flat.status),
-        sent(f"{_FLAT}/step", flat.step),
-        sent(f"{_FLAT}/stars", flat.rate),
-        sent(f"{_FLAT}/decision", flat.decide),
-        sent(f"{_FLAT}/decide_by", flat.decide_by),
-        sent(f"{_FLAT}/note", flat.note),
-        sent(f"{_FLAT}/tell", flat.tell),
-        sent(f"{_FLAT}/viewing", flat.plan),
-        sent(f"{_FLAT}/viewing/{{viewing:int}}", flat.change_plan),
-        uploaded(f"{_FLAT}/own_photos", own_photos.add),
-        asked(f"{_FLAT}/own_photos/{{photo:int}}.jpg", own_photos.show),
-        sent(f"{_FLAT}/own_photos/{{photo:int}}/drop", own_photos.drop),
-        sent(f"{_FLAT}/correct", flat.put_right),
-        sent(f"{_FLAT}/split", flat.part),
-        sent(f"{_FLAT}/value", flat.value),
-        sent(f"{_FLAT}/share", shared.make),
-        sent("/shared_links/end", shared.end),
-        sent("/people/add", people.add),
-        sent("/people/link", people.link),
-        sent("/people/remove", people.remove),
-        sent("/people/password", people.password),
-        sent("/people/language", people.speak),
-        sent("/people/sign_out", people.leave),
-        sent("/criteria", criteria.save),
-        sent("/criteria/apply", criteria.apply),
-        sent("/alerts", alerts.keep),
-        sent("/alerts/begin", alerts.begin),
-        sent("/alerts/switch", alerts.switch),
-        sent("/alerts/remove", alerts.remove),
-        sent("/alerts/test", alerts.try_channel),
-        sent("/channels/telegram", channels.telegram),
-        sent("/channels/chat", alerts.then_tell(channels.chat)),
-        sent("/channels/mail", alerts.then_tell(channels.mail)),
-        sent("/channels/ntfy", alerts.then_tell(channels.ntfy)),
-        sent("/channels/other", alerts.then_tell(channels.other)),
-        sent("/channels/test", channels.try_one),
-        sent("/channels/remove", channels.remove),
-        sent("/cross_site/answer", elsewhere.answer),
-        sent("/health/page/{row:int}/reparse", health.reparse),
-        sent("/health/run", partial(health.begin, "run")),
-        sent("/health/probe", partial(health.begin, "probe")),
+        *page_routes("/", today.page),
+        *page_routes("/today", today.page),
+        *page_routes("/search", search.page),
+        *page_routes("/compare", compare.page),
+        *page_routes("/map", maps.page),
+        *page_routes("/mine", mine.page),
+        get_route("/mine/viewings.ics", mine.calendar),
+        *page_routes("/agenda", agenda.page),
+        form_route("/agenda/add", agenda.add),
+        form_route("/agenda/subscribe", agenda.subscribe),
+        form_route("/agenda/unsubscribe", agenda.unsubscribe),
+        get_route("/map/base.json", maps.base),
+        get_route("/map/card/{number:int}", maps.card),
+        *page_routes("/criteria", criteria.page),
+        *page_routes("/alerts", alerts.page),
+        *page_routes("/channels", channels.page),
+        *page_routes(_FLAT, flat.page),
+        *page_routes("/market", market.page),
+        *page_routes("/cross_site", elsewhere.page),
+        *page_routes("/health", health.page),
+        *page_routes("/people", people.page),
+        get_route(f"{SHARED_PATH}{{token}}", shared.page),
+        get_route("/health/page/{row:int}", health.archived),
+        get_route("/search.csv", search.export),
+        get_route(f"{_FLAT}/viewings.ics", flat.calendar),
+        get_route(f"{_FLAT}/sheet.pdf", shared.sheet),
+        get_route(f"{_FLAT}/sheet.png", shared.sheet),
+        get_route("/property", _property),
+        get_route("/drawing/{name}.svg", _drawing),
+        get_route("/manifest.webmanifest", _manifest),
+        form_route("/today/seen", today.seen),
+        form_route("/today/later", today.later),
+        form_route("/today/tell", today.tell),
+        form_route("/search/save", search.save),
+        form_route("/search/tell", search.tell),
+        form_route("/search/forget", search.forget),
+        form_route("/compare/tick", compare.tick),
+        form_route(f"{_FLAT}/status", flat.status),
+        form_route(f"{_FLAT}/step", flat.step),
+        form_route(f"{_FLAT}/stars", flat.rate),
+        form_route(f"{_FLAT}/decision", flat.decide),
+        form_route(f"{_FLAT}/decide_by", flat.decide_by),
+        form_route(f"{_FLAT}/note", flat.note),
+        form_route(f"{_FLAT}/tell", flat.tell),
+        form_route(f"{_FLAT}/viewing", flat.plan),
+        form_route(f"{_FLAT}/viewing/{{viewing:int}}", flat.change_plan),
+        upload_route(f"{_FLAT}/own_photos", own_photos.add),
+        get_route(f"{_FLAT}/own_photos/{{photo:int}}.jpg", own_photos.show),
+        form_route(f"{_FLAT}/own_photos/{{photo:int}}/drop", own_photos.drop),
+        form_route(f"{_FLAT}/correct", flat.put_right),
+        form_route(f"{_FLAT}/split", flat.part),
+        form_route(f"{_FLAT}/value", flat.value),
+        form_route(f"{_FLAT}/share", shared.make),
+        form_route("/shared_links/end", shared.end),
+        form_route("/people/add", people.add),
+        form_route("/people/link", people.link),
+        form_route("/people/remove", people.remove),
+        form_route("/people/password", people.password),
+        form_route("/people/language", people.speak),
+        form_route("/people/sign_out", people.leave),
+        form_route("/criteria", criteria.save),
+        form_route("/criteria/apply", criteria.apply),
+        form_route("/alerts", alerts.keep),
+        form_route("/alerts/begin", alerts.begin),
+        form_route("/alerts/switch", alerts.switch),
+        form_route("/alerts/remove", alerts.remove),
+        form_route("/alerts/test", alerts.try_channel),
+        form_route("/channels/telegram", channels.telegram),
+        form_route("/channels/chat", alerts.then_tell(channels.chat)),
+        form_route("/channels/mail", alerts.then_tell(channels.mail)),
+        form_route("/channels/ntfy", alerts.then_tell(channels.ntfy)),
+        form_route("/channels/other", alerts.then_tell(channels.other)),
+        form_route("/channels/test", channels.send_test),
+        form_route("/channels/remove", channels.remove),
+        form_route("/cross_site/answer", elsewhere.answer),
+        form_route("/health/page/{row:int}/reparse", health.reparse),
+        form_route("/health/run", partial(health.begin, "run")),
+        form_route("/health/probe", partial(health.begin, "probe")),
     ]
 
 
-def _property(visit: Visit) -> Response:
-    """The address that a flat had before."""
-    number = visit.asked("id") or ""
+def _property(visit: PageVisit) -> Response:
+    """Redirect the former address of a flat."""
+    number = visit.param("id") or ""
     return RedirectResponse(f"/flat/{number}" if number.isascii() and number.isdigit() else "/search", 301)
 
 
-def _manifest(_visit: Visit) -> Response:
-    """So that the page can be put on a phone's home screen."""
+def _manifest(_visit: PageVisit) -> Response:
+    """The manifest that lets the page be put on a phone's home screen."""
     icon = {"src": "/static/icon.svg", "sizes": "any", "type": "image/svg+xml"}
-    said = {"name": say("app.title"), "short_name": say("app.title"), "icons": [icon]}
+    names = {"name": say("app.title"), "short_name": say("app.title"), "icons": [icon]}
     shape = {
         "start_url": "/",
         "display": "standalone",
         "background_color": "#ffffff",
         "theme_color": "#1d5fb4",
     }
-    return JSONResponse({**said, **shape}, media_type="application/manifest+json")
+    return JSONResponse({**names, **shape}, media_type="application/manifest+json")
 
 
-def _drawing(visit: Visit) -> Response:
-    """What stands for a photo of a made-up flat."""
-    body = drawn(visit.request.path_params["name"])
+def _drawing(visit: PageVisit) -> Response:
+    """The drawing in place of a photo of a simulated flat."""
+    body = draw_svg(visit.request.path_params["name"])
     return Response(body, media_type="image/svg+xml", headers={"cache-control": "public, max-age=86400"})
 
 
-def warm(site: Site) -> None:
-    """Merge and score what changed meanwhile, and work out the market; never raises.
+def warm(state: AppState) -> None:
+    """Merge and score what changed meanwhile, and compute the market; never raises.
 
-    Whoever comes meanwhile waits for the same work. A database that is not there yet is left to be made by
-    whoever first needs it.
+    Requests in the meantime wait for the same work. A missing database is not created here, but by
+    whatever first needs it.
     """
     try:
-        if open_database(site.settings).exists():
-            site.refresh(load_profiles(site.settings.data_dir).profiles)
-            site.market("sale")
-            site.database.run_read(partial(read_agenda, now=time.time()))  # ways are worked out once
-    except Exception:  # whatever it is, the pages meet it again and say so
+        if open_database(state.settings).exists():
+            state.refresh(load_profiles(state.settings.data_dir).profiles)
+            state.market("sale")
+            state.database.run_read(partial(read_agenda, now=time.time()))  # routes are computed once
+    except Exception:  # the pages run into it again and report it
         log.exception("the flats could not be read before the first visit")
 
 
 def serve(host: str, port: int) -> None:
-    """Serve the pages until SIGTERM, or until standard input ends: the command that started it is gone."""
+    """Serve the pages until SIGTERM, or until standard input ends, as the command that started it is gone."""
     settings = load_settings()
     threading.Thread(target=_stop_at_end, daemon=True).start()
-    trusted = list(_spelled(settings.dashboard_trusted_proxies or ()))
-    found = application(settings, routes())
-    threading.Thread(target=warm, args=(found.state.site,), daemon=True).start()
-    gc.freeze()  # what was imported stays; looking through it again costs 0.1 s, in the middle of a page
+    trusted = list(_proxy_spellings(settings.dashboard_trusted_proxies or ()))
+    app = application(settings, routes())
+    threading.Thread(target=warm, args=(app.state.dashboard,), daemon=True).start()
+    gc.freeze()  # imported objects stay; collecting them again costs 0.1 s in the middle of a request
     uvicorn.run(
-        found,
+        app,
         host=host,
         port=port,
         proxy_headers=bool(trusted),
@@ -196,12 +196,12 @@ def serve(host: str, port: int) -> None:
     )
 
 
-def _spelled(proxies: Iterable[Network]) -> Iterator[str]:
-    """Each as it may look at a socket: where IPv6 is listened on, an IPv4 address comes inside one of it."""
-    for one in proxies:
-        yield str(one)
-        if isinstance(one, ipaddress.IPv4Network):
-            yield f"::ffff:{one.network_address}/{96 + one.prefixlen}"
+def _proxy_spellings(proxies: Iterable[Network]) -> Iterator[str]:
+    """Each network, and an IPv4 one also as an IPv6 socket sees it (IPv4-mapped)."""
+    for network in proxies:
+        yield str(network)
+        if isinstance(network, ipaddress.IPv4Network):
+            yield f"::ffff:{network.network_address}/{96 + network.prefixlen}"
 
 
 def _stop_at_end() -> None:

@@ -1,4 +1,4 @@
-"""Limits of what the pages take and show; each says its unit and why."""
+"""Limits of what the pages accept and show, each with its unit and reason."""
 
 from typing import Final
 
@@ -6,16 +6,16 @@ YEAR_SECONDS: Final = 365 * 24 * 3600
 """How long a browser keeps its cookies, and files that never change."""
 FORM_MOST_BYTES: Final = 200_000
 """A note of the longest kind, in Cyrillic, as a form writes it, with room to spare."""
-SAID_SECONDS: Final = 60
-"""What came of a form is said on the next page, or not at all."""
+OUTCOME_SECONDS: Final = 60
+"""The outcome of a form is shown on the next page, or not at all."""
 LOAN_MOST_SHARE: Final = 0.85
-"""Of the price: more than that banks may not lend on a home, by the rule of the Bulgarian National Bank."""
+"""Share of the price that banks may lend on a home at most, by rule of the Bulgarian National Bank."""
 WEIGHT_DIGITS: Final = 4
-"""A weight that is tried is below ten thousand."""
+"""Digits of a tried weight: below ten thousand."""
 CLUSTER_PIXELS: Final = 70
 """Flats closer than this on the screen are one cluster: a pin with its price is about as wide."""
 PINS_FROM_ZOOM: Final = 13
-"""From here on single flats are drawn; further away their neighbourhoods."""
+"""Zoom from which single flats are drawn; below it, neighbourhoods."""
 LONGEST_TITLE: Final = 160
 """Characters of a title on a card: two lines of a telephone."""
 LONGEST_TEXT: Final = 20_000
@@ -31,27 +31,27 @@ CARDS_PER_PAGE: Final = 24
 LONGEST_MESSAGE: Final = 300
 """Characters of a message, an incident or an address in a row of a table."""
 PAIRS_REVIEWED: Final = 200
-"""Pairs that wait for an answer, as far as they are counted."""
+"""Pairs waiting for an answer that are read at most."""
 OFFERS_PER_PAGE: Final = 12
 """Flats that are cheaper elsewhere on one page: four rows of three."""
 ANSWERS_KEPT: Final = 16
-"""Answers to questions about all flats that the server remembers: those of a few people's last pages."""
+"""Cached results about all flats: those of a few people's last pages."""
 ANSWER_SECONDS: Final = 60.0
-"""How exactly such an answer knows the time: days on the market move no sooner."""
+"""Precision of time in such a result: days on the market change no sooner."""
 VISIT_PAUSE_SECONDS: Final = 30 * 60.0
-"""Who comes back sooner has not been away: what was new stays new for this long."""
+"""A return within this time continues the visit: what was new stays new."""
 FIRST_VISIT_SECONDS: Final = 7 * 24 * 3600.0
 """How far back the first visit looks: a week of adverts."""
 COMPARED_MOST: Final = 6
 """Flats side by side: a seventh column cannot be read."""
 COMPARED_LEAST: Final = 2
-"""One flat is not compared with anything."""
+"""Flats to compare at least."""
 VISIT_NOTED_SECONDS: Final = 60.0
-"""How exactly the end of a visit is known: looks closer together are not written down."""
+"""Precision of a visit's end: requests closer together are not stored."""
 VISIT_OVERLAP_SECONDS: Final = 300.0
-"""A visit looks back so much further: what was fetched before the last one may be stored after it."""
+"""How much further back a visit looks: what was fetched before the last one may be stored after it."""
 LEAST_MEDIAN_FLATS: Final = 5
-"""Flats of a neighbourhood from which on its median is shown on the map."""
+"""Flats of a neighbourhood that its median on the map needs."""
 LOAN_OWN_PERCENT: Final = 20
 """Per cent of all costs that the buyer has: banks lend up to 80."""
 LOAN_PERCENT: Final = 2.8

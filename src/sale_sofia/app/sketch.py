@@ -1,4 +1,4 @@
-"""Where a flat is: a small drawing of the streets and the metro around it, made on the server."""
+"""The place of a flat: a small drawing of the streets and the metro around it, made on the server."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -16,9 +16,9 @@ from sale_sofia.listings.places import SOFIA, Neighbourhood, find_neighbourhood
 WIDTH: Final = 360
 HEIGHT: Final = 200
 _HIGH: Final = 0.02
-"""Degrees from its lower to its upper edge: about 2 km."""
+"""Height in degrees: about 2 km."""
 _FIRST_STATIONS: Final = 3
-"""So many stations are named; more names would cover each other."""
+"""Stations with a name: more names would overlap."""
 
 
 class _Line(NamedTuple):
@@ -29,7 +29,7 @@ class _Line(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """What is drawn lies around this point."""
+    """The coordinates of a drawing around this point."""
 
     middle: Point
 
@@ -44,7 +44,7 @@ class _Frame(NamedTuple):
         return 0 <= self.x(point) <= WIDTH and 0 <= self.y(point) <= HEIGHT
 
     def crosses(self, line: _Line) -> bool:
-        """Whether the box around the line and this drawing have anything in common."""
+        """Whether the box around the line overlaps the drawing."""
         return (
             self.x(line.low) <= WIDTH
             and self.x(line.high) >= 0
@@ -53,13 +53,13 @@ class _Frame(NamedTuple):
         )
 
     def path(self, points: Sequence[Point]) -> str:
-        return "M" + "L".join(f"{self.x(one):.0f} {self.y(one):.0f}" for one in points)
+        return "M" + "L".join(f"{self.x(point):.0f} {self.y(point):.0f}" for point in points)
 
 
 def sketch(flat: Flat) -> Markup | None:
-    """The drawing, with a point where the place is exact and the borders where only they are known; or none.
+    """The drawing, with a point for an exact place, else with the borders of the neighbourhood.
 
-    A flat outside Sofia, or in a neighbourhood that nobody can find, has none.
+    None for a flat outside Sofia, or in an unknown neighbourhood.
     """
     place = find_neighbourhood(flat.neighbourhood) if flat.city == SOFIA and flat.neighbourhood else None
     exact = flat.exact_place
@@ -67,17 +67,17 @@ def sketch(flat: Flat) -> Markup | None:
     if middle is None:
         return None
     frame = _Frame(middle)
-    stations = [(name, one) for name, one in _stations() if frame.shows(one)]
-    stations.sort(key=lambda one: math.hypot(one[1].lat - middle.lat, one[1].lon - middle.lon))
+    stations = [(name, point) for name, point in _stations() if frame.shows(point)]
+    stations.sort(key=lambda station: math.hypot(station[1].lat - middle.lat, station[1].lon - middle.lon))
     drawn = (
         environment()
         .get_template("sketch.html")
         .render(
             size=(WIDTH, HEIGHT),
             frame=frame,
-            lines=[(one.kind, frame.path(one.points)) for one in _lines() if frame.crosses(one)],
+            lines=[(line.kind, frame.path(line.points)) for line in _lines() if frame.crosses(line)],
             stations=stations,
-            named=_FIRST_STATIONS,
+            most_names=_FIRST_STATIONS,
             exact=exact,
             rings=[] if exact or place is None else [frame.path(ring) for ring in _rings(place)],
             at=f"{middle.lat:.5f},{middle.lon:.5f},{15 if exact else 14}",
@@ -94,19 +94,19 @@ def _rings(place: Neighbourhood) -> Iterator[Sequence[Point]]:
 
 @cache
 def _lines() -> list[_Line]:
-    """Every street that is drawn, and the metro, each with the corners of the box around it."""
-    found = base_map()
-    roads = [(kind, line) for kind, lines in found["roads"].items() for line in lines]
-    metro = [("metro", [one[1:] for one in stations]) for stations in found["metro"].values()]
+    """All streets and metro lines, each with the corners of the box around it."""
+    base = base_map()
+    roads = [(kind, line) for kind, lines in base["roads"].items() for line in lines]
+    metro = [("metro", [station[1:] for station in stations]) for stations in base["metro"].values()]
     return [_line(kind, tuple(Point(*at) for at in line)) for kind, line in (*roads, *metro)]
 
 
 def _line(kind: str, points: tuple[Point, ...]) -> _Line:
-    lats, lons = [one.lat for one in points], [one.lon for one in points]
+    lats, lons = [point.lat for point in points], [point.lon for point in points]
     return _Line(kind, points, Point(min(lats), min(lons)), Point(max(lats), max(lons)))
 
 
 @cache
 def _stations() -> list[tuple[str, Point]]:
-    found = {name: Point(lat, lon) for line in base_map()["metro"].values() for name, lat, lon in line}
-    return list(found.items())
+    stations = {name: Point(lat, lon) for line in base_map()["metro"].values() for name, lat, lon in line}
+    return list(stations.items())

@@ -1,4 +1,4 @@
-"""What every page needs: what the server keeps for all, and who asks for what in this request."""
+"""What every page needs: the state that all requests share, and the request itself."""
 
 import re
 import threading
@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final, TypeVar
-from urllib.parse import unquote
+from urllib.parse import unquote, urlencode
 
 from sqlalchemy import Connection
 from starlette.requests import Request
@@ -23,11 +23,11 @@ from sale_sofia.advice.settings import MODEL_FILE
 from sale_sofia.advice.valuation.flats import why_not_valued
 from sale_sofia.advice.valuation.model import Band, Current, stored_model
 from sale_sofia.advice.valuation.valuation import Valuation, Verdict, value_flat, verdicts
-from sale_sofia.app import formatting as shown
+from sale_sofia.app import formatting as fmt
 from sale_sofia.app.errands import Errands
 from sale_sofia.app.settings import ANSWERS_KEPT, CHANGES_SHOWN, COMPARED_MOST
 from sale_sofia.app.words import say
-from sale_sofia.buyer.changes import About, SharedChange, changes_of, latest_changes
+from sale_sofia.buyer.changes import About, SharedChange, What, changes_of, latest_changes, note_change
 from sale_sofia.buyer.evaluations import By
 from sale_sofia.buyer.people import Person
 from sale_sofia.buyer.visitors import visitor_of
@@ -44,16 +44,15 @@ from sale_sofia.settings.words import LANGUAGES, Language
 from sale_sofia.storage.database import Database, DataVersion
 
 WRITER: Final = "dashboard"
-"""The name under which the pages write what the buyer says while there are no people."""
+"""Who is recorded as the author of changes while there are no people."""
 VISITOR: Final = "sale_sofia_visitor"
 LANGUAGE: Final = "sale_sofia_language"
 PROFILE: Final = "sale_sofia_profile"
 TICKED: Final = "sale_sofia_compare"
-SAID: Final = "sale_sofia_said"
-"""Cookies: who looks, in which language, by which profile, what is ticked for the
-comparison, and what came of the last form."""
+OUTCOME: Final = "sale_sofia_said"
+"""Cookies: visitor, language, profile, flats ticked for comparison, outcome of the last form."""
 _TOKEN: Final = re.compile(r"[0-9a-f]{32}")
-_Answer = TypeVar("_Answer")
+_Value = TypeVar("_Value")
 
 
 class NoProfile(LookupError):
@@ -64,8 +63,8 @@ class NoProfile(LookupError):
         self.mistakes = mistakes
 
 
-class Site:
-    """What all requests of this server share. Nothing is opened before somebody asks for it."""
+class AppState:
+    """What all requests of this server share. Everything is opened on first use."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -73,12 +72,12 @@ class Site:
         self._seen: tuple[str, list[Profile]] | None = None
         self._markets: dict[Deal, tuple[tuple[int, int], Market]] = {}
         self._stored: tuple[int, Stored] | None = None
-        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._cache: OrderedDict[Hashable, Any] = OrderedDict()
         self._model: tuple[tuple[Path, int], Current | None] | None = None
 
     @cached_property
     def database(self) -> Database:
-        """The database, current in its form."""
+        """The database, migrated to the current schema."""
         return open_ready(self.settings)
 
     @cached_property
@@ -86,56 +85,51 @@ class Site:
         return DataVersion(self.database)
 
     def refresh(self, profiles: Mapping[str, Profile]) -> None:
-        """Afterwards flats and scores are those of the database as it is now.
-
-        Where others merge or score all the time, theirs are shown.
-        """
+        """Bring flats and scores up to date with the database; where another process does so, rely on it."""
         with self._lock, suppress(FlatsBusy, ScoringBusy):
             seen = (self._version.current(), list(profiles.values()))  # what is committed later is seen next
             if seen != self._seen:
                 ScoreRun(self.settings, self.database, profiles).run()
                 self._seen = seen
 
-    def kept(
-        self, question: Hashable, answer: Callable[[], _Answer], version: Hashable | None = None
-    ) -> _Answer:
-        """The answer to a question that looks at all flats, worked out once while `version` stays the same.
+    def cached(self, key: Hashable, compute: Callable[[], _Value], version: Hashable | None = None) -> _Value:
+        """The value of `compute`, computed once while `version` stays the same; callers must not change it.
 
-        The question names all that the answer depends on beside the database; who asks changes nothing in it.
-        Without a `version` it is that of the whole database, which anybody's writing makes another.
+        The key names all that the value depends on beside the database. Without a `version` it is the one of
+        the whole database, which every write changes.
         """
-        # Read before it is worked out: what is written meanwhile is seen next.
-        asked = (self._version.current() if version is None else version, question)
+        # Read before computing: what is written meanwhile is seen next time.
+        versioned = (self._version.current() if version is None else version, key)
         with self._lock:
-            if asked in self._kept:
-                self._kept.move_to_end(asked)
-                found: _Answer = self._kept[asked]
-                return found
-        found = answer()
+            if versioned in self._cache:
+                self._cache.move_to_end(versioned)
+                value: _Value = self._cache[versioned]
+                return value
+        value = compute()
         with self._lock:
-            self._kept[asked] = found
-            while len(self._kept) > ANSWERS_KEPT:
-                self._kept.popitem(last=False)
-        return found
+            self._cache[versioned] = value
+            while len(self._cache) > ANSWERS_KEPT:
+                self._cache.popitem(last=False)
+        return value
 
     @cached_property
     def errands(self) -> Errands:
-        """What was started from the pages."""
+        """The crawls and probes started from the pages."""
         return Errands(self.settings)
 
     def market(self, deal: Deal) -> Market:
-        """The market as it is now, worked out again when an advert changed, and each hour for its days."""
+        """The market now, computed again when an advert changed, and every hour because days pass."""
         now = time.time()
         with self._lock, no_collecting():
             moment = (self.database.run_read(latest), int(now // SECONDS_PER_HOUR))
-            known = self._markets.get(deal)
-            if known is None or known[0] != moment:
-                found = read_market(self.database, self.settings, now=now, deal=deal)
-                known = self._markets[deal] = (moment, found)
-            return known[1]
+            entry = self._markets.get(deal)
+            if entry is None or entry[0] != moment:
+                market = read_market(self.database, self.settings, now=now, deal=deal)
+                entry = self._markets[deal] = (moment, market)
+            return entry[1]
 
     def stored(self, connection: Connection) -> Stored:
-        """What is stored of each portal, counted again when an advert changed."""
+        """What is stored of each portal, counted again after an advert changed."""
         with self._lock:
             revision = latest(connection)
             if self._stored is None or self._stored[0] != revision:
@@ -150,7 +144,7 @@ class Site:
         return value_flat(self.database, flat, current) if current else None
 
     def verdicts(self, flats: Sequence[Flat]) -> Mapping[int, tuple[Verdict, Band]]:
-        """Where the prices of these flats lie, of those that can be judged; without a model of none."""
+        """Where the prices of these flats lie, for those that can be judged; empty without a model."""
         current = self._young_model()
         return verdicts(flats, current) if current else {}
 
@@ -174,10 +168,10 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Visit:
-    """One request: who asks, for what, and when."""
+class PageVisit:
+    """One request to a page: from whom, for what, and when."""
 
-    site: Site
+    state: AppState
     request: Request
     form: Mapping[str, str] = field(default_factory=dict)
     """The first value of each field of a form that was sent."""
@@ -188,32 +182,29 @@ class Visit:
     @property
     def person(self) -> Person | None:
         """Who of the household is signed in; None where there are no people."""
-        found: Person | None = getattr(self.request.state, "person", None)
-        return found
+        person: Person | None = getattr(self.request.state, "person", None)
+        return person
 
     @property
     def may_operate(self) -> bool:
-        """Whether they run the crawl and say who comes in; who is alone does all."""
+        """Whether they may run crawls and manage people; without people everyone may."""
         return self.person is None or self.person.is_operator
 
     @cached_property
     def language(self) -> Language:
-        """As the address says, else as chosen before, else the person's own, else Bulgarian."""
-        asked = self.request.query_params.get("lang", "")
-        given = {"English": "en", "Български": "bg"}.get(asked, asked) or self.request.cookies.get(LANGUAGE)
+        """From the address, else from the cookie, else the person's own, else Bulgarian."""
+        text = self.request.query_params.get("lang", "")
+        code = {"English": "en", "Български": "bg"}.get(text, text) or self.request.cookies.get(LANGUAGE)
         own = self.person.language if self.person else LANGUAGES[0]
-        return next((one for one in LANGUAGES if one == given), own)
+        return next((language for language in LANGUAGES if language == code), own)
 
     @cached_property
     def visitor(self) -> str:
-        """Whose visits these are: the person's on all their devices, else this browser's.
-
-        A browser without a cookie gets a new name.
-        """
+        """Whose visits these are: the person's on all devices, else this browser's."""
         if self.person:
             return visitor_of(self.person.id)
-        given = self.request.cookies.get(VISITOR, "")
-        return given if _TOKEN.fullmatch(given) else token_hex(16)
+        token = self.request.cookies.get(VISITOR, "")
+        return token if _TOKEN.fullmatch(token) else token_hex(16)
 
     @cached_property
     def profiles(self) -> Mapping[str, Profile]:
@@ -222,16 +213,16 @@ class Visit:
         Raises:
             NoProfile: there is none.
         """
-        loaded = load_profiles(self.site.settings.data_dir)
+        loaded = load_profiles(self.state.settings.data_dir)
         if not loaded.profiles:
             raise NoProfile(list(loaded.mistakes.values()))
         return dict(sorted(loaded.profiles.items()))
 
     @cached_property
     def profile_name(self) -> str:
-        """As the address says, else as chosen before, else the first."""
-        asked = self.request.query_params.get("profile") or unquote(self.request.cookies.get(PROFILE, ""))
-        return asked if asked and asked in self.profiles else next(iter(self.profiles))
+        """From the address, else from the cookie, else the first."""
+        name = self.request.query_params.get("profile") or unquote(self.request.cookies.get(PROFILE, ""))
+        return name if name and name in self.profiles else next(iter(self.profiles))
 
     @property
     def profile(self) -> Profile:
@@ -245,27 +236,31 @@ class Visit:
 
     @property
     def by(self) -> By:
-        """Who writes, now."""
+        """The author and moment of changes made by this request."""
         return By(self.person.name if self.person else WRITER, self.now)
 
     @property
     def database(self) -> Database:
         """The database."""
-        return self.site.database
+        return self.state.database
 
     @property
     def asks_for_data(self) -> bool:
-        """Whether a script sent the form, and reads the answer."""
+        """Whether a script sent the form and expects JSON."""
         return "application/json" in self.request.headers.get("accept", "")
 
-    def asked(self, name: str) -> str | None:
-        """What the address says under this name."""
+    def param(self, name: str) -> str | None:
+        """A parameter of the address; None where it is absent or empty."""
         return self.request.query_params.get(name) or None
 
     def page_number(self, name: str = "page") -> int:
-        """Which page of a list is asked for, from 1."""
-        text = self.asked(name) or ""
-        return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < len(str(2**31)) else 1
+        """The requested page of a list, from 1."""
+        return whole_number(self.param(name) or "", below=2**31) or 1
+
+    @property
+    def property_id(self) -> int:
+        """The flat in the path of the address."""
+        return int(self.request.path_params["number"])
 
     @property
     def address(self) -> str:
@@ -273,38 +268,55 @@ class Visit:
         query = self.request.url.query
         return self.request.url.path + (f"?{query}" if query else "")
 
+    def absolute(self, path: str, language: Language = LANGUAGES[0]) -> str:
+        """The full address of a path, for a reader of this language."""
+        suffix = "" if language == LANGUAGES[0] else f"?{urlencode({'lang': language})}"
+        return f"{str(self.request.base_url).rstrip('/')}{path}{suffix}"
+
+    def note_change(self, about: About, name: str, what: What = "changed") -> None:
+        """Store who changed something that the household shares."""
+        self.database.run_write(partial(note_change, about=about, name=name, what=what, by=self.by))
+
+
+def whole_number(text: str, below: int) -> int | None:
+    """A number written in digits alone, fewer than `below` has; None for any other text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < len(str(below)) else None
+
 
 def numbers(text: str) -> list[int]:
     """The whole numbers of `1,2,3`, each once; anything else is left out."""
-    parts = (part for part in text.split(",") if part.isascii() and part.isdigit())
-    return list(dict.fromkeys(int(part) for part in parts if len(part) < len(str(2**63))))
+    parsed = (whole_number(part, below=2**63) for part in text.split(","))
+    return list(dict.fromkeys(number for number in parsed if number is not None))
 
 
 Values = dict[str, Any]
-"""What a template is given."""
+"""The values of a template."""
 
 
 # Who changed what the household shares, in words.
 
 
-def changed_lines(visit: Visit, about: About) -> dict[str, str]:
-    """By name: who changed each thing of this kind last, and when, as far as that was done here."""
-    found = visit.database.run_read(lambda connection: changes_of(connection, about))
-    return {name: changed_line(one.changed_by, one.changed_at, one.what) for name, one in found.items()}
+def changed_lines(visit: PageVisit, about: About) -> dict[str, str]:
+    """By name: who changed each thing of this kind last on these pages, and when."""
+    changes = visit.database.run_read(lambda connection: changes_of(connection, about))
+    return {
+        name: changed_line(change.changed_by, change.changed_at, change.what)
+        for name, change in changes.items()
+    }
 
 
 def changed_line(who: str | None, at: float, what: str) -> str:
     """`changed by Ана, 15.11.2026`; without a name where nobody is known."""
-    known = who is not None and who != WRITER
-    return say(f"changes.{what}.{'by' if known else 'on'}", who=plain(who or ""), day=shown.day(at))
+    has_name = who is not None and who != WRITER
+    return say(f"changes.{what}.{'by' if has_name else 'on'}", who=plain(who or ""), day=fmt.day(at))
 
 
-def latest_lines(visit: Visit) -> list[str]:
+def latest_lines(visit: PageVisit) -> list[str]:
     """The last changes of all that is shared, the newest first."""
-    found = visit.database.run_read(lambda connection: latest_changes(connection, CHANGES_SHOWN))
-    return [_line(one) for one in found]
+    changes = visit.database.run_read(lambda connection: latest_changes(connection, CHANGES_SHOWN))
+    return [_line(change) for change in changes]
 
 
-def _line(one: SharedChange) -> str:
-    thing = say(f"changes.about.{one.about}", name=plain(one.name))
-    return f"{thing}: {changed_line(one.changed_by, one.changed_at, one.what)}"
+def _line(change: SharedChange) -> str:
+    thing = say(f"changes.about.{change.about}", name=plain(change.name))
+    return f"{thing}: {changed_line(change.changed_by, change.changed_at, change.what)}"

@@ -1,4 +1,4 @@
-"""What the pages say, in the language of the request: Bulgarian, or English."""
+"""The texts of the pages, in the language of the request: Bulgarian or English."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ _LANGUAGE: Final[ContextVar[Language]] = ContextVar("language", default="bg")
 
 @contextmanager
 def speaking(chosen: Language) -> Iterator[None]:
-    """Everything said inside is in this language."""
+    """Texts inside are in this language."""
     token = _LANGUAGE.set(chosen)
     try:
         yield
@@ -21,12 +21,12 @@ def speaking(chosen: Language) -> Iterator[None]:
 
 
 def language() -> Language:
-    """The language of the request that is answered."""
+    """The language of the current request."""
     return _LANGUAGE.get()
 
 
 def say(key: str, /, **values: object) -> str:
-    """The text of a key, its gaps filled.
+    """The text of a key, with its placeholders filled.
 
     Raises:
         KeyError: there is no such key.
@@ -35,24 +35,24 @@ def say(key: str, /, **values: object) -> str:
     return text.format(**values) if values else text
 
 
-def told(sentence: object) -> str:
-    """A sentence that is kept as a code, or the one of an exception; other words as they are."""
+def translate(sentence: object) -> str:
+    """The text of a sentence stored as a code, or of an exception; other text unchanged."""
     return Said.of(sentence).in_words(language())
 
 
 def mistakes(error: BaseException) -> str:
-    """What is wrong with a file, without its place, which says nothing to a buyer."""
-    wrong = Said.of(error)
-    lines = wrong.values["lines"] if wrong.code == "wrong_file.lines" else [wrong]
-    return " ".join(told(one.values["why"] if one.code == "wrong_file.at" else one) for one in lines)
+    """The mistakes in a file, without their positions, which mean nothing to a buyer."""
+    sentence = Said.of(error)
+    lines = sentence.values["lines"] if sentence.code == "wrong_file.lines" else [sentence]
+    return " ".join(translate(line.values["why"] if line.code == "wrong_file.at" else line) for line in lines)
 
 
-def named(kind: str, value: object) -> str:
-    """A value of a vocabulary by its name ("тухла" of construction "brick"); a strange one as it is."""
+def word_for(kind: str, value: object) -> str:
+    """The name of a vocabulary's value ("тухла" for construction "brick"); an unknown value unchanged."""
     key = f"{kind}.{value}"
     return say(key) if key in dictionary() else str(value)
 
 
-def counted(key: str, count: int, shown: str) -> str:
-    """`key.one` for one, `key.many` for all else, with the number as it is shown."""
-    return say(f"{key}.{'one' if count == 1 else 'many'}", n=shown)
+def pluralise(key: str, count: int, text: str) -> str:
+    """The text of `key.one` for one, of `key.many` otherwise, with the number as `text`."""
+    return say(f"{key}.{'one' if count == 1 else 'many'}", n=text)

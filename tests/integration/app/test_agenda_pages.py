@@ -13,7 +13,7 @@ import pytest
 
 from app_runs import put_adverts, store
 from sale_sofia.app import application
-from sale_sofia.app.visit import Visit
+from sale_sofia.app.visit import PageVisit
 from sale_sofia.buyer.tables import sign_ins
 from sale_sofia.listings.dates import SOFIA
 from web_pages import Browser, browser, plain
@@ -187,7 +187,7 @@ def test_two_who_act_at_the_same_moment_lose_nothing(ana: Browser) -> None:
 
 def test_a_viewing_of_this_morning_is_not_to_come(ana: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     evening = datetime(2031, 6, 15, 18, tzinfo=SOFIA).timestamp()
-    monkeypatch.setattr(application, "Visit", partial(Visit, now=evening))
+    monkeypatch.setattr(application, "PageVisit", partial(PageVisit, now=evening))
     for hour in ("12:00", "17:45", "20:00"):
         ana.fill("/flat/1/viewing", day="15.06.2031", hour=hour)
     for path in ("/", "/mine"):

@@ -32,7 +32,7 @@ from dashboards import running_dashboard
 from release_1_0 import make_release_database
 from sale_sofia.alerts.running import Alerts
 from sale_sofia.app import application
-from sale_sofia.app.visit import Site, Visit
+from sale_sofia.app.visit import AppState, PageVisit
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.model import Settings
 from web_pages import Browser, browser, plain
@@ -129,9 +129,9 @@ def at_once(*works: Callable[[], None]) -> None:
         list(pool.map(begin, works))
 
 
-def visit_now(site: Site, request: Request, form: Mapping[str, str] | None = None) -> Visit:
+def visit_now(state: AppState, request: Request, form: Mapping[str, str] | None = None) -> PageVisit:
     """A request at the moment that the test's clock shows."""
-    return Visit(site, request, form or {}, now=time.time())
+    return PageVisit(state, request, form or {}, now=time.time())
 
 
 def test_three_weeks_of_two_people_who_act_at_the_same_moment(
@@ -139,7 +139,7 @@ def test_three_weeks_of_two_people_who_act_at_the_same_moment(
 ) -> None:
     with alert_servers() as servers, own_clock() as clock, delivering_here():
         clock.now = NOON
-        monkeypatch.setattr(application, "Visit", visit_now)
+        monkeypatch.setattr(application, "PageVisit", visit_now)
         database = ready_database(tmp_path / "sale_sofia.db")
         world = AlertWorld(Settings(data_dir=tmp_path), database, NOON)
         world.begin(servers, flats=8)

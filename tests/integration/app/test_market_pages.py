@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert, select
 
 from app_runs import put_adverts, store
 from sale_sofia.advice.market.market import Cell, Market, read_market
-from sale_sofia.app import formatting as shown
+from sale_sofia.app import formatting as fmt
 from sale_sofia.flats import overrides
 from sale_sofia.flats.prices import cheaper_elsewhere
 from sale_sofia.flats.rows import read_flats
@@ -53,8 +53,8 @@ def test_market_figures_are_those_of_the_command(demo_world: Path) -> None:
     assert [row[0:1] + row[2:6] for row in _rows(html, "by-place")] == [
         [
             cell.neighbourhood or "цяла София",
-            spaced(shown.euro_per_sqm(found.eur_sqm.median if found.eur_sqm else None)),
-            spaced(f"{shown.euro(found.eur_sqm.low)} – {shown.euro(found.eur_sqm.high)}")
+            spaced(fmt.euro_per_sqm(found.eur_sqm.median if found.eur_sqm else None)),
+            spaced(f"{fmt.euro(found.eur_sqm.low)} – {fmt.euro(found.eur_sqm.high)}")
             if found.eur_sqm
             else "?",
             str(found.prices),
@@ -124,7 +124,7 @@ def test_what_is_shown_instead_of_too_few_flats_is_said(
     found = cells[Cell(name, rooms)]
     assert found.eur_sqm is not None
     assert data["shown"]["eur_sqm"] == found.eur_sqm._asdict()
-    assert f"{shown.euro(found.eur_sqm.median)}/m²".replace(shown.SPACE, " ") in html
+    assert f"{fmt.euro(found.eur_sqm.median)}/m²".replace(fmt.SPACE, " ") in html
 
 
 def test_a_district_counts_the_flats_of_all_its_neighbourhoods(quarters: Path) -> None:
@@ -184,8 +184,8 @@ def test_flats_cheaper_elsewhere_are_those_of_the_command(demo_world: Path) -> N
     ]
     assert [one["properties"] for one in data["review"]] == [[one.one, one.two] for one in waiting]
     first = cheaper[0]
-    assert f"{spaced(shown.euro(first.cheapest.price_eur))} ({first.cheapest.site}) вместо" in told
-    assert spaced(f"▼ {shown.MINUS}{shown.euro(first.saving_eur)}") in told
+    assert f"{spaced(fmt.euro(first.cheapest.price_eur))} ({first.cheapest.site}) вместо" in told
+    assert spaced(f"▼ {fmt.MINUS}{fmt.euro(first.saving_eur)}") in told
 
 
 def test_a_flat_cheaper_elsewhere_counts_vat_on_both_sides(tmp_path: Path) -> None:

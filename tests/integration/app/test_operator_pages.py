@@ -14,7 +14,7 @@ from sqlalchemy import insert, select, update
 from app_runs import put_adverts, store
 from command_lines import fault
 from sale_sofia.app import errands
-from sale_sofia.app import formatting as shown
+from sale_sofia.app import formatting as fmt
 from sale_sofia.app.pages import health
 from sale_sofia.crawl.fetch.archive import PageArchive
 from sale_sofia.crawl.tables import frontier, jobs
@@ -59,16 +59,16 @@ def test_the_numbers_are_those_of_the_database(demo_world: Path) -> None:
     assert {
         site: (state, found, stored) for site, state, _, found, *_, stored in _table(html, "portals")
     } == {
-        site: ("✓ пресни", f"{row.runs[0].adverts} / {shown.number(row.expected)}", str(row.adverts))
+        site: ("✓ пресни", f"{row.runs[0].adverts} / {fmt.number(row.expected)}", str(row.adverts))
         for site, row in rows.items()
     }
     assert _table(html, "fill") == [
-        [site, *(spaced(shown.percent(row.fill[name])) for name in FILLED)] for site, row in rows.items()
+        [site, *(spaced(fmt.percent(row.fill[name])) for name in FILLED)] for site, row in rows.items()
     ]
     told = [
         (site, began, new, gone) for site, began, *_, new, _, gone, _, _ in _table(html, "runs", last=True)
     ]
-    assert told == [(run.site, shown.moment(run.started_at), str(run.new), str(run.gone)) for run in runs]
+    assert told == [(run.site, fmt.moment(run.started_at), str(run.new), str(run.gone)) for run in runs]
     assert {one["site"]: one["adverts"] for one in data["portals"] if one["adverts"]} == {
         site: row.adverts for site, row in rows.items()
     }
@@ -163,7 +163,7 @@ def test_today_tells_what_the_last_crawl_brought(demo_world: Path) -> None:
     (run, *_) = store(demo_world).run_read(partial(read_runs, site="imot.bg"))
     with browser(demo_world) as buyer:
         told = buyer.text("/")
-    assert f": {shown.number(run.adverts)} обяви, от тях нови {shown.number(run.new)}" in told
+    assert f": {fmt.number(run.adverts)} обяви, от тях нови {fmt.number(run.new)}" in told
     assert "няма насрочено следващо" in told
 
 
@@ -188,7 +188,7 @@ def test_the_chart_shows_the_number_that_was_chosen(name: str, demo_world: Path)
         )
         if site == "imot.bg"
     ]
-    assert points == [(shown.day(run.started_at), str(getattr(run, name))) for run in reversed(runs)]
+    assert points == [(fmt.day(run.started_at), str(getattr(run, name))) for run in reversed(runs)]
 
 
 def _listing() -> RenderedPage:
@@ -332,7 +332,7 @@ def test_what_was_started_from_the_page_ends_with_the_server(
 
 
 def test_the_commands_of_the_buttons_are_there() -> None:
-    for words in errands.WORDS.values():
+    for words in errands.COMMANDS.values():
         assert fault(f"sale-sofia {' '.join(words)} imot.bg --json") is None
 
 

@@ -18,7 +18,7 @@ from app_runs import put_adverts, store
 from integration.app.test_chosen_language import latin
 from sale_sofia.advice.scoring.profile import ProfileError, new_profile, profile_path
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
-from sale_sofia.app.words import told
+from sale_sofia.app.words import translate
 from sale_sofia.flats import overrides
 from sale_sofia.flats.overrides import WrongDecision
 from sale_sofia.flats.runs import PropertyMatching
@@ -100,7 +100,7 @@ ENGLISH = (
 def test_a_search_is_refused_in_bulgarian(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(WrongSearch) as refused:
         SearchQuery.of(asked)
-    assert told(refused.value) == said
+    assert translate(refused.value) == said
 
 
 def test_a_page_refuses_a_search_in_bulgarian(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_search_and_a_split_that_cannot_be_are_refused_in_bulgarian(tmp_path: 
     assert "Не е запазено: полето е празно; напишете нещо" in told_of
     with pytest.raises(WrongDecision) as refused:
         overrides.split(matching, 1, [1])
-    assert told(refused.value).startswith("това са всички обяви на имот 1; изберете само онези")
+    assert translate(refused.value).startswith("това са всички обяви на имот 1; изберете само онези")
 
 
 def test_a_profile_that_cannot_be_made_is_refused_in_bulgarian(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_profile_that_cannot_be_made_is_refused_in_bulgarian(tmp_path: Path) -
         profile_path(tmp_path, "default").touch()
         with pytest.raises(ProfileError) as refused:
             new_profile(tmp_path, wrong)
-        assert told(refused.value).startswith(begins)
+        assert translate(refused.value).startswith(begins)
 
 
 def test_rules_of_alerts_are_refused_in_bulgarian(tmp_path: Path) -> None:
@@ -158,10 +158,10 @@ def test_incidents_are_told_in_bulgarian(tmp_path: Path) -> None:
 
 def test_what_has_no_code_stays_as_it_is() -> None:
     for said in ("<b>55</b> € where 55000 € was\nsomething: else", "404: Not Found", "{gap}", "; " * 1500):
-        assert told(said) == said
+        assert translate(said) == said
         assert Said.of(Said.of(said).stored()) == said
-    assert told({"code": "of.tomorrow", "values": {}}) == "{'code': 'of.tomorrow', 'values': {}}"
-    assert told({"code": "sweep.limited", "values": {}}) == "ограничено до ? обяви"
+    assert translate({"code": "of.tomorrow", "values": {}}) == "{'code': 'of.tomorrow', 'values': {}}"
+    assert translate({"code": "sweep.limited", "values": {}}) == "ограничено до ? обяви"
 
 
 def test_a_sentence_keeps_its_code_wherever_it_goes() -> None:

@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from commands_here import commands
 from sale_sofia.advice.valuation import valuation
-from sale_sofia.app import formatting as shown
+from sale_sofia.app import formatting as fmt
 from web_pages import Browser, browser, plain, spaced
 
 LEAST_FLATS = 50
@@ -107,14 +107,14 @@ def _judged(value: Said) -> tuple[Any, ...] | None:
 
 
 def _texts_of_card(record: Said, score: Said | None) -> Iterator[str]:
-    yield spaced(shown.euro(record["price_eur"]))
+    yield spaced(fmt.euro(record["price_eur"]))
     if record["area_sqm"] is not None:
-        yield spaced(shown.area(record["area_sqm"]))
+        yield spaced(fmt.area(record["area_sqm"]))
     if record["eur_sqm"] is not None:
-        yield spaced(shown.euro_per_sqm(record["eur_sqm"]))
+        yield spaced(fmt.euro_per_sqm(record["eur_sqm"]))
     if score is not None:
-        yield f"Оценка {shown.score(score['value'])} от 5"
-        yield f"→ брои се за {shown.score(score['points'])})"  # the number that the order is by
+        yield f"Оценка {fmt.score(score['value'])} от 5"
+        yield f"→ брои се за {fmt.score(score['points'])})"  # the number that the order is by
 
 
 def _same_as_shown(buyer: Browser, number: int, own: Said, said: dict[str, dict[int, Said]]) -> None:
@@ -125,13 +125,13 @@ def _same_as_shown(buyer: Browser, number: int, own: Said, said: dict[str, dict[
     assert own["offers"] == view["offers"]
     assert own["nearby"] == view["nearby"]
     if centre := view["centre_travel"]:
-        assert spaced(shown.walk(centre["least"], centre["most"])) in text
+        assert spaced(fmt.walk(centre["least"], centre["most"])) in text
     for station in view["metro_stations"]:
         assert f"{station['name']} {station['minutes']}" in text
     for offer in view["offers"]:
-        assert spaced(shown.euro(offer["price_eur"])) in text
+        assert spaced(fmt.euro(offer["price_eur"])) in text
     if value["fair_eur"] is not None:
         for name in ("low", "middle", "high"):
-            assert spaced(shown.euro(value["fair_eur"][name])) in text
+            assert spaced(fmt.euro(value["fair_eur"][name])) in text
     walk = view["metro_walk"]
     assert own["metro_walk_minutes"] == (walk and [walk["least"], walk["most"]])

@@ -10,7 +10,7 @@ from sale_sofia.advice.market.market import Cell
 from sale_sofia.advice.scoring.profile import load_profiles
 from sale_sofia.advice.tables import scores
 from sale_sofia.app.server import warm
-from sale_sofia.app.visit import Site
+from sale_sofia.app.visit import AppState
 from sale_sofia.buyer.visitors import visit
 from sale_sofia.flats.projection import load_flats
 from sale_sofia.history.tables import listings
@@ -23,11 +23,11 @@ FLAT = {
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(Settings(data_dir=tmp_path, market_least_flats=1))
+def site(tmp_path: Path) -> AppState:
+    return AppState(Settings(data_dir=tmp_path, market_least_flats=1))
 
 
-def test_a_visit_that_is_noted_has_nothing_worked_out_again(tmp_path: Path, site: Site) -> None:
+def test_a_visit_that_is_noted_has_nothing_worked_out_again(tmp_path: Path, site: AppState) -> None:
     put_adverts(tmp_path, FLAT)
     found = site.market("sale")
     with store(tmp_path).write() as connection:
@@ -35,7 +35,7 @@ def test_a_visit_that_is_noted_has_nothing_worked_out_again(tmp_path: Path, site
     assert site.market("sale") is found
 
 
-def test_the_market_has_an_advert_that_came_meanwhile(tmp_path: Path, site: Site) -> None:
+def test_the_market_has_an_advert_that_came_meanwhile(tmp_path: Path, site: AppState) -> None:
     put_adverts(tmp_path, FLAT)
     assert site.market("sale").cells[Cell("Лозенец", None)].stock == 1
     assert site.market("rent").cells == {}
@@ -43,7 +43,7 @@ def test_the_market_has_an_advert_that_came_meanwhile(tmp_path: Path, site: Site
     assert site.market("sale").cells[Cell("Лозенец", None)].stock == 2
 
 
-def test_the_market_has_a_price_that_changed_meanwhile(tmp_path: Path, site: Site) -> None:
+def test_the_market_has_a_price_that_changed_meanwhile(tmp_path: Path, site: AppState) -> None:
     put_adverts(tmp_path, FLAT)
     before = site.market("sale").cells[Cell("Лозенец", "3")].eur_sqm
     put_adverts(tmp_path, FLAT | {"price_eur": 180_000.0})
@@ -51,7 +51,7 @@ def test_the_market_has_a_price_that_changed_meanwhile(tmp_path: Path, site: Sit
     assert (before and before.median, after and after.median) == (2000.0, 1800.0)
 
 
-def test_what_was_warmed_is_what_the_first_visit_finds(tmp_path: Path, site: Site) -> None:
+def test_what_was_warmed_is_what_the_first_visit_finds(tmp_path: Path, site: AppState) -> None:
     put_adverts(tmp_path, FLAT)
     warm(site)
     with store(
@@ -65,13 +65,13 @@ def test_what_was_warmed_is_what_the_first_visit_finds(tmp_path: Path, site: Sit
     assert site.market("sale").cells[Cell("Лозенец", None)].stock == 1
 
 
-def test_no_database_is_made_to_be_warmed(tmp_path: Path, site: Site) -> None:
+def test_no_database_is_made_to_be_warmed(tmp_path: Path, site: AppState) -> None:
     warm(site)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_database_that_cannot_be_read_is_no_reason_not_to_serve(
-    tmp_path: Path, site: Site, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, site: AppState, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "sale_sofia.db").write_bytes(b"no database" * 1000)
     warm(site)

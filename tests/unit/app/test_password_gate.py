@@ -11,7 +11,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import Message
 from starlette.websockets import WebSocket
 
-from sale_sofia.app.guard import COOKIE, KNOWN, PasswordGate, Sender, Tries, stranger
+from sale_sofia.app.guard import COOKIE, TRUSTED, LoginClient, PasswordGate, Tries, client_at
 from sale_sofia.operations.settings import (
     DASHBOARD_LOGIN_SECONDS,
     DASHBOARD_TRIES_KNOWN,
@@ -114,7 +114,7 @@ def test_the_password_opens_the_address_that_was_asked_for(gate: PasswordGate) -
         assert PASSWORD not in one
     assert "max-age" not in cookie.lower()
     assert "expires" not in cookie.lower()
-    assert known.startswith(f"{KNOWN}=")
+    assert known.startswith(f"{TRUSTED}=")
     assert ask(gate, "/property", cookie=answer.cookies[COOKIE]).text == f"{SECRET} /property"
 
 
@@ -143,7 +143,7 @@ def test_a_login_cannot_be_made_lengthened_or_used_at_another_server(
         for place in range(len(signature))
     ]
     forged = [
-        *flipped, answer.cookies[KNOWN], f"{until}.{answer.cookies[KNOWN]}", f"none.{until}.{nonce}.",
+        *flipped, answer.cookies[TRUSTED], f"{until}.{answer.cookies[TRUSTED]}", f"none.{until}.{nonce}.",
         f"{until}.{other[1]}.{signature}", f"{until}.{nonce}.{other[2]}", f"{nonce}.{until}.{signature}",
         f"{until}.{nonce}.{signature.upper()}", f"{until}.{nonce}.{signature}0", f"{until}.{nonce}.\xff",
         f"{until}.{nonce}.{signature}.{signature}", f"9{until}.{nonce}.{signature}", f"x.{nonce}.{signature}",
@@ -214,7 +214,7 @@ def _socket(gate: PasswordGate, cookie: str) -> str:
 
 @pytest.mark.slow
 def test_many_addresses_are_slowed_down_together_but_never_for_long(gate: PasswordGate, clock: Clock) -> None:
-    known = ask(gate, given=PASSWORD).cookies[KNOWN]
+    known = ask(gate, given=PASSWORD).cookies[TRUSTED]
     looked_at = 0
     for number in range(600):
         answer = ask(gate, given="wrong horse", host=f"10.1.{number >> 8}.{number & 255}")
@@ -224,18 +224,18 @@ def test_many_addresses_are_slowed_down_together_but_never_for_long(gate: Passwo
     owner = ask(gate, given=PASSWORD, host="10.0.0.2")
     assert owner.status_code == 429
     assert int(owner.headers["retry-after"]) <= DASHBOARD_TRY_TOGETHER_SECONDS
-    assert ask(gate, given=PASSWORD, host="10.0.0.2", cookie=f"{known}0", name=KNOWN).status_code == 429
+    assert ask(gate, given=PASSWORD, host="10.0.0.2", cookie=f"{known}0", name=TRUSTED).status_code == 429
     # A browser that has been here before waits for its own wrong tries alone.
-    assert ask(gate, given="wrong horse", host="10.0.0.2", cookie=known, name=KNOWN).status_code == 401
-    assert ask(gate, given=PASSWORD, host="10.0.0.2", cookie=known, name=KNOWN).status_code == 429
+    assert ask(gate, given="wrong horse", host="10.0.0.2", cookie=known, name=TRUSTED).status_code == 401
+    assert ask(gate, given=PASSWORD, host="10.0.0.2", cookie=known, name=TRUSTED).status_code == 429
     clock.now += 1
-    assert ask(gate, given=PASSWORD, host="10.0.0.2", cookie=known, name=KNOWN).status_code == 303
+    assert ask(gate, given=PASSWORD, host="10.0.0.2", cookie=known, name=TRUSTED).status_code == 303
     clock.now += DASHBOARD_TRY_TOGETHER_SECONDS
     assert ask(gate, given=PASSWORD, host="10.0.0.2").status_code == 303
 
 
 def test_pauses_double_up_to_a_most_and_old_tries_are_forgotten(clock: Clock) -> None:
-    tries, waits, one = Tries(clock), [], stranger("10.0.0.1")
+    tries, waits, one = Tries(clock), [], client_at("10.0.0.1")
     for _ in range(12):
         tries.note_wrong(one)
         waits.append(tries.wait_of(one))
@@ -247,16 +247,16 @@ def test_pauses_double_up_to_a_most_and_old_tries_are_forgotten(clock: Clock) ->
 
 
 def test_one_household_is_one_sender() -> None:
-    assert stranger("2001:db8:1:2::1") == stranger("2001:db8:1:2:ffff::9") != stranger("2001:db8:1:3::1")
-    assert stranger("::ffff:10.0.0.1") == stranger("10.0.0.1") != stranger("::ffff:10.0.0.2")
-    assert stranger("x" * 60_000) == stranger("unknown") == stranger("")
+    assert client_at("2001:db8:1:2::1") == client_at("2001:db8:1:2:ffff::9") != client_at("2001:db8:1:3::1")
+    assert client_at("::ffff:10.0.0.1") == client_at("10.0.0.1") != client_at("::ffff:10.0.0.2")
+    assert client_at("x" * 60_000) == client_at("unknown") == client_at("")
 
 
 def test_many_senders_cannot_fill_the_memory(clock: Clock) -> None:
-    tries, first = Tries(clock), Sender("first", known=True)
+    tries, first = Tries(clock), LoginClient("first", trusted=True)
     tries.note_wrong(first)
     for number in range(DASHBOARD_TRIES_KNOWN - 1):
-        tries.note_wrong(Sender(str(number), known=True))
+        tries.note_wrong(LoginClient(str(number), trusted=True))
     assert tries.wait_of(first) == 1
-    tries.note_wrong(Sender("one more", known=True))
+    tries.note_wrong(LoginClient("one more", trusted=True))
     assert tries.wait_of(first) == 0

@@ -8,11 +8,11 @@ from typing import Any
 
 import sale_sofia
 from sale_sofia.advice.scoring.profile import BREAKERS
-from sale_sofia.app import formatting as shown
-from sale_sofia.app.deck import Card
+from sale_sofia.app import formatting as fmt
+from sale_sofia.app.deck import FlatCard
 from sale_sofia.app.facts import contradiction, fact, facts_of, metro_words, own_places
 from sale_sofia.app.sketch import sketch
-from sale_sofia.app.words import named, say
+from sale_sofia.app.words import say, word_for
 from sale_sofia.buyer.corrections import CORRECTABLE
 from sale_sofia.flats.contradictions import RULES
 from sale_sofia.flats.flat import Code, Contradiction
@@ -31,27 +31,27 @@ NO_POSITION = "Затова не се знае: Географска ширин�
 @each_row(
     ("text", "expected"),
     [
-        (shown.euro(245_000), "€ 245 000"),
-        (shown.euro(None), "?"),
-        (shown.euro_per_sqm(2450.4), "€ 2 450/m²"),
-        (shown.area(102.0), "102 m²"),
-        (shown.area(98.5), "98,5 m²"),
-        (shown.number(-1234.56, 1), "−1 234,6"),
-        (shown.number(-0.01, 1), "0,0"),
-        (shown.percent(0.123, 1), "12,3 %"),
-        (shown.percent_change(200_000, 190_000), "−5,0 %"),
-        (shown.percent_change(0, 190_000), "?"),
-        (shown.percent_change(None, 1), "?"),
-        (shown.floor(0, 8), "партер/8"),
-        (shown.floor(None, 8), "?/8"),
-        (shown.floor(None, None), "?"),
-        (shown.distance(450, 6), "450 m · 6 мин"),
-        (shown.distance(None, None), "?"),
-        (shown.days(0.4), "днес"),
-        (shown.days(1.9), "1 ден"),
-        (shown.days(14.2), "14 дни"),
-        (shown.yes_no(None), "?"),
-        (shown.score(3.84), "3,8"),
+        (fmt.euro(245_000), "€ 245 000"),
+        (fmt.euro(None), "?"),
+        (fmt.euro_per_sqm(2450.4), "€ 2 450/m²"),
+        (fmt.area(102.0), "102 m²"),
+        (fmt.area(98.5), "98,5 m²"),
+        (fmt.number(-1234.56, 1), "−1 234,6"),
+        (fmt.number(-0.01, 1), "0,0"),
+        (fmt.percent(0.123, 1), "12,3 %"),
+        (fmt.percent_change(200_000, 190_000), "−5,0 %"),
+        (fmt.percent_change(0, 190_000), "?"),
+        (fmt.percent_change(None, 1), "?"),
+        (fmt.floor(0, 8), "партер/8"),
+        (fmt.floor(None, 8), "?/8"),
+        (fmt.floor(None, None), "?"),
+        (fmt.distance(450, 6), "450 m · 6 мин"),
+        (fmt.distance(None, None), "?"),
+        (fmt.days(0.4), "днес"),
+        (fmt.days(1.9), "1 ден"),
+        (fmt.days(14.2), "14 дни"),
+        (fmt.yes_no(None), "?"),
+        (fmt.score(3.84), "3,8"),
     ],
 )
 def test_values(text: str, expected: str) -> None:
@@ -60,7 +60,7 @@ def test_values(text: str, expected: str) -> None:
 
 def test_moments_are_on_sofias_clock() -> None:
     at = datetime(2026, 7, 1, 23, 30, tzinfo=SOFIA).timestamp()
-    assert (shown.day(at), shown.moment(at), shown.day(None)) == ("01.07.2026", "01.07.2026 23:30", "?")
+    assert (fmt.day(at), fmt.moment(at), fmt.day(None)) == ("01.07.2026", "01.07.2026 23:30", "?")
 
 
 @each_row(
@@ -74,8 +74,8 @@ def test_moments_are_on_sofias_clock() -> None:
     ],
 )
 def test_ages(seconds: float, told: str) -> None:
-    assert shown.ago(1e9, 1e9 + seconds).replace(" ", "\xa0") == told.replace(" ", "\xa0")
-    assert shown.ago(None, 1e9) == "никога"
+    assert fmt.ago(1e9, 1e9 + seconds).replace(" ", "\xa0") == told.replace(" ", "\xa0")
+    assert fmt.ago(None, 1e9) == "никога"
 
 
 def test_every_key_has_both_languages_and_the_same_gaps() -> None:
@@ -174,7 +174,7 @@ def test_the_walk_to_the_metro_is_told_as_worked_out_or_as_adverts_say(
     flat = empty_flat(city="София", **fields)
     assert metro_words(flat).replace("\N{NO-BREAK SPACE}", " ") == told
     walk = flat.metro_walk
-    assert fact("metro_walk", walk) == (shown.walk(walk.least, walk.most) if walk else "?")
+    assert fact("metro_walk", walk) == (fmt.walk(walk.least, walk.most) if walk else "?")
 
 
 def test_the_nearest_stations_stand_beside_the_walk_only_where_the_place_is_exact() -> None:
@@ -217,7 +217,7 @@ def test_a_small_drawing_shows_a_point_only_where_the_place_is_exact() -> None:
 def test_a_title_that_says_no_more_than_the_facts_gives_way_to_kind_and_place(
     fields: dict[str, Any], title: str, own: str | None
 ) -> None:
-    card = Card(empty_flat(**fields), None, "new", None, 0.0)
+    card = FlatCard(empty_flat(**fields), None, "new", None, 0.0)
     assert (card.title, card.own_title) == (title, own)
 
 
@@ -287,5 +287,5 @@ def test_an_imported_school_is_told_with_its_rank_and_its_file(tmp_path: Path) -
 
 
 def test_a_value_without_a_name_is_shown_as_it_is() -> None:
-    assert (named("construction", "brick"), named("construction", "straw")) == ("тухла", "straw")
+    assert (word_for("construction", "brick"), word_for("construction", "straw")) == ("тухла", "straw")
     assert say("card.was") == "беше"

@@ -18,11 +18,11 @@ from sale_sofia.advice.valuation.flats import asked_eur_sqm, not_valued_for
 from sale_sofia.advice.valuation.valuation import Valuation, value_property
 from sale_sofia.alerts.rules import BUYER_KINDS
 from sale_sofia.app import charts
-from sale_sofia.app import formatting as shown
-from sale_sofia.app.application import Done, Download, Page
+from sale_sofia.app import formatting as fmt
+from sale_sofia.app.application import Done, Download, WebPage
 from sale_sofia.app.deck import Deck, open_deck
 from sale_sofia.app.facts import Fact, contradiction, fact, facts_of, own_places
-from sale_sofia.app.pages.agenda import change_asked, plan_asked
+from sale_sofia.app.pages.agenda import change_from_form, plan_from_form
 from sale_sofia.app.pages.alerts import tell as tell_of
 from sale_sofia.app.pages.elsewhere import note_pair
 from sale_sofia.app.settings import (
@@ -35,8 +35,8 @@ from sale_sofia.app.settings import (
     PHOTOS_SHOWN,
 )
 from sale_sofia.app.sketch import sketch
-from sale_sofia.app.visit import Values, Visit, numbers
-from sale_sofia.app.words import language, named, say, told
+from sale_sofia.app.visit import PageVisit, Values, numbers, whole_number
+from sale_sofia.app.words import language, say, translate, word_for
 from sale_sofia.buyer.agenda import calendar_bytes, viewing_events
 from sale_sofia.buyer.changes import SaidFact, SaidPair, facts_said, pairs_said
 from sale_sofia.buyer.corrections import CORRECTABLE, correct
@@ -96,28 +96,28 @@ class MarketEvent:
 
 @dataclass(frozen=True, slots=True)
 class PropertyData:
-    """One property with all that is known and was said of it, read at one moment."""
+    """One property with all that is known and was said of it, read in one transaction."""
 
     flat: Flat
     adverts: Mapping[int, Row]
     """The stored adverts by id."""
     view: Row
-    """Facts with who says so and since when, and offers with their prices; see `merged_view`."""
+    """Facts with source and date, and offers with prices; see `merged_view`."""
     sources: Mapping[int, Source]
-    """Why each advert is one of this property."""
+    """Why each advert belongs to this property."""
     steps: Mapping[int, Sequence[PriceStep]]
     printed: Mapping[int, Sequence[PriceStep]]
-    """Earlier prices that the adverts print; nobody saw them asked."""
+    """Earlier prices that the adverts print, but no crawl saw."""
     events: Sequence[MarketEvent]
     evaluation: Evaluation
     notes: Sequence[Note]
     viewings: Sequence[Viewing]
     own_photos: Sequence[OwnPhoto]
     history: Sequence[Change]
-    """What was said of it, and by whom."""
+    """Changes of its evaluation, with their authors."""
     facts_said: Sequence[SaidFact]
     pairs_said: Sequence[tuple[SaidPair, int]]
-    """What was said of its adverts, and of which flat the other advert is now."""
+    """Decisions on its adverts, each with the flat that the other advert belongs to now."""
 
 
 def read_property(connection: Connection, property_id: int) -> PropertyData:
@@ -126,12 +126,12 @@ def read_property(connection: Connection, property_id: int) -> PropertyData:
     Raises:
         UnknownProperty: no property ever had it.
     """
-    found = current_property(connection, property_id)
-    (flat,) = read_flats(connection, [found])
+    current_id = current_property(connection, property_id)
+    (flat,) = read_flats(connection, [current_id])
     ids = [advert.listing_id for advert in flat.adverts]
     rows = listing_rows(connection, ids)
     table = market_events
-    chosen = select(table.c.listing_id, table.c.kind, table.c.at).where(table.c.listing_id.in_(ids))
+    query = select(table.c.listing_id, table.c.kind, table.c.at).where(table.c.listing_id.in_(ids))
     return PropertyData(
         flat=flat,
         adverts={row["id"]: dict(row) for row in rows},
@@ -139,142 +139,144 @@ def read_property(connection: Connection, property_id: int) -> PropertyData:
         sources={source.listing_id: source for source in sources_of(connection, ids)},
         steps=price_steps(connection, ids),
         printed=price_steps(connection, ids, ~WAS_ASKED),
-        events=[MarketEvent(*row) for row in connection.execute(chosen.order_by(table.c.at, table.c.id))],
-        evaluation=evaluation_of(connection, found),
-        notes=notes_of(connection, found),
-        viewings=viewings_of(connection, found),
-        own_photos=own_photos_of(connection, found),
-        history=history_of(connection, found),
-        facts_said=facts_said(connection, found),
+        events=[MarketEvent(*row) for row in connection.execute(query.order_by(table.c.at, table.c.id))],
+        evaluation=evaluation_of(connection, current_id),
+        notes=notes_of(connection, current_id),
+        viewings=viewings_of(connection, current_id),
+        own_photos=own_photos_of(connection, current_id),
+        history=history_of(connection, current_id),
+        facts_said=facts_said(connection, current_id),
         pairs_said=[
-            (one, current_property(connection, one.high if one.low in ids else one.low))
-            for one in pairs_said(connection, ids)
+            (pair, current_property(connection, pair.high if pair.low in ids else pair.low))
+            for pair in pairs_said(connection, ids)
         ],
     )
 
 
-def page(visit: Visit) -> Page:
+def page(visit: PageVisit) -> WebPage:
     """The page."""
-    data = visit.database.run_read(lambda connection: read_property(connection, _number(visit)))
+    data = visit.database.run_read(lambda connection: read_property(connection, visit.property_id))
     deck = open_deck(visit)
     (card,) = deck.cards([data.flat])
     phones = [phone for row in data.adverts.values() for phone in row["phones"]]
     facts = [*facts_of(data.flat, data.view["fields"]), *own_places(data.flat, deck.profile)]
-    usual = visit.site.settings.share_link_days
+    usual = visit.state.settings.share_link_days
     links = partial(links_to, property_id=data.flat.property_id, now=visit.now)
-    # All that was said and done of the flat, by whom, the newest first.
-    lines = [(one.changed_at, _change(one)) for one in data.history]
-    lines += [(one.said_at, _fact_said(one)) for one in data.facts_said]
-    lines += [(one.said_at, _pair_said(one, other)) for one, other in data.pairs_said]
+    # All changes by the household, the newest first.
+    lines = [(change.changed_at, _change_line(change)) for change in data.history]
+    lines += [(correction.said_at, _correction_line(correction)) for correction in data.facts_said]
+    lines += [(pair.said_at, _pair_line(pair, other)) for pair, other in data.pairs_said]
     values: Values = {
         "card": card,
-        "photos": shown.photos(data.flat)[:PHOTOS_SHOWN],
+        "photos": fmt.photos(data.flat)[:PHOTOS_SHOWN],
         "phone": _dialled(phones[0]) if phones else None,
-        "advert": next((url for one in data.flat.adverts if (url := address(one.url))), None),
-        "agent": next((plain(one.seller_name) for one in data.flat.adverts if one.seller_name), None),
-        "contradictions": [contradiction(one) for one in data.flat.contradictions],
-        "facts": [one for one in facts if one.known or one.key in Nearby._fields],
+        "advert": next((url for advert in data.flat.adverts if (url := address(advert.url))), None),
+        "agent": next(
+            (plain(advert.seller_name) for advert in data.flat.adverts if advert.seller_name), None
+        ),
+        "contradictions": [contradiction(clash) for clash in data.flat.contradictions],
+        "facts": [row for row in facts if row.is_known or row.key in Nearby._fields],
         "sketch": sketch(data.flat),
-        "unknown": [one for one in facts if not one.known and not _is_on_map(one, data.flat)],
+        "unknown": [row for row in facts if not row.is_known and not _is_on_map(row, data.flat)],
         "correctable": CORRECTABLE,
         "texts": list(_texts(data)),
         "sources": list(_sources(data)),
         "evaluation": replace(data.evaluation, status=card.status),
         "statuses": STATUSES,
-        "history": [line for _, line in sorted(lines, key=lambda one: one[0], reverse=True)],
-        "my_stars": next((one.stars for one in card.opinions if one.person == visit.by.who), None),
+        "history": [line for _, line in sorted(lines, key=lambda dated: dated[0], reverse=True)],
+        "my_stars": next(
+            (opinion.stars for opinion in card.opinions if opinion.person == visit.by.who), None
+        ),
         "notes": list(reversed(data.notes)),
         "viewings": data.viewings,
         "own_photos": data.own_photos,
         "viewing_states": STATES,
         "share_days": sorted({*SHARED_DAYS, usual}),
         "share_usual": usual,
-        "shared": [shared_line(one) for one in visit.database.run_read(links)],
+        "shared": [shared_line(link) for link in visit.database.run_read(links)],
         "link": None,
         "tomorrow": f"{datetime.fromtimestamp(visit.now, SOFIA) + timedelta(days=1):%d.%m.%Y}",
     }
     values |= (
-        _offers(data, visit.now) | _costs(visit, data, deck.profile) | _fair(visit.site.valuation(data.flat))
+        _offers(data, visit.now) | _costs(visit, data, deck.profile) | _fair(visit.state.valuation(data.flat))
     )
     values |= _score(card.score, deck.profile) if card.score else {}
-    return Page("flat.html", card.title, values, lambda: _data(deck, data))
+    return WebPage("flat.html", card.title, values, lambda: _data(deck, data))
 
 
-def shared_line(one: SharedLink) -> Values:
-    """A link that shows a flat to others, as it is listed: by whom and when, and until when."""
-    days = {"made": shown.moment(one.made_at), "until": shown.day(one.ends_at)}
-    return {"id": one.id, "text": say("share.link", who=one.made_by, **days), "flat": "", "name": ""}
-
-
-def _number(visit: Visit) -> int:
-    return int(visit.request.path_params["number"])
+def shared_line(link: SharedLink) -> Values:
+    """A row of the list of shared links: by whom, when, and until when."""
+    days = {"made": fmt.moment(link.made_at), "until": fmt.day(link.ends_at)}
+    return {"id": link.id, "text": say("share.link", who=link.made_by, **days), "flat": "", "name": ""}
 
 
 def _dialled(phone: str) -> str:
     return "".join(sign for sign in str(phone) if sign.isdigit() or sign == "+")
 
 
-# What the buyer says.
+# The buyer's decisions.
 
 
-def status(visit: Visit) -> Done:
-    """★ or ✗ on a card; told with the way back."""
-    wanted, number = visit.form.get("status", ""), _number(visit)
+def status(visit: PageVisit) -> Done:
+    """Set the status by ★ or ✗ on a card; the outcome offers undo."""
+    new_status, number = visit.form.get("status", ""), visit.property_id
 
     def write(connection: Connection) -> str:
-        found = current_property(connection, number)
-        before = statuses_for(connection, visit.person).get(found, "new")
-        _mark(connection, visit, wanted, visit.form.get("reason", "").strip() or None)
+        current_id = current_property(connection, number)
+        before = statuses_for(connection, visit.person).get(current_id, "new")
+        _mark(connection, visit, new_status, visit.form.get("reason", "").strip() or None)
         take_up(connection, f"{visit.visitor}:{visit.profile_name}", number)
         return before
 
     try:
         before = visit.database.run_write(write)
     except WrongEvaluation as error:
-        return Done(told(error), wrong=True)
+        return Done(translate(error), wrong=True)
     undo = {"action": f"/flat/{number}/status", "status": before}
     return Done(
-        say("web.now", status=named("status", wanted)), undo=undo, data={"id": number, "status": wanted}
+        say("web.now", status=word_for("status", new_status)),
+        undo=undo,
+        data={"id": number, "status": new_status},
     )
 
 
-def _mark(connection: Connection, visit: Visit, status: str, reason: str | None) -> None:
-    """By who is signed in, as their own opinion; else as the one buyer's."""
+def _mark(connection: Connection, visit: PageVisit, status: str, reason: str | None) -> None:
+    """Set the status: as the opinion of the signed-in person, else as the single buyer's."""
     if visit.person:
-        say_status(connection, _number(visit), status, visit.person, reason, now=visit.now)
+        say_status(connection, visit.property_id, status, visit.person, reason, now=visit.now)
     else:
-        mark(connection, _number(visit), status, visit.by, reason)
+        mark(connection, visit.property_id, status, visit.by, reason)
 
 
-def step(visit: Visit) -> Done:
-    """How far all of them have come with it: a step of the board, forward or back, whoever likes it."""
-    wanted, number = visit.form.get("step", ""), _number(visit)
+def step(visit: PageVisit) -> Done:
+    """Move the flat on the board, forward or back, for the whole household."""
+    new_step, number = visit.form.get("step", ""), visit.property_id
 
     def write(connection: Connection) -> str:
         before = evaluation_of(connection, number).status
-        mark(connection, number, checked_word(wanted, BOARD, f"no step {wanted!r}"), visit.by)
+        mark(connection, number, checked_word(new_step, BOARD, f"no step {new_step!r}"), visit.by)
         return before
 
     try:
         before = visit.database.run_write(write)
     except WrongEvaluation as error:
-        return Done(told(error), wrong=True)
+        return Done(translate(error), wrong=True)
     undo = {"action": f"/flat/{number}/step", "step": before} if before in BOARD else None
-    return Done(say("web.now", status=named("status", wanted)), undo=undo)
+    return Done(say("web.now", status=word_for("status", new_step)), undo=undo)
 
 
-def rate(visit: Visit) -> Done:
-    """How many stars who is signed in gives it; an empty field takes them back."""
-    given, number, person = visit.form.get("stars", ""), _number(visit), visit.person
+def rate(visit: PageVisit) -> Done:
+    """Set the stars of the signed-in person; an empty field removes them."""
+    text, number, person = visit.form.get("stars", ""), visit.property_id, visit.person
     if person is None:
         return Done(say("people.nobody"), wrong=True)
-    stars = int(given) if given.isascii() and given.isdigit() and len(given) == 1 else 0 if given else None
+    stars = (whole_number(text, below=10) or 0) if text else None
     return _write(visit, lambda connection: say_stars(connection, number, stars, person, now=visit.now))
 
 
-def decide(visit: Visit) -> Done:
-    """Status, reason and renovation: only what is other than it was shown is written."""
-    form, number, by = visit.form, _number(visit), visit.by
+def decide(visit: PageVisit) -> Done:
+    """Set status, reason and renovation: only what differs from what was shown is written."""
+    form, number, by = visit.form, visit.property_id, visit.by
 
     def write(connection: Connection) -> None:
         reason = form.get("reason", "").strip()
@@ -289,83 +291,81 @@ def decide(visit: Visit) -> Done:
     return _write(visit, write)
 
 
-def decide_by(visit: Visit) -> Done:
-    """The day by which to decide; an empty one takes it back."""
-    number, given = _number(visit), shown.typed_day(visit.form.get("decide_by", "")) or None
-    return _write(visit, lambda connection: evaluate(connection, number, "decide_by", given, visit.by))
+def decide_by(visit: PageVisit) -> Done:
+    """Set the day by which to decide; an empty one removes it."""
+    number, day = visit.property_id, fmt.iso_day(visit.form.get("decide_by", "")) or None
+    return _write(visit, lambda connection: evaluate(connection, number, "decide_by", day, visit.by))
 
 
-def tell(visit: Visit) -> Done:
-    """Tell whatever becomes of this flat: gone, back, and every other price."""
-    number = _number(visit)
-    called = say("tell.flat", number=number)
-    return tell_of(visit, called, flat=number, tell=list(BUYER_KINDS), cut_percent=0)
+def tell(visit: PageVisit) -> Done:
+    """Add an alert on this flat: gone, back, and every change of price."""
+    number = visit.property_id
+    title = say("tell.flat", number=number)
+    return tell_of(visit, title, flat=number, tell=list(BUYER_KINDS), cut_percent=0)
 
 
-def note(visit: Visit) -> Done:
+def note(visit: PageVisit) -> Done:
     """Add a note."""
     text = visit.form.get("text", "")
-    number = _number(visit)
+    number = visit.property_id
     return _write(visit, lambda connection: add_note(connection, number, text, visit.by))
 
 
-def plan(visit: Visit) -> Done:
+def plan(visit: PageVisit) -> Done:
     """Plan a viewing."""
-    work = partial(plan_asked, number=_number(visit), form=visit.form, by=visit.by)
+    work = partial(plan_from_form, number=visit.property_id, form=visit.form, by=visit.by)
     return _write(visit, work)
 
 
-def change_plan(visit: Visit) -> Done:
-    """Another time for a viewing, how it went, or that it is off."""
-    which = int(visit.request.path_params["viewing"])
-    return _write(visit, partial(change_asked, viewing=which, form=visit.form, by=visit.by))
+def change_plan(visit: PageVisit) -> Done:
+    """Move or cancel a viewing, or store how it went."""
+    viewing_id = int(visit.request.path_params["viewing"])
+    return _write(visit, partial(change_from_form, viewing=viewing_id, form=visit.form, by=visit.by))
 
 
-def put_right(visit: Visit) -> Done:
-    """What a fact really is; an empty value takes back what was said."""
-    form, number = visit.form, _number(visit)
-    given = form.get("value", "").strip() or None
-    return _write(
-        visit, lambda connection: correct(connection, number, form.get("fact", ""), given, visit.by)
-    )
+def put_right(visit: PageVisit) -> Done:
+    """Correct a fact; an empty value removes the correction."""
+    form, number = visit.form, visit.property_id
+    text = form.get("value", "").strip() or None
+    return _write(visit, lambda connection: correct(connection, number, form.get("fact", ""), text, visit.by))
 
 
-def part(visit: Visit) -> Done:
-    """Some adverts are of another flat."""
+def part(visit: PageVisit) -> Done:
+    """Split the chosen adverts off into another flat."""
     chosen = numbers(visit.form.get("listing", "").replace("\n", ","))
     if not chosen:
         return Done(say("split.choose"), wrong=True)
     try:
-        matching = PropertyMatching(visit.site.settings, visit.database)
-        found = split(matching, _number(visit), chosen, by=visit.by.who)
-        note_pair(visit, _number(visit), found, "different")
+        matching = PropertyMatching(visit.state.settings, visit.database)
+        new_id = split(matching, visit.property_id, chosen, by=visit.by.who)
+        note_pair(visit, visit.property_id, new_id, "different")
     except WrongDecision as error:
-        return Done(told(error), wrong=True)
-    return Done(say("split.done", id=found))
+        return Done(translate(error), wrong=True)
+    return Done(say("split.done", id=new_id))
 
 
-def value(visit: Visit) -> Done:
-    """Work out the model of fair prices now."""
+def value(visit: PageVisit) -> Done:
+    """Fit the model of fair prices now."""
     try:
-        found = value_property(visit.database, visit.site.settings, _number(visit))
+        valuation = value_property(visit.database, visit.state.settings, visit.property_id)
     except UnknownProperty:
         return Done(say("fair.unmatched"), wrong=True)
-    why = _why_not_valued(found)
+    why = _why_not_valued(valuation)
     return Done(why, wrong=True) if why else Done(say("diary.kept"))
 
 
-def calendar(visit: Visit) -> Download:
+def calendar(visit: PageVisit) -> Download:
     """The viewings as a file for a calendar."""
-    number = _number(visit)
+    number = visit.property_id
     events = visit.database.run_read(lambda connection: viewing_events(connection, {number}))
     return Download(calendar_bytes(events), "text/calendar", f"viewings-{number}.ics")
 
 
-def _write(visit: Visit, work: Callable[[Connection], object]) -> Done:
+def _write(visit: PageVisit, work: Callable[[Connection], object]) -> Done:
     try:
         visit.database.run_write(work)
     except (WrongEvaluation, UnknownViewing) as error:
-        return Done(told(error), wrong=True)
+        return Done(translate(error), wrong=True)
     return Done(say("diary.kept"))
 
 
@@ -378,46 +378,46 @@ def _euros(text: str) -> float | None:
         raise WrongEvaluation(say("web.no_number", given=text)) from None
 
 
-# What is shown of it.
+# The values of the template.
 
 
 def _texts(data: PropertyData) -> Iterator[Values]:
     for row in data.adverts.values():
         if row["description"]:
             name = say("facts.words", advert=_advert_name(row))
-            yield {"name": name, "lines": shown.paragraphs(row["description"]).splitlines()}
+            yield {"name": name, "lines": fmt.paragraphs(row["description"]).splitlines()}
 
 
 _CHANGED: Final[Mapping[str, Callable[[Any], str]]] = {
-    "status": lambda value: named("status", value),
+    "status": lambda value: word_for("status", value),
     "opinion": lambda value: {"liked": "★", "rejected": "✗"}[value],
     "state": lambda value: say(f"viewing.state.{value}"),
-    "starts_at": shown.moment,
-    "renovation_eur": shown.euro,
+    "starts_at": fmt.moment,
+    "renovation_eur": fmt.euro,
     "own_photo": lambda _: "✓",
     "positives": ", ".join,
     "negatives": ", ".join,
 }
-"""How values of the history are written; of all other fields as they are."""
+"""The text of a value in the history; values of other fields are shown as they are."""
 
 
-def _fact_said(one: SaidFact) -> str:
-    told = "–" if one.value is None else plain(fact(one.fact, one.value), LONGEST_CELL)
-    return f"{shown.moment(one.said_at)} · {one.said_by} · {say(f'fact.{one.fact}')}: {told}"
+def _correction_line(entry: SaidFact) -> str:
+    text = "–" if entry.value is None else plain(fact(entry.fact, entry.value), LONGEST_CELL)
+    return f"{fmt.moment(entry.said_at)} · {entry.said_by} · {say(f'fact.{entry.fact}')}: {text}"
 
 
-def _pair_said(one: SaidPair, other: int) -> str:
-    said = say(f"diary.pair.{'same' if one.same else 'other'}", number=other)
-    return f"{shown.moment(one.said_at)} · {one.said_by or shown.UNKNOWN} · {said}"
+def _pair_line(pair: SaidPair, other: int) -> str:
+    text = say(f"diary.pair.{'same' if pair.same else 'other'}", number=other)
+    return f"{fmt.moment(pair.said_at)} · {pair.said_by or fmt.UNKNOWN} · {text}"
 
 
-def _change(one: Change) -> str:
+def _change_line(change: Change) -> str:
     """Who changed what, in words."""
-    write = _CHANGED.get(one.field, str)
-    old, new = (plain(write(value), LONGEST_CELL) if value else "–" for value in (one.old, one.new))
-    viewing = f"{say('status.viewing')}: " if one.viewing_id else ""
-    what = f"{viewing}{say(f'diary.field.{one.field}')}"
-    return f"{shown.moment(one.changed_at)} · {one.changed_by} · {what}: {old} → {new}"
+    write = _CHANGED.get(change.field, str)
+    old, new = (plain(write(value), LONGEST_CELL) if value else "–" for value in (change.old, change.new))
+    viewing = f"{say('status.viewing')}: " if change.viewing_id else ""
+    field = f"{viewing}{say(f'diary.field.{change.field}')}"
+    return f"{fmt.moment(change.changed_at)} · {change.changed_by} · {field}: {old} → {new}"
 
 
 def _sources(data: PropertyData) -> Iterator[Values]:
@@ -425,7 +425,7 @@ def _sources(data: PropertyData) -> Iterator[Values]:
         values = {
             "advert": _advert_name(data.adverts[listing_id]),
             "by": say(f"decided.{source.decided_by}"),
-            "probability": shown.percent(source.probability, 1),
+            "probability": fmt.percent(source.probability, 1),
         }
         yield {"id": listing_id, "text": say("split.evidence", **values).removeprefix("- ")}
 
@@ -438,18 +438,18 @@ def _offers(data: PropertyData, now: float) -> Values:
     price = data.view["price"]
     apart = ""
     if price and price["difference_eur"]:
-        percent = shown.percent(price["difference_percent"] / 100, 1)
-        apart = say("offers.apart", difference=shown.euro(price["difference_eur"]), percent=percent)
+        percent = fmt.percent(price["difference_percent"] / 100, 1)
+        apart = say("offers.apart", difference=fmt.euro(price["difference_eur"]), percent=percent)
     printed = [
-        charts.Mark(one.seen_at, _printed(data, listing_id, one), one.price_eur)
+        charts.Marker(step.seen_at, _printed(data, listing_id, step), step.price_eur)
         for listing_id, points in data.printed.items()
-        for one in points
+        for step in points
     ]
     return {
-        "offers": [_offer(data, one) for one in data.view["offers"]],
+        "offers": [_offer(data, offer) for offer in data.view["offers"]],
         "apart": apart,
-        "before": [_before(one, now) for one in data.flat.offered_before],
-        "printed": [one.text for one in printed],
+        "before": [_before(earlier, now) for earlier in data.flat.offered_before],
+        "printed": [mark.text for mark in printed],
         "price_chart": charts.lines(
             say("offers.history"), "€", list(_lines(data, now)), [*_gone(data), *printed]
         ),
@@ -463,211 +463,213 @@ def _offer(data: PropertyData, offer: Row) -> Values:
     return {
         "name": _advert_name(offer),
         "url": address(offer["url"]),
-        "price": shown.euro(offer["price_eur"]),
-        "more": shown.euro(offer["above_lowest_eur"]) if offer["above_lowest_eur"] else "",
-        "vat": named("vat", offer["vat_state"]) if offer["vat_state"] else "",
+        "price": fmt.euro(offer["price_eur"]),
+        "more": fmt.euro(offer["above_lowest_eur"]) if offer["above_lowest_eur"] else "",
+        "vat": word_for("vat", offer["vat_state"]) if offer["vat_state"] else "",
         "seller": _seller(offer),
         "phones": [_dialled(phone) for phone in row["phones"]],
-        "seen": f"{shown.day(offer['first_seen_at'])} – {shown.day(offer['last_seen_at'])}",
+        "seen": f"{fmt.day(offer['first_seen_at'])} – {fmt.day(offer['last_seen_at'])}",
         "state": (there if offer["opened"] else f"{there} · {unopened}"),
     }
 
 
-def _is_on_map(one: Fact, flat: Flat) -> bool:
-    """Whether the map tells it, or nothing: no agent has to be asked."""
-    return one.key in Nearby._fields or (one.key.startswith("metro_") and flat.metro_walk is not None)
+def _is_on_map(row: Fact, flat: Flat) -> bool:
+    """Whether the fact comes from the map, so that no agent has to be asked."""
+    return row.key in Nearby._fields or (row.key.startswith("metro_") and flat.metro_walk is not None)
 
 
 def _seller(offer: Row) -> str:
-    """Who sells, as far as the advert says it."""
-    kind = named("seller_kind", offer["seller_kind"]) if offer["seller_kind"] else ""
+    """The seller, as far as the advert names one."""
+    kind = word_for("seller_kind", offer["seller_kind"]) if offer["seller_kind"] else ""
     name = plain(offer["seller_name"]) if offer["seller_name"] else ""
     if not name:
         return say("offers.kind_alone", kind=kind) if kind else say("offers.no_seller")
     return f"{kind} {name}".strip()
 
 
-def _before(one: EarlierOffer, now: float) -> str:
-    values = {"ago": shown.ago(one.until, now), "price": shown.euro(one.price_eur)}
-    days = {"since": shown.day(one.since), "until": shown.day(one.until)}
-    return say("offers.before", **values, **days, site=plain(one.site))
+def _before(earlier: EarlierOffer, now: float) -> str:
+    values = {"ago": fmt.ago(earlier.until, now), "price": fmt.euro(earlier.price_eur)}
+    days = {"since": fmt.day(earlier.since), "until": fmt.day(earlier.until)}
+    return say("offers.before", **values, **days, site=plain(earlier.site))
 
 
-def _printed(data: PropertyData, listing_id: int, one: PriceStep) -> str:
-    values = {"advert": _advert_name(data.adverts[listing_id]), "price": shown.euro(one.price_eur)}
-    return say("offers.printed", **values, day=shown.day(one.seen_at))
+def _printed(data: PropertyData, listing_id: int, step: PriceStep) -> str:
+    values = {"advert": _advert_name(data.adverts[listing_id]), "price": fmt.euro(step.price_eur)}
+    return say("offers.printed", **values, day=fmt.day(step.seen_at))
 
 
 def _lines(data: PropertyData, now: float) -> Iterator[charts.Line]:
-    """Every price of every advert since when, and the last one until the advert went, or until now."""
+    """The prices of each advert over time, the last until the advert went, or until now."""
     for advert in data.flat.adverts:
         steps = data.steps.get(advert.listing_id, ())
-        points = [charts.Point(one.seen_at, one.price_eur) for one in steps if one.price_eur is not None]
+        points = [
+            charts.DataPoint(step.seen_at, step.price_eur) for step in steps if step.price_eur is not None
+        ]
         if points:
-            end = charts.Point(now if advert.offered else advert.last_seen_at, points[-1].value)
+            end = charts.DataPoint(now if advert.offered else advert.last_seen_at, points[-1].value)
             yield charts.Line(_advert_name(data.adverts[advert.listing_id]), [*points, end], steps=True)
 
 
-def _gone(data: PropertyData) -> Iterator[charts.Mark]:
-    for one in data.events:
-        name = _advert_name(data.adverts[one.listing_id])
-        yield charts.Mark(one.at, f"{say(f'offers.{one.kind}')}: {name}")
+def _gone(data: PropertyData) -> Iterator[charts.Marker]:
+    for event in data.events:
+        name = _advert_name(data.adverts[event.listing_id])
+        yield charts.Marker(event.at, f"{say(f'offers.{event.kind}')}: {name}")
 
 
-def _costs(visit: Visit, data: PropertyData, profile: Profile) -> Values:
-    flat, found = data.flat, all_costs(data.flat, profile)
-    if found is None or flat.price_eur is None:
+def _costs(visit: PageVisit, data: PropertyData, profile: Profile) -> Values:
+    flat, costs = data.flat, all_costs(data.flat, profile)
+    if costs is None or flat.price_eur is None:
         return {"costs": None}
     own = data.evaluation.renovation_eur
-    renovation = found.renovation if own is None else Band(own, own)
-    total = _sum(found.price, found.state, found.commission, renovation)
+    renovation = costs.renovation if own is None else Band(own, own)
+    total = _sum(costs.price, costs.state, costs.commission, renovation)
     due = vat_due(flat)
     vat = say("costs.vat_unknown") if due is None else say("costs.vat_due" if due else "costs.vat_in")
     lines = {
-        "price": f"{band(found.price)} ({vat})",
-        "state": band(found.state),
-        "commission": band(found.commission),
+        "price": f"{band(costs.price)} ({vat})",
+        "state": band(costs.state),
+        "commission": band(costs.commission),
         "renovation": band(renovation),
         "total": band(total),
     }
-    # Own per cent, interest and years, as asked or as usual; what cannot be is brought into its range.
+    # Own per cent, interest and years, from the address or by default, each limited to its range.
     usual = {
         "own": (LOAN_OWN_PERCENT, 0, 100),
         "rate": (LOAN_PERCENT, *LOAN_PERCENTS[:2]),
         "years": (LOAN_YEARS, 1, 40),
     }
-    asked = {}
+    terms = {}
     for name, (default, least, most) in usual.items():
         try:
-            given = float((visit.asked(name) or str(default)).replace(",", "."))
+            number = float((visit.param(name) or str(default)).replace(",", "."))
         except ValueError:
-            given = default
-        asked[name] = min(max(given, least), most) if given == given else default  # noqa: PLR0124 - NaN
-    taken = loan(total.least * (100 - asked["own"]) / 100, asked["rate"], round(asked["years"]))
-    too_much = taken.borrowed > LOAN_MOST_SHARE * found.price.least
-    warning = say("web.loan_much", percent=shown.percent(LOAN_MOST_SHARE)) if too_much else ""
-    written = {
-        "own": f"{asked['own']:g}",
-        "rate": shown.number(asked["rate"], 1),
-        "years": f"{asked['years']:g}",
+            number = default
+        terms[name] = min(max(number, least), most) if number == number else default  # noqa: PLR0124 - NaN
+    mortgage = loan(total.least * (100 - terms["own"]) / 100, terms["rate"], round(terms["years"]))
+    too_much = mortgage.borrowed > LOAN_MOST_SHARE * costs.price.least
+    warning = say("web.loan_much", percent=fmt.percent(LOAN_MOST_SHARE)) if too_much else ""
+    texts = {
+        "own": f"{terms['own']:g}",
+        "rate": fmt.number(terms["rate"], 1),
+        "years": f"{terms['years']:g}",
     }
     return {
         "costs": {"lines": list(lines.items()), "total": band(total)},
-        "loan": taken,
-        "loan_asked": written,
+        "loan": mortgage,
+        "loan_terms": texts,
         "loan_warning": warning,
     }
 
 
 def band(costs: Band) -> str:
-    """One sum, or from the least to the most, where something is not known."""
+    """One sum, or from the least to the most where something is unknown."""
     if costs.exact:
-        return shown.euro(costs.least)
+        return fmt.euro(costs.least)
     if costs.most is None:
-        return say("costs.at_least", least=shown.euro(costs.least))
-    return f"{shown.euro(costs.least)} – {shown.euro(costs.most)}"
+        return say("costs.at_least", least=fmt.euro(costs.least))
+    return f"{fmt.euro(costs.least)} – {fmt.euro(costs.most)}"
 
 
 def _sum(*bands: Band) -> Band:
-    known = [one.most for one in bands if one.most is not None]
-    return Band(sum(one.least for one in bands), sum(known) if len(known) == len(bands) else None)
+    upper = [part.most for part in bands if part.most is not None]
+    return Band(sum(part.least for part in bands), sum(upper) if len(upper) == len(bands) else None)
 
 
-def _fair(found: Valuation | None) -> Values:
-    """What the stored model says, in words; None while there is no model."""
-    if found is None:
+def _fair(valuation: Valuation | None) -> Values:
+    """The valuation by the stored model; None while there is no model."""
+    if valuation is None:
         return {"fair": None}
-    if found.fair is None or found.flat.area_sqm is None:
-        return {"fair": {"none": _why_not_valued(found), "badge": ""}}
-    fair, area = found.fair, found.flat.area_sqm
-    sums = {name: shown.euro(getattr(fair, name) * area) for name in ("low", "middle", "high")}
-    sign, colour = _VERDICTS[found.verdict]
-    verdict = f"{sign} {say(f'fair.{found.verdict}')}"
-    others = [price for one in found.comparables if (price := asked_eur_sqm(one.flat)) is not None]
+    if valuation.fair is None or valuation.flat.area_sqm is None:
+        return {"fair": {"none": _why_not_valued(valuation), "badge": ""}}
+    fair, area = valuation.fair, valuation.flat.area_sqm
+    sums = {name: fmt.euro(getattr(fair, name) * area) for name in ("low", "middle", "high")}
+    sign, colour = _VERDICTS[valuation.verdict]
+    verdict = f"{sign} {say(f'fair.{valuation.verdict}')}"
+    others = [price for peer in valuation.comparables if (price := asked_eur_sqm(peer.flat)) is not None]
     chart = charts.dots(
-        say("fair.picture"), "€/m²", others, asked_eur_sqm(found.flat), (fair.low, fair.middle, fair.high)
+        say("fair.picture"), "€/m²", others, asked_eur_sqm(valuation.flat), (fair.low, fair.middle, fair.high)
     )
-    told_band = say("fair.band", **sums, n=shown.number(found.rests_on)).replace("**", "")
+    band_text = say("fair.band", **sums, n=fmt.number(valuation.rests_on)).replace("**", "")
     badge = say("fair.badge", low=sums["low"], high=sums["high"], verdict=verdict)
-    rows = [{"cells": _comparable(one.flat, one.weight)} for one in found.comparables]
+    rows = [{"cells": _comparable(peer.flat, peer.weight)} for peer in valuation.comparables]
     return {
         "fair": {
-            "none": "", "band": told_band, "verdict": verdict, "colour": colour, "badge": badge,
+            "none": "", "band": band_text, "verdict": verdict, "colour": colour, "badge": badge,
             "chart": chart, "comparables": rows,
         }
     }  # fmt: skip
 
 
-def _why_not_valued(found: Valuation) -> str:
-    """Why there is no fair price; nothing where there is one."""
-    if found.fair is not None:
+def _why_not_valued(valuation: Valuation) -> str:
+    """Why there is no fair price; empty where there is one."""
+    if valuation.fair is not None:
         return ""
-    if found.few is not None:
-        known, needed = shown.number(found.few.known), shown.number(found.few.needed)
-        return say("fair.none", why=say("fair.why.few", known=known, needed=needed))
-    return say("fair.none", why=say(f"fair.why.{not_valued_for(found.flat)}"))
+    if valuation.few is not None:
+        available, needed = fmt.number(valuation.few.known), fmt.number(valuation.few.needed)
+        return say("fair.none", why=say("fair.why.few", known=available, needed=needed))
+    return say("fair.none", why=say(f"fair.why.{not_valued_for(valuation.flat)}"))
 
 
 def _comparable(flat: Flat, weight: float) -> list[object]:
     return [
         flat.property_id,
-        shown.euro(flat.price_eur),
-        shown.euro_per_sqm(asked_eur_sqm(flat)),
-        shown.area(flat.area_sqm),
-        shown.floor(flat.floor, flat.floors_total),
-        plain(flat.neighbourhood or shown.UNKNOWN),
-        shown.percent(weight, 1),
+        fmt.euro(flat.price_eur),
+        fmt.euro_per_sqm(asked_eur_sqm(flat)),
+        fmt.area(flat.area_sqm),
+        fmt.floor(flat.floor, flat.floors_total),
+        plain(flat.neighbourhood or fmt.UNKNOWN),
+        fmt.percent(weight, 1),
     ]
 
 
 def _score(score: Score, profile: Profile) -> Values:
     accepted = frozenset(profile.unknown_ok)
     shares = profile.shares()
-    weighted = [(one, shares[one.name]) for one in sorted(score.criteria, key=lambda one: -shares[one.name])]
+    weighted = sorted(((part, shares[part.name]) for part in score.criteria), key=lambda pair: -pair[1])
     names = [(name, say(f"score.{name}")) for name in ("earned", "lost", "unknown")]
     return {
-        "findings": [_finding(one, is_accepted=one.name in accepted) for one in score.findings],
-        "criteria": [_criterion(one, share) for one, share in weighted],
+        "findings": [_finding(finding, is_accepted=finding.name in accepted) for finding in score.findings],
+        "criteria": [_criterion(criterion, share) for criterion, share in weighted],
         "score_chart": charts.bars(
             say("score.picture"), BEST * max(share for _, share in weighted),
-            [_bar(one, share) for one, share in weighted], names,
+            [_bar(criterion, share) for criterion, share in weighted], names,
         ),
     }  # fmt: skip
 
 
-def _finding(one: Finding, *, is_accepted: bool) -> Values:
-    word = say(f"finding.{one.state.value}")
-    accepted = f" ({say('finding.accepted')})" if is_accepted and one.state is State.UNKNOWN else ""
+def _finding(finding: Finding, *, is_accepted: bool) -> Values:
+    word = say(f"finding.{finding.state.value}")
+    accepted = f" ({say('finding.accepted')})" if is_accepted and finding.state is State.UNKNOWN else ""
     return {
-        "sign": _SIGNS[one.state],
-        "colour": _COLOURS[one.state],
-        "name": say(f"breaker.{one.name}"),
+        "sign": _SIGNS[finding.state],
+        "colour": _COLOURS[finding.state],
+        "name": say(f"breaker.{finding.name}"),
         "word": word + accepted,
-        "why": plain(sentence(one, language()), LONGEST_CELL),
-        "quote": plain(one.quote, LONGEST_CELL) if one.quote else "",
+        "why": plain(sentence(finding, language()), LONGEST_CELL),
+        "quote": plain(finding.quote, LONGEST_CELL) if finding.quote else "",
     }
 
 
-def _criterion(one: Criterion, share: float) -> Values:
+def _criterion(criterion: Criterion, share: float) -> Values:
     parts = [
-        {"value": shown.score(part.value), "why": plain(sentence(part, language()), LONGEST_CELL)}
-        for part in one.parts
+        {"value": fmt.score(part.value), "why": plain(sentence(part, language()), LONGEST_CELL)}
+        for part in criterion.parts
     ]
     values = {
-        "value": shown.score(one.value),
-        "known": shown.percent(one.known),
-        "share": shown.percent(share),
+        "value": fmt.score(criterion.value),
+        "known": fmt.percent(criterion.known),
+        "share": fmt.percent(share),
     }
-    return {"name": say(f"criterion.{one.name}"), "parts": parts, **values}
+    return {"name": say(f"criterion.{criterion.name}"), "parts": parts, **values}
 
 
-def _bar(one: Criterion, share: float) -> charts.Bar:
-    """The points a criterion earned, lost, and could have earned if more were known."""
-    earned = (one.value or 0.0) * one.known * share
-    lost = (BEST - (one.value or 0.0)) * one.known * share
-    parts = [("earned", earned), ("lost", lost), ("unknown", BEST * share * (1 - one.known))]
+def _bar(criterion: Criterion, share: float) -> charts.Bar:
+    """The points that a criterion earned, lost, and could earn if more were known."""
+    earned = (criterion.value or 0.0) * criterion.known * share
+    lost = (BEST - (criterion.value or 0.0)) * criterion.known * share
+    parts = [("earned", earned), ("lost", lost), ("unknown", BEST * share * (1 - criterion.known))]
     return charts.Bar(
-        f"{say(f'criterion.{one.name}')} ({shown.percent(share)})", parts, shown.number(earned, 2)
+        f"{say(f'criterion.{criterion.name}')} ({fmt.percent(share)})", parts, fmt.number(earned, 2)
     )
 
 
@@ -679,19 +681,19 @@ def _data(deck: Deck, data: PropertyData) -> Values:
         "nearby": nearby_record(data.flat),
         "contradictions": data.view["contradictions"],
         "offers": [
-            {**one, "phones": data.adverts[one["listing_id"]]["phones"]} for one in data.view["offers"]
+            {**offer, "phones": data.adverts[offer["listing_id"]]["phones"]} for offer in data.view["offers"]
         ],
         "prices": {
-            str(number): [{"at": one.seen_at, "price_eur": one.price_eur} for one in steps]
+            str(number): [{"at": step.seen_at, "price_eur": step.price_eur} for step in steps]
             for number, steps in data.steps.items()
         },
-        "notes": [{"at": one.written_at, "by": one.written_by, "text": one.text} for one in data.notes],
+        "notes": [{"at": note.written_at, "by": note.written_by, "text": note.text} for note in data.notes],
         "own_photos": [
-            {"url": f"/flat/{card.id}/own_photos/{one.id}.jpg", "by": one.added_by, "at": one.added_at}
-            for one in data.own_photos
+            {"url": f"/flat/{card.id}/own_photos/{photo.id}.jpg", "by": photo.added_by, "at": photo.added_at}
+            for photo in data.own_photos
         ],
-        "history": [asdict(one) for one in data.history],
-        "facts_said": [asdict(one) for one in data.facts_said],
-        "pairs_said": [{**asdict(one), "other": other} for one, other in data.pairs_said],
-        "viewings": [{"starts_at": one.starts_at, "state": one.state} for one in data.viewings],
+        "history": [asdict(change) for change in data.history],
+        "facts_said": [asdict(correction) for correction in data.facts_said],
+        "pairs_said": [{**asdict(pair), "other": other} for pair, other in data.pairs_said],
+        "viewings": [{"starts_at": viewing.starts_at, "state": viewing.state} for viewing in data.viewings],
     }

@@ -1,4 +1,4 @@
-"""Scraper health: first what to do, then each portal by its data; runs, incidents, failed pages, workers."""
+"""Scraper health: tasks first, then the data of each portal; runs, incidents, failed pages, workers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -9,12 +9,12 @@ from sqlalchemy import Connection
 from starlette.responses import PlainTextResponse, Response
 
 from sale_sofia.app import charts
-from sale_sofia.app import formatting as shown
-from sale_sofia.app.application import Done, Page
+from sale_sofia.app import formatting as fmt
+from sale_sofia.app.application import Done, WebPage, error_page
 from sale_sofia.app.errands import Errand, Kind
 from sale_sofia.app.settings import LONGEST_MESSAGE
-from sale_sofia.app.visit import Values, Visit
-from sale_sofia.app.words import named, say, told
+from sale_sofia.app.visit import PageVisit, Values
+from sale_sofia.app.words import say, translate, word_for
 from sale_sofia.crawl.fetch.archive import ArchiveDamaged
 from sale_sofia.crawl.probe import Reading
 from sale_sofia.crawl.reparse import reparse_pages
@@ -41,12 +41,12 @@ SIGNS: Final[Mapping[DataState, tuple[str, str]]] = {
     DataState.FRESH: ("✓", "good"),
     DataState.NEVER: ("–", ""),
 }
-"""A sign and a colour for each state; its word stands beside them."""
+"""The sign and the colour of each state; its name is shown beside them."""
 INERT: Final = {"content-security-policy": "default-src 'none'; sandbox; frame-ancestors 'none'"}
-"""What a portal sent is text of which a browser makes nothing."""
+"""Keeps a browser from running or loading anything of an archived page."""
 Row = dict[str, str]
 
-# What helps: the code of its sentence, and the command.
+# Remedies: the code of the sentence, and the command.
 
 _CRAWL: Final = ("crawl", "sale-sofia crawl {site}")
 _PROBE: Final = ("probe", "sale-sofia sites probe {site}")
@@ -85,7 +85,7 @@ BY_REASON: Final[Mapping[str, tuple[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something that waits for the operator: what is wrong with what, and the command that helps."""
+    """Something for the operator to do: what is wrong, and the command that helps."""
 
     site: str
     sign: str
@@ -97,8 +97,8 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """All that the database says, read at one moment."""
+class HealthData:
+    """All that the page reads from the database, in one transaction."""
 
     portals: Sequence[PortalRow]
     open: Sequence[Incident]
@@ -107,46 +107,46 @@ class Seen:
     failed: Sequence[FailedPage]
 
 
-def page(visit: Visit) -> Page:
+def page(visit: PageVisit) -> WebPage:
     """The page."""
-    seen = visit.database.run_read(partial(_read, visit=visit))
-    live = read_live_state(visit.site.settings, [row.site for row in seen.portals])
-    used = [row for row in seen.portals if row.verdict.state is not DataState.NEVER]
-    trend = next((one for one in TRENDS if one == visit.asked("trend")), TRENDS[0])
-    settings = visit.site.settings
+    data = visit.database.run_read(partial(_read, visit=visit))
+    live = read_live_state(visit.state.settings, [row.site for row in data.portals])
+    used = [row for row in data.portals if row.verdict.state is not DataState.NEVER]
+    trend = next((name for name in TRENDS if name == visit.param("trend")), TRENDS[0])
+    settings = visit.state.settings
     values: Values = {
-        "tasks": list(tasks(seen)),
-        "errands": [_errand(one) for one in visit.site.errands.newest()],
+        "tasks": list(tasks(data)),
+        "errands": [_errand(errand) for errand in visit.state.errands.newest()],
         "sites": AVAILABLE_SITES,
         "used": used,
-        "never": [_task(row) for row in seen.portals if row not in used],
+        "never": [_task(row) for row in data.portals if row not in used],
         "portals": [_portal(row, visit.now) for row in used],
         "traffic": [_traffic(row, live) for row in used],
         "fields": [say(f"field.{name}") for name in FILLED],
-        "fill": [(row.site, [shown.percent(row.fill[name]) for name in FILLED]) for row in used if row.fill],
-        "incidents": [_incident(one, visit.now) for one in seen.incidents],
+        "fill": [(row.site, [fmt.percent(row.fill[name]) for name in FILLED]) for row in used if row.fill],
+        "incidents": [_incident(incident, visit.now) for incident in data.incidents],
         "trends": TRENDS,
         "trend": trend,
         "chart": charts.lines(
             say("health.runs"), say(f"health.trend.{trend}"), _lines(used, trend), zero=True
         ),
-        "runs": [_run(run) for run in seen.runs],
-        "failed": [_failed(one) for one in seen.failed],
+        "runs": [_run(run) for run in data.runs],
+        "failed": [_failed(failed) for failed in data.failed],
         "live": live,
         "flower": f"http://{FLOWER_HOST}:{settings.flower_port}",
         "proxies": [_proxy(row) for row in proxy_rows(settings)],
     }
-    return Page("health.html", say("page.health"), values, lambda: _data(visit, seen, live))
+    return WebPage("health.html", say("page.health"), values, lambda: _data(visit, data, live))
 
 
-def _read(connection: Connection, visit: Visit) -> Seen:
-    return Seen(
+def _read(connection: Connection, visit: PageVisit) -> HealthData:
+    return HealthData(
         read_portals(
             connection,
             AVAILABLE_SITES,
-            visit.site.settings,
+            visit.state.settings,
             now=visit.now,
-            stored=visit.site.stored(connection),
+            stored=visit.state.stored(connection),
         ),
         open_incidents(connection),
         newest_incidents(connection, limit=INCIDENTS_SHOWN),
@@ -155,37 +155,35 @@ def _read(connection: Connection, visit: Visit) -> Seen:
     )
 
 
-# A page that could not be read: as it came, and read again.
+# Failed pages: shown as they came, and parsed again.
 
 
-def archived(visit: Visit) -> Page | Response:
-    """What was kept of a failed page, as text that does nothing."""
+def archived(visit: PageVisit) -> WebPage | Response:
+    """The archived body of a failed page, as inert text."""
     record = visit.database.run_read(partial(_record, row_id=_row_id(visit)))
     text = _text(visit, record) if record else None
     if text is None:
-        return Page(
-            "message.html", say("health.failed_pages"), {"errors": [say("health.not_archived")]}, status=404
-        )
+        return error_page("health.failed_pages", [say("health.not_archived")], 404)
     return PlainTextResponse(text, headers=INERT)
 
 
-def reparse(visit: Visit) -> Done:
-    """Read the kept page again, and store the advert."""
+def reparse(visit: PageVisit) -> Done:
+    """Parse the archived page again, and store the advert."""
     if not visit.may_operate:
         return Done(say("people.not_yours"), wrong=True)
     record = visit.database.run_read(partial(_record, row_id=_row_id(visit)))
     if record is None:
         return Done(say("health.not_archived"), wrong=True)
     try:
-        done = reparse_pages(visit.database, open_archive(visit.site.settings), [record])
+        done = reparse_pages(visit.database, open_archive(visit.state.settings), [record])
     except UnknownSite as error:
-        return Done(told(error), wrong=True)
+        return Done(translate(error), wrong=True)
     if done.missing:
         return Done(say("health.not_archived"), wrong=True)
     return Done(say("health.still_unreadable"), wrong=True) if done.failed else Done(say("health.reparsed"))
 
 
-def _row_id(visit: Visit) -> int:
+def _row_id(visit: PageVisit) -> int:
     return int(visit.request.path_params["row"])
 
 
@@ -194,81 +192,82 @@ def _record(connection: Connection, row_id: int) -> PageRecord | None:
     return archived_page(connection, failed) if failed else None
 
 
-def _text(visit: Visit, record: PageRecord) -> str | None:
-    """The page as it came; None where its bytes are gone."""
+def _text(visit: PageVisit, record: PageRecord) -> str | None:
+    """The archived page; None where its bytes are gone."""
     try:
-        body = open_archive(visit.site.settings).get(record.digest)
+        body = open_archive(visit.state.settings).get(record.digest)
     except (ArchiveDamaged, FileNotFoundError, ValueError):
         return None
     try:
         text = decode(body, record.content_type)
-    except PageError:  # what cannot be read as text is why it is here
+    except PageError:  # perhaps why the page failed
         text = body.decode("utf-8", errors="replace")
     return text[:ARCHIVED_TEXT_MAX]
 
 
-# What can be started from here.
+# Crawls and probes.
 
 
-def begin(kind: Kind, visit: Visit) -> Done:
-    """Crawl or probe a portal now, unless that is being done."""
-    site, settings = visit.form.get("site", ""), visit.site.settings
+def begin(kind: Kind, visit: PageVisit) -> Done:
+    """Start a crawl or a probe of a portal, unless the same is running."""
+    site, settings = visit.form.get("site", ""), visit.state.settings
     if not visit.may_operate:
         return Done(say("people.not_yours"), wrong=True)
     if site not in AVAILABLE_SITES:
         return Done(say("web.errand.unknown"), wrong=True)
     if (settings.data_dir / DEMO_BEGAN).exists():
-        # Its adverts are made up; real ones beside them would be taken for what they are not.
+        # The demo's adverts are made up; real ones must not mix with them.
         return Done(say("web.errand.demo"), wrong=True)
-    if not visit.site.errands.start(kind, site):
+    if not visit.state.errands.start(kind, site):
         return Done(say("web.errand.runs", what=say(f"web.errand.{kind}"), site=site), wrong=True)
     return Done(say("web.errand.begun", what=say(f"web.errand.{kind}"), site=site))
 
 
-def _errand(one: Errand) -> Values:
-    """What came of it so far, in words."""
-    probed = (one.data or {}).get("probes") if one.kind == "probe" else None
-    if one.ended_at is None:
-        state, colour, said = say("web.errand.since", at=shown.moment(one.began_at)), "", ""
+def _errand(errand: Errand) -> Values:
+    """The state of a crawl or a probe, as text."""
+    probed = (errand.data or {}).get("probes") if errand.kind == "probe" else None
+    if errand.ended_at is None:
+        state, colour, message = say("web.errand.since", at=fmt.moment(errand.began_at)), "", ""
     elif probed:
         verdict = probed[0]["verdict"]
         colour = "good" if verdict == Reading.WELL else "bad"
-        state, said = say(f"web.probe.{Reading(verdict).name.lower()}"), "; ".join(probed[0]["reasons"])
+        state, message = say(f"web.probe.{Reading(verdict).name.lower()}"), "; ".join(probed[0]["reasons"])
     else:
-        well = one.code == 0
-        state, colour = say("web.errand.done" if well else "web.errand.failed"), "good" if well else "bad"
-        said = "" if well else one.said
+        succeeded = errand.code == 0
+        state = say("web.errand.done" if succeeded else "web.errand.failed")
+        colour = "good" if succeeded else "bad"
+        message = "" if succeeded else errand.last_line
     return {
-        "site": one.site,
-        "what": say(f"web.errand.{one.kind}"),
+        "site": errand.site,
+        "what": say(f"web.errand.{errand.kind}"),
         "state": state,
         "colour": colour,
-        "said": plain(said, LONGEST_MESSAGE),
-        "running": one.ended_at is None,
+        "said": plain(message, LONGEST_MESSAGE),
+        "running": errand.ended_at is None,
     }
 
 
-# What to do.
+# Tasks.
 
 
-def tasks(seen: Seen) -> Iterator[Task]:
-    """The worst portals first, then what else is open."""
+def tasks(data: HealthData) -> Iterator[Task]:
+    """The worst portals first, then other open incidents."""
     order = list(DataState)
-    wrong = [row for row in seen.portals if row.verdict.state not in {DataState.FRESH, DataState.NEVER}]
+    wrong = [row for row in data.portals if row.verdict.state not in {DataState.FRESH, DataState.NEVER}]
     yield from map(_task, sorted(wrong, key=lambda row: order.index(row.verdict.state)))
-    said = {(row.site, row.verdict.values.get("kind")) for row in wrong}
-    said |= {(row.site, IncidentKind.STUCK_JOB) for row in wrong if row.verdict.reason == "unmoved"}
-    for one in seen.open:
-        if (one.site, one.kind) not in said:
-            remedy, command = REMEDIES[one.kind]
+    covered = {(row.site, row.verdict.values.get("kind")) for row in wrong}
+    covered |= {(row.site, IncidentKind.STUCK_JOB) for row in wrong if row.verdict.reason == "unmoved"}
+    for incident in data.open:
+        if (incident.site, incident.kind) not in covered:
+            remedy, command = REMEDIES[incident.kind]
             yield Task(
-                plain(one.site),
+                plain(incident.site),
                 "●",
                 "unsure",
-                named("incident", one.kind.value),
-                plain(told(one.message), LONGEST_MESSAGE),
+                word_for("incident", incident.kind.value),
+                plain(translate(incident.message), LONGEST_MESSAGE),
                 say(f"web.do.{remedy}"),
-                command.format(site=one.site),
+                command.format(site=incident.site),
             )
 
 
@@ -285,81 +284,81 @@ def _task(row: PortalRow) -> Task:
 
 def _why(verdict: PortalVerdict) -> str:
     values = {
-        name: shown.number(value) if isinstance(value, float | int) else named("incident", value)
+        name: fmt.number(value) if isinstance(value, float | int) else word_for("incident", value)
         for name, value in verdict.values.items()
     }
     return say(f"health.why.{verdict.reason}", **values) if values else say(f"health.why.{verdict.reason}")
 
 
-# The numbers as rows of tables and lines of charts.
+# Rows of tables and lines of charts.
 
 
 def _portal(row: PortalRow, now: float) -> Row:
-    """What the last run of the portal brought."""
+    """What the last run of the portal found."""
     newest, (sign, _) = row.newest, SIGNS[row.verdict.state]
-    found = newest.adverts if newest else None
+    adverts = newest.adverts if newest else None
     return {
         say("health.portal"): row.site,
-        say("health.state"): f"{sign}{shown.SPACE}{say(f'health.state.{row.verdict.state.value}')}",
-        say("health.seen"): shown.ago(row.last_listing_at, now),
-        say("health.found"): f"{shown.number(found)} / {shown.number(row.expected)}",
-        say("health.new"): shown.number(newest.new if newest else None),
-        say("health.changed"): shown.number(newest.changed if newest else None),
-        say("health.gone"): shown.number(newest.gone if newest else None),
-        say("health.stored"): shown.number(row.adverts),
+        say("health.state"): f"{sign}{fmt.SPACE}{say(f'health.state.{row.verdict.state.value}')}",
+        say("health.seen"): fmt.ago(row.last_listing_at, now),
+        say("health.found"): f"{fmt.number(adverts)} / {fmt.number(row.expected)}",
+        say("health.new"): fmt.number(newest.new if newest else None),
+        say("health.changed"): fmt.number(newest.changed if newest else None),
+        say("health.gone"): fmt.number(newest.gone if newest else None),
+        say("health.stored"): fmt.number(row.adverts),
     }
 
 
 def _traffic(row: PortalRow, live: LiveState) -> Row:
-    """How the last run of the portal went, and how its gate is now."""
+    """Requests of the portal's last run, and the state of its gate now."""
     times = [row.metrics.response.quantile(share) for share in (0.5, 0.95)]
-    said = (
-        [say("health.limiter.rate", n=shown.number(live.rates[row.site]))] if row.site in live.rates else []
+    limits = (
+        [say("health.limiter.rate", n=fmt.number(live.rates[row.site]))] if row.site in live.rates else []
     )
     if wait := live.waits.get(row.site):
-        said.append(say("health.limiter.wait", n=shown.number(wait, 1)))
+        limits.append(say("health.limiter.wait", n=fmt.number(wait, 1)))
     return {
         say("health.portal"): row.site,
-        say("health.failed"): shown.number(row.newest.failed if row.newest else None),
-        say("health.doubted"): shown.number(row.doubted),
-        say("health.blocks"): shown.percent(row.block_share, 1),
-        say("health.latency"): " / ".join(shown.number(one, 2) for one in times) + f"{shown.SPACE}s",
+        say("health.failed"): fmt.number(row.newest.failed if row.newest else None),
+        say("health.doubted"): fmt.number(row.doubted),
+        say("health.blocks"): fmt.percent(row.block_share, 1),
+        say("health.latency"): " / ".join(fmt.number(seconds, 2) for seconds in times) + f"{fmt.SPACE}s",
         say("health.circuit"): _circuit(row, live),
         say("health.limiter"): " · ".join(
-            [*said, say("health.limiter.waited", n=shown.number(row.metrics.waited_seconds))]
+            [*limits, say("health.limiter.waited", n=fmt.number(row.metrics.waited_seconds))]
         ),
     }
 
 
 def _circuit(row: PortalRow, live: LiveState) -> str:
-    """As all workers share it; without Redis, how long it was open during the last run."""
+    """The state that all workers share; without Redis, how long it was open during the last run."""
     if status := live.circuits.get(row.site):
         blocked = f" ({plain(status.last_block)})" if status.last_block else ""
-        return f"{named('circuit', status.state.value.lower())}{blocked}"
+        return f"{word_for('circuit', status.state.value.lower())}{blocked}"
     if not row.newest:
-        return shown.UNKNOWN
+        return fmt.UNKNOWN
     window = (row.newest.started_at, row.newest.finished_at or row.newest.started_at)
     seconds = row.metrics.circuit_open.seconds_within(*window)
-    return say("health.circuit.open_for", n=shown.number(seconds)) if seconds else say("health.circuit.never")
+    return say("health.circuit.open_for", n=fmt.number(seconds)) if seconds else say("health.circuit.never")
 
 
-def _incident(one: Incident, now: float) -> Row:
-    closed = one.closed_at
+def _incident(incident: Incident, now: float) -> Row:
+    closed = incident.closed_at
     return {
         say("health.state"): say("health.open") if closed is None else say("health.over"),
-        say("health.portal"): plain(one.site),
-        say("health.what"): named("incident", one.kind.value),
-        say("health.why"): plain(told(one.message), LONGEST_MESSAGE),
-        say("health.began"): shown.moment(one.opened_at),
-        say("health.until"): shown.ago(one.seen_at, now) if closed is None else shown.moment(closed),
+        say("health.portal"): plain(incident.site),
+        say("health.what"): word_for("incident", incident.kind.value),
+        say("health.why"): plain(translate(incident.message), LONGEST_MESSAGE),
+        say("health.began"): fmt.moment(incident.opened_at),
+        say("health.until"): fmt.ago(incident.seen_at, now) if closed is None else fmt.moment(closed),
     }
 
 
 def _lines(rows: Sequence[PortalRow], name: str) -> list[charts.Line]:
-    """One number of each run of each portal."""
+    """A number of each run, as a line for each portal."""
     return [
         charts.Line(
-            row.site, [charts.Point(run.started_at, getattr(run, name)) for run in reversed(row.runs)]
+            row.site, [charts.DataPoint(run.started_at, getattr(run, name)) for run in reversed(row.runs)]
         )
         for row in rows
         if row.runs
@@ -367,34 +366,34 @@ def _lines(rows: Sequence[PortalRow], name: str) -> list[charts.Line]:
 
 
 def _run(run: Run) -> Row:
-    found = shown.number(run.adverts)
+    adverts = fmt.number(run.adverts)
     if run.announced not in {None, run.adverts}:
-        found = f"{found} / {shown.number(run.announced)}"
+        adverts = f"{adverts} / {fmt.number(run.announced)}"
     return {
         say("health.portal"): run.site,
-        say("health.began"): shown.moment(run.started_at),
-        say("health.ended"): named("job_state", run.state),
-        say("health.sweep"): say("yes") if run.complete else plain(told(run.reason or say("no"))),
-        say("health.run_found"): found,
-        say("health.new"): shown.number(run.new),
-        say("health.changed"): shown.number(run.changed),
-        say("health.gone"): shown.number(run.gone),
-        say("health.run_failed"): shown.number(run.failed),
-        say("health.requests"): shown.number(run.requests),
+        say("health.began"): fmt.moment(run.started_at),
+        say("health.ended"): word_for("job_state", run.state),
+        say("health.sweep"): say("yes") if run.complete else plain(translate(run.reason or say("no"))),
+        say("health.run_found"): adverts,
+        say("health.new"): fmt.number(run.new),
+        say("health.changed"): fmt.number(run.changed),
+        say("health.gone"): fmt.number(run.gone),
+        say("health.run_failed"): fmt.number(run.failed),
+        say("health.requests"): fmt.number(run.requests),
     }
 
 
-def _failed(one: FailedPage) -> Values:
+def _failed(failed: FailedPage) -> Values:
     return {
-        "id": one.row_id,
-        "archived": one.archived,
-        "readable": one.archived and one.kind == "listing",
-        "site": one.site,
-        "kind": named("page_kind", one.kind),
-        "why": plain(spoken(one.code, one.reason), LONGEST_MESSAGE),
-        "tries": shown.number(one.attempts),
-        "began": shown.moment(one.at),
-        "url": plain(one.url, LONGEST_MESSAGE),
+        "id": failed.row_id,
+        "archived": failed.archived,
+        "readable": failed.archived and failed.kind == "listing",
+        "site": failed.site,
+        "kind": word_for("page_kind", failed.kind),
+        "why": plain(spoken(failed.code, failed.reason), LONGEST_MESSAGE),
+        "tries": fmt.number(failed.attempts),
+        "began": fmt.moment(failed.at),
+        "url": plain(failed.url, LONGEST_MESSAGE),
     }
 
 
@@ -403,22 +402,29 @@ def _proxy(row: DomainStats) -> Row:
     return {
         say("health.proxy"): plain(row.address),
         say("health.tier"): row.tier,
-        say("health.expected"): shown.percent(row.expected),
+        say("health.expected"): fmt.percent(row.expected),
         say("health.successes"): f"{row.successes} / {row.uses}",
-        say("health.latency"): shown.number(row.latency_seconds, 2),
+        say("health.latency"): fmt.number(row.latency_seconds, 2),
         say("health.state"): say("health.quarantined") if row.quarantined else say("health.ready"),
         say("health.why"): plain(row.last_reason),
     }
 
 
-def _data(visit: Visit, seen: Seen, live: LiveState) -> dict[str, Any]:
+def _data(visit: PageVisit, data: HealthData, live: LiveState) -> dict[str, Any]:
     return {
         "errands": [
-            {"kind": one.kind, "site": one.site, "began_at": one.began_at, "ended_at": one.ended_at}
-            | {"exit_code": one.code, "result": one.data, "said": one.said}
-            for one in visit.site.errands.newest()
+            {
+                "kind": errand.kind,
+                "site": errand.site,
+                "began_at": errand.began_at,
+                "ended_at": errand.ended_at,
+                "exit_code": errand.code,
+                "result": errand.data,
+                "said": errand.last_line,
+            }
+            for errand in visit.state.errands.newest()
         ],
-        "tasks": [{"site": one.site, "why": one.why, "command": one.command} for one in tasks(seen)],
+        "tasks": [{"site": task.site, "why": task.why, "command": task.command} for task in tasks(data)],
         "portals": [
             {
                 "site": row.site,
@@ -431,20 +437,20 @@ def _data(visit: Visit, seen: Seen, live: LiveState) -> dict[str, Any]:
                 "block_share": row.block_share,
                 "fill": dict(row.fill),
             }
-            for row in seen.portals
+            for row in data.portals
         ],
         "incidents": [
             {
-                "site": one.site,
-                "kind": one.kind.value,
-                "message": str(one.message),
-                "opened_at": one.opened_at,
-                "closed_at": one.closed_at,
+                "site": incident.site,
+                "kind": incident.kind.value,
+                "message": str(incident.message),
+                "opened_at": incident.opened_at,
+                "closed_at": incident.closed_at,
             }
-            for one in seen.incidents
+            for incident in data.incidents
         ],
-        "runs": [{**asdict(run), "reason": run.reason and str(run.reason)} for run in seen.runs],
-        "failed_pages": [asdict(one) for one in seen.failed],
+        "runs": [{**asdict(run), "reason": run.reason and str(run.reason)} for run in data.runs],
+        "failed_pages": [asdict(failed) for failed in data.failed],
         "redis": live.redis,
         "workers": live.workers,
         "waiting": live.waiting,

@@ -17,14 +17,14 @@ from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.search.query import WrongSearch
 from sale_sofia.advice.search.run import summarise
 from sale_sofia.advice.tables import scores
-from sale_sofia.app import formatting as shown
-from sale_sofia.app.application import Page, lasting
+from sale_sofia.app import formatting as fmt
+from sale_sofia.app.application import WebPage, error_page, immutable_response
 from sale_sofia.app.deck import Deck, open_deck
 from sale_sofia.app.filters import chips
-from sale_sofia.app.pages.search import Asked, question, read
+from sale_sofia.app.pages.search import SearchRequest, cache_key, read
 from sale_sofia.app.settings import CLUSTER_PIXELS, LEAST_MEDIAN_FLATS, PINS_FROM_ZOOM
-from sale_sofia.app.visit import Values, Visit
-from sale_sofia.app.words import say, told
+from sale_sofia.app.visit import PageVisit, Values
+from sale_sofia.app.words import say, translate
 from sale_sofia.flats.tables import flats as flat_rows
 from sale_sofia.geography.gazetteer import Area, areas_of, base_map, centres, drawn
 from sale_sofia.geography.imported import until_changed
@@ -32,60 +32,60 @@ from sale_sofia.listings.places import SOFIA, Neighbourhood, find_neighbourhood,
 from sale_sofia.listings.text import plain
 
 COLOURS: Final = {"M1": "#eb2227", "M2": "#0078c8", "M3": "#1f9b4a", "M4": "#b98a00"}
-"""Of the metro's lines, as its own maps have them; each station has its name too."""
+"""Of the metro's lines, as on its own maps."""
 _WORLD_PIXELS: Final = 256
 
 
-def page(visit: Visit) -> Page:
-    """The page: the map for who has scripts, the neighbourhoods as a table for everybody."""
+def page(visit: PageVisit) -> WebPage:
+    """The page: the map for browsers with scripts, the neighbourhoods as a table for all."""
     deck = open_deck(visit)
     try:
-        asked = read(visit)
+        request = read(visit)
     except WrongSearch as error:
-        return Page("message.html", say("page.map"), {"errors": [told(error)]}, status=400)
-    city = _survey(deck, asked)
+        return error_page("page.map", [translate(error)], 400)
+    city = _survey(deck, request)
     values: Values = {
         "count": city.flats,
-        "unsure": _unsure(city, asked),
-        "back": asked.address,
-        "chips": _chips(asked),
-        "rows": [_row(place, asked) for place in city.places],
+        "unsure": _unsure(city, request),
+        "back": request.address,
+        "chips": _chips(request),
+        "rows": [_row(place, request) for place in city.places],
         "attribution": say("map.sources"),
-        "own": ", ".join(f"{plain(one.name)} ({plain(one.at)})" for one in deck.profile.places),
+        "own": ", ".join(f"{plain(own.name)} ({plain(own.at)})" for own in deck.profile.places),
     }
-    return Page("map.html", say("page.map"), values, lambda: _data(deck, asked, city))
+    return WebPage("map.html", say("page.map"), values, lambda: _data(deck, request, city))
 
 
-def _unsure(city: "Survey", asked: Asked) -> str:
-    """How many are drawn that have no point of their own, or of which not all that is asked is known."""
-    left, apart = city.flats - city.placed, city.apart(asked)
-    told = [say("web.map_areas", n=shown.number(left))] if left else []
-    told += [say("web.map_unknown", n=shown.number(apart))] if apart else []
-    return "".join(f" · {one}" for one in told)
+def _unsure(city: "Survey", request: SearchRequest) -> str:
+    """How many flats have no point of their own, and how many may not match, as text."""
+    left, apart = city.flats - city.placed, city.apart(request)
+    texts = [say("web.map_areas", n=fmt.number(left))] if left else []
+    texts += [say("web.map_unknown", n=fmt.number(apart))] if apart else []
+    return "".join(f" · {text}" for text in texts)
 
 
-def base(visit: Visit) -> Response:
-    """Streets, metro and the borders of neighbourhoods; the same for everybody until the next release."""
-    return lasting(visit.request, _base(), "application/json")
+def base(visit: PageVisit) -> Response:
+    """Streets, metro and borders of neighbourhoods; the same for everybody until the next release."""
+    return immutable_response(visit.request, _base(), "application/json")
 
 
-def card(visit: Visit) -> Page:
+def card(visit: PageVisit) -> WebPage:
     """The card of one flat, for the sheet beside the map."""
     deck = open_deck(visit)
-    flats = deck.flats([int(visit.request.path_params["number"])])
-    return Page("map_card.html", "", {"cards": deck.cards(flats)})
+    flats = deck.flats([visit.property_id])
+    return WebPage("map_card.html", "", {"cards": deck.cards(flats)})
 
 
 @until_changed
 @cache
 def _base() -> bytes:
-    found = base_map()
+    base = base_map()
     lines = [
         {"line": line, "colour": COLOURS.get(line, "#555555"), "stations": stations}
-        for line, stations in found["metro"].items()
+        for line, stations in base["metro"].items()
     ]
     own = {kind: [_rings(area) for area in drawn(kind)] for kind in ("districts", "parks")}
-    city = {"roads": found["roads"], "names": found["names"], "metro": lines, "places": [*_borders()], **own}
+    city = {"roads": base["roads"], "names": base["names"], "metro": lines, "places": [*_borders()], **own}
     return gzip.compress(JSONResponse(city).body)
 
 
@@ -103,59 +103,59 @@ def _borders() -> Iterable[Values]:
             yield {"name": place.name, "at": [round(centre.lat, 4), round(centre.lon, 4)], "rings": rings}
 
 
-class Place(NamedTuple):
+class MapPlace(NamedTuple):
     """A neighbourhood with the flats that were found in it."""
 
     name: str
     flats: int
     placed: int
-    """How many of them have a point of their own."""
+    """Flats with a point of their own."""
     median: float | None
-    """Of their prices per m²; None of too few."""
+    """The median price per m²; None for too few flats."""
 
 
 class Survey(NamedTuple):
-    """What was found, without the flats themselves."""
+    """The result of a search, without the flats themselves."""
 
     flats: int
     unsure: int
-    """Of how many something that is asked is not known."""
+    """Flats that may not match, as something is unknown."""
     placed: int
-    places: Sequence[Place]
+    places: Sequence[MapPlace]
     """Those with the most flats first."""
 
-    def apart(self, asked: Asked) -> int:
-        """How many a search lists apart, as not all that is asked of them is known."""
-        return self.unsure if asked.query.unknown == "apart" else 0
+    def apart(self, request: SearchRequest) -> int:
+        """How many a search lists apart, as they may not match."""
+        return self.unsure if request.query.unknown == "apart" else 0
 
 
 _IS_PLACED: Final = and_(flat_rows.c.city == SOFIA, flat_rows.c.lat.is_not(None))
 
 
-def _survey(deck: Deck, asked: Asked) -> Survey:
+def _survey(deck: Deck, request: SearchRequest) -> Survey:
     of = flat_rows.c
     columns = (of.neighbourhood, of.eur_sqm, case((_IS_PLACED, 1), else_=0))
-    return deck.visit.site.kept(
-        ("map", *question(deck, asked)), lambda: _summarise(deck, asked, columns, _surveyed)
+    return deck.visit.state.cached(
+        ("map", *cache_key(deck, request)), lambda: _summarise(deck, request, columns, _survey_rows)
     )
 
 
-def _surveyed(rows: Iterator[Sequence[Any]]) -> Survey:
-    found: dict[str | None, tuple[list[float | None], list[int]]] = defaultdict(lambda: ([], []))
+def _survey_rows(rows: Iterator[Sequence[Any]]) -> Survey:
+    by_name: dict[str | None, tuple[list[float | None], list[int]]] = defaultdict(lambda: ([], []))
     unsure = 0
     for _, is_unsure, name, price, is_placed in rows:
-        prices, placed = found[name]
+        prices, placed = by_name[name]
         prices.append(price)
         placed.append(is_placed)
         unsure += bool(is_unsure)
     places = [
-        Place(name, len(prices), sum(placed), _median([one for one in prices if one is not None]))
-        for name, (prices, placed) in found.items()
+        MapPlace(name, len(prices), sum(placed), _median([price for price in prices if price is not None]))
+        for name, (prices, placed) in by_name.items()
         if name
     ]
-    count = sum(len(prices) for prices, _ in found.values())
-    on_map = sum(sum(placed) for _, placed in found.values())
-    return Survey(count, unsure, on_map, sorted(places, key=lambda one: (-one.flats, one.name)))
+    count = sum(len(prices) for prices, _ in by_name.values())
+    on_map = sum(sum(placed) for _, placed in by_name.values())
+    return Survey(count, unsure, on_map, sorted(places, key=lambda place: (-place.flats, place.name)))
 
 
 def _median(prices: Sequence[float]) -> float | None:
@@ -167,25 +167,25 @@ _Summary = TypeVar("_Summary")
 
 def _summarise(
     deck: Deck,
-    asked: Asked,
+    request: SearchRequest,
     columns: Sequence[ColumnElement[Any]],
     work_out: Callable[[Iterator[Sequence[Any]]], _Summary],
     where: ColumnElement[bool] | None = None,
 ) -> _Summary:
     return summarise(
         deck.visit.database,
-        asked.whole,
+        request.whole,
         columns,
         work_out,
         now=deck.now,
-        scored=any(one is scores.c.verdict for one in columns),
+        scored=any(column is scores.c.verdict for column in columns),
         where=where,
         person=deck.visit.person,
     )
 
 
 class Spot(NamedTuple):
-    """A flat with a point of its own, as the map needs it."""
+    """A flat with a point of its own."""
 
     property_id: int
     price_eur: float | None
@@ -194,15 +194,15 @@ class Spot(NamedTuple):
     verdict: str | None
 
 
-def _spots(deck: Deck, asked: Asked, box: str | None) -> list[Spot]:
-    """Those within south, west, north, east; everywhere where that is not said."""
+def _spots(deck: Deck, request: SearchRequest, box: str | None) -> list[Spot]:
+    """Flats within `box` (south, west, north, east); everywhere without one."""
     of = flat_rows.c
     where: ColumnElement[bool] = _IS_PLACED
     with suppress(ValueError):
         south, west, north, east = map(float, (box or "").split(","))
         where = and_(where, of.lat.between(south, north), of.lon.between(west, east))
     columns = (of.price_eur, of.lat, of.lon, scores.c.verdict)
-    return _summarise(deck, asked, columns, lambda rows: [Spot(row[0], *row[2:]) for row in rows], where)
+    return _summarise(deck, request, columns, lambda rows: [Spot(row[0], *row[2:]) for row in rows], where)
 
 
 def _size(place: Neighbourhood) -> float:
@@ -213,55 +213,55 @@ _PICKED: Final = ("neighbourhood", "polygon")
 """Conditions that are picked on the map, one value at a time."""
 
 
-def _chips(asked: Asked) -> list[Values]:
-    """Whatever is asked, and the map without it; what is picked on the map has a chip for each value."""
-    query = asked.query
+def _chips(request: SearchRequest) -> list[Values]:
+    """Each condition with the map without it; what is picked on the map has a chip for each value."""
+    query = request.query
     picked = [("neighbourhood", name, name) for name in query.neighbourhood]
-    picked += [("polygon", one, say("web.drawn", n=one.count(";") + 1)) for one in query.polygon]
+    picked += [("polygon", outline, say("web.drawn", n=outline.count(";") + 1)) for outline in query.polygon]
     others = [(chip.field, "", chip.text) for chip in chips(query) if chip.field not in _PICKED]
     return [
-        {"field": field, "value": value, "text": text, "address": _without(asked, field, value)}
+        {"field": field, "value": value, "text": text, "address": _without(request, field, value)}
         for field, value, text in (*picked, *others)
     ]
 
 
-def _without(asked: Asked, field: str, value: str) -> str:
-    left = {name: [one for one in values if name != field or (value and one != value)]
-            for name, values in asked.params.items()}  # fmt: skip
+def _without(request: SearchRequest, field: str, value: str) -> str:
+    left = {name: [other for other in values if name != field or (value and other != value)]
+            for name, values in request.params.items()}  # fmt: skip
     return f"/map?{urlencode(left, doseq=True)}"
 
 
-def _anywhere(deck: Deck, asked: Asked, city: Survey) -> Survey:
-    """What would be found in all neighbourhoods, so that one can pick another."""
-    if not asked.query.neighbourhood:
+def _anywhere(deck: Deck, request: SearchRequest, city: Survey) -> Survey:
+    """The result in all neighbourhoods, to pick another one from."""
+    if not request.query.neighbourhood:
         return city
-    anywhere = asked.query.model_copy(update={"neighbourhood": ()})
-    return _survey(deck, Asked(anywhere, asked.passing))
+    anywhere = request.query.model_copy(update={"neighbourhood": ()})
+    return _survey(deck, SearchRequest(anywhere, request.passing))
 
 
-def _data(deck: Deck, asked: Asked, city: Survey) -> Values:
-    """What is drawn at a zoom: neighbourhoods from afar, clusters and pins from near."""
+def _data(deck: Deck, request: SearchRequest, city: Survey) -> Values:
+    """What is drawn at a zoom: neighbourhoods when far, clusters and pins when near."""
     visit, zoom = deck.visit, deck.visit.page_number("zoom")
     near = zoom >= PINS_FROM_ZOOM
     return {
         "count": city.flats,
-        "text": shown.count_line(city.flats),
-        "unsure": _unsure(city, asked),
-        "found": say("search.found", found=shown.count_line(city.flats - city.apart(asked))),
-        "back": asked.address,
-        "chips": _chips(asked),
-        "places": [_place(one, asked) for one in _anywhere(deck, asked, city).places],
-        "pins": list(_pins(_spots(deck, asked, visit.asked("box")), zoom)) if near else [],
+        "text": fmt.count_line(city.flats),
+        "unsure": _unsure(city, request),
+        "found": say("search.found", found=fmt.count_line(city.flats - city.apart(request))),
+        "back": request.address,
+        "chips": _chips(request),
+        "places": [_place(place, request) for place in _anywhere(deck, request, city).places],
+        "pins": list(_pins(_spots(deck, request, visit.param("box")), zoom)) if near else [],
         "near": near,
-        "own": [{"name": one.name, "at": list(one.place.point)} for one in deck.profile.places],
+        "own": [{"name": own.name, "at": list(own.place.point)} for own in deck.profile.places],
     }
 
 
 def _pins(flats: Sequence[Spot], zoom: int) -> Iterable[Values]:
-    """Flats that would lie on each other are one cluster with their number and their lowest price."""
+    """Pins; flats that would overlap are one cluster with their count and lowest price."""
     cells: dict[tuple[int, int], list[Spot]] = defaultdict(list)
     for flat in flats:
-        # Where a place is on the world's map in Web Mercator, in pixels from its north-western corner.
+        # The position in Web Mercator, in pixels from the north-western corner of the world.
         world = _WORLD_PIXELS * 2.0 ** min(zoom, 19)
         north = math.log(math.tan(math.pi / 4 + math.radians(flat.lat) / 2)) / math.pi
         x, y = world * (flat.lon + 180) / 360, world * (1 - north) / 2
@@ -269,43 +269,43 @@ def _pins(flats: Sequence[Spot], zoom: int) -> Iterable[Values]:
     for members in cells.values():
         at = [statistics.fmean(flat.lat for flat in members), statistics.fmean(flat.lon for flat in members)]
         prices = [flat.price_eur for flat in members if flat.price_eur is not None]
-        lowest = f"{shown.number(min(prices) / 1000)}k" if prices else shown.UNKNOWN
-        one = members[0]
+        lowest = f"{fmt.number(min(prices) / 1000)}k" if prices else fmt.UNKNOWN
+        first = members[0]
         yield {
             "at": [round(at[0], 5), round(at[1], 5)],
             "n": len(members),
             "price": lowest,
-            "id": one.property_id if len(members) == 1 else None,
+            "id": first.property_id if len(members) == 1 else None,
             "good": any(flat.verdict in {State.PASS, State.UNKNOWN} for flat in members),
         }
 
 
-def _place(place: Place, asked: Asked) -> Values:
+def _place(place: MapPlace, request: SearchRequest) -> Values:
     median = place.median
     return {
         "name": place.name,
         "n": place.flats,
         "placed": place.placed,
-        "median": None if median is None else shown.euro_per_sqm(median),
+        "median": None if median is None else fmt.euro_per_sqm(median),
         "eur_sqm": None if median is None else round(median),
-        "search": _search(place.name, asked),
-        "chosen": place.name in asked.query.neighbourhood,
+        "search": _search(place.name, request),
+        "chosen": place.name in request.query.neighbourhood,
     }
 
 
-def _row(place: Place, asked: Asked) -> Values:
+def _row(place: MapPlace, request: SearchRequest) -> Values:
     return {
         "name": place.name,
-        "n": shown.number(place.flats),
-        "median": shown.euro_per_sqm(place.median),
-        "search": _search(place.name, asked),
+        "n": fmt.number(place.flats),
+        "median": fmt.euro_per_sqm(place.median),
+        "search": _search(place.name, request),
     }
 
 
-def _search(name: str, asked: Asked) -> str:
-    """The same search in this neighbourhood alone; in all where the name is none we know."""
-    found = find_neighbourhood(name)
-    if found is None:
-        return asked.address
-    query: Any = asked.query.model_copy(update={"neighbourhood": (found.name,)})
-    return Asked(query, asked.passing).address
+def _search(name: str, request: SearchRequest) -> str:
+    """The same search in this neighbourhood alone; unchanged where its name is unknown."""
+    neighbourhood = find_neighbourhood(name)
+    if neighbourhood is None:
+        return request.address
+    query: Any = request.query.model_copy(update={"neighbourhood": (neighbourhood.name,)})
+    return SearchRequest(query, request.passing).address

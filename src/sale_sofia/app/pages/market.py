@@ -1,4 +1,4 @@
-"""Market: asking prices with quartiles, trend, stock, days and cuts; of which part is always said."""
+"""Market: asking prices with quartiles, trend, stock, days and cuts of a named part of it."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, get_args
@@ -6,11 +6,11 @@ from urllib.parse import urlencode
 
 from sale_sofia.advice.market.market import Cell, Deal, Figures, Market
 from sale_sofia.app import charts
-from sale_sofia.app import formatting as shown
-from sale_sofia.app.application import Page
+from sale_sofia.app import formatting as fmt
+from sale_sofia.app.application import WebPage
 from sale_sofia.app.settings import COMPARED_PLACES
-from sale_sofia.app.visit import Values, Visit
-from sale_sofia.app.words import named, say
+from sale_sofia.app.visit import PageVisit, Values
+from sale_sofia.app.words import say, word_for
 from sale_sofia.listings.places import find_neighbourhood
 from sale_sofia.listings.text import plain
 
@@ -18,8 +18,8 @@ DEALS: Final[tuple[Deal, ...]] = get_args(Deal)
 _UNKNOWN_ROOMS: Final = "?"
 
 
-class Part(NamedTuple):
-    """A part of the market: how wide it is, its name there, and what is known of it."""
+class MarketPart(NamedTuple):
+    """A part of the market: its scope, its name, and its figures."""
 
     scope: str
     """`neighbourhood`, `district` or `city`."""
@@ -27,17 +27,17 @@ class Part(NamedTuple):
     figures: Figures
 
 
-def page(visit: Visit) -> Page:
+def page(visit: PageVisit) -> WebPage:
     """The page."""
-    deal = next((one for one in DEALS if one == visit.asked("deal")), DEALS[0])
-    place, rooms = _place(visit.asked("place")), visit.asked("rooms")
-    market = visit.site.market(deal)
+    deal = next((choice for choice in DEALS if choice == visit.param("deal")), DEALS[0])
+    place, rooms = _place(visit.param("place")), visit.param("rooms")
+    market = visit.state.market(deal)
     part = part_of(market, place, rooms)
-    # The neighbourhoods with the most flats, with their quartiles; those of too few flats are left out.
+    # Neighbourhoods with the most flats first; those with too few for quartiles are left out.
     spans = [
-        charts.Span(plain(cell.neighbourhood), *found.eur_sqm, found.prices)
-        for cell, found in market.cells.items()
-        if cell.rooms == rooms and cell.neighbourhood and found.eur_sqm
+        charts.Spread(plain(cell.neighbourhood), *figures.eur_sqm, figures.prices)
+        for cell, figures in market.cells.items()
+        if cell.rooms == rooms and cell.neighbourhood and figures.eur_sqm
     ]
     values: Values = {
         "deal": deal,
@@ -57,49 +57,49 @@ def page(visit: Visit) -> Page:
         "compared": charts.spans(say("market.by_place"), "€/m²", spans[:COMPARED_PLACES]),
         "rows": _rows(market, deal, rooms),
     }
-    return Page("market.html", say("page.market"), values, lambda: _data(market, place, rooms))
+    return WebPage("market.html", say("page.market"), values, lambda: _data(market, place, rooms))
 
 
-def part_of(market: Market, place: str | None, rooms: str | None) -> Part | None:
+def part_of(market: Market, place: str | None, rooms: str | None) -> MarketPart | None:
     """The narrowest part with a median: the neighbourhood, its district, the city; None without any flat.
 
-    Where no median can be told at all it is the narrowest part that has a flat.
+    Where none of them has a median, the narrowest part that has a flat.
     """
-    known = find_neighbourhood(place) if place else None
-    district = known.district if known else None
+    neighbourhood = find_neighbourhood(place) if place else None
+    district = neighbourhood.district if neighbourhood else None
     tried = (
         ("neighbourhood", place, market.cells.get(Cell(place, rooms)) if place else None),
         ("district", district, market.districts.get(Cell(district, rooms)) if district else None),
         ("city", None, market.cells.get(Cell(None, rooms))),
     )
-    there = [Part(scope, name, found) for scope, name, found in tried if found is not None]
-    return next((part for part in there if part.figures.eur_sqm), there[0] if there else None)
+    parts = [MarketPart(scope, name, figures) for scope, name, figures in tried if figures is not None]
+    return next((part for part in parts if part.figures.eur_sqm), parts[0] if parts else None)
 
 
 def room_name(rooms: str) -> str:
-    """A kind of flat in words."""
+    """The name of a kind of flat."""
     if rooms == _UNKNOWN_ROOMS:
         return say("web.rooms_unknown")
     return plain(
-        named("rooms", rooms.removesuffix("+")) if rooms[0].isdigit() else named("property_type", rooms)
+        word_for("rooms", rooms.removesuffix("+")) if rooms[0].isdigit() else word_for("property_type", rooms)
     )
 
 
 def _place(text: str | None) -> str | None:
-    """The neighbourhood by its own name, in whatever writing it is asked for."""
-    if text is None or not (asked := plain(text)):
+    """The neighbourhood by its own name, however it is spelled in the address."""
+    if text is None or not (name := plain(text)):
         return None
-    known = find_neighbourhood(asked)
-    return known.name if known else asked
+    neighbourhood = find_neighbourhood(name)
+    return neighbourhood.name if neighbourhood else name
 
 
-def _choices(there: Sequence[str | None], asked: str | None) -> list[str]:
-    """What there is, and what is asked for though there is none."""
-    found = [one for one in there if one is not None]
-    return found if asked is None or asked in found else [asked, *found]
+def _choices(offered: Sequence[str | None], chosen: str | None) -> list[str]:
+    """The offered values, and the chosen one even if it is not among them."""
+    values = [value for value in offered if value is not None]
+    return values if chosen is None or chosen in values else [chosen, *values]
 
 
-def _name(part: Part | None) -> str | None:
+def _name(part: MarketPart | None) -> str | None:
     if part is None:
         return None
     if part.scope == "district":
@@ -107,44 +107,44 @@ def _name(part: Part | None) -> str | None:
     return part.name or say("market.city")
 
 
-def _fallback(market: Market, part: Part | None, place: str | None, rooms: str | None) -> str | None:
-    """Why what is shown is not what was asked for; None where it is."""
+def _fallback(market: Market, part: MarketPart | None, place: str | None, rooms: str | None) -> str | None:
+    """Why another part than the requested one is shown; None where it is the same."""
     if part is None or place is None or part.scope == "neighbourhood":
         return None
     own = market.cells.get(Cell(place, rooms))
-    asked = f"{place} ({room_name(rooms)})" if rooms else place
-    found = shown.count_line(own.prices if own else 0)
-    return say("web.market_fallback", asked=asked, found=found, least=market.least, shown=_name(part))
+    request = f"{place} ({room_name(rooms)})" if rooms else place
+    count = fmt.count_line(own.prices if own else 0)
+    return say("web.market_fallback", asked=request, found=count, least=market.least, shown=_name(part))
 
 
 def _metrics(figures: Figures) -> list[tuple[str, str, str]]:
-    """Title, value and what stands beneath, of each number at the top."""
+    """Title, value and caption of each number at the top."""
     days, cuts = figures.days, figures.cuts
-    weekly = f"{shown.number(figures.new_per_week, 1)} / {shown.number(figures.gone_per_week, 1)}"
-    cut_by = say("market.cut_by", percent=shown.number(cuts.median_percent, 1)) if cuts.median_percent else ""
-    spread = f"{_quartiles(figures)} · n{shown.SPACE}={shown.SPACE}{shown.number(figures.prices)}"
+    weekly = f"{fmt.number(figures.new_per_week, 1)} / {fmt.number(figures.gone_per_week, 1)}"
+    cut_by = say("market.cut_by", percent=fmt.number(cuts.median_percent, 1)) if cuts.median_percent else ""
+    spread = f"{_quartiles(figures)} · n{fmt.SPACE}={fmt.SPACE}{fmt.number(figures.prices)}"
     return [
         (say("market.median"), _per_sqm(figures), spread),
-        (say("market.stock"), shown.number(figures.stock), say("market.per_week", n=weekly)),
+        (say("market.stock"), fmt.number(figures.stock), say("market.per_week", n=weekly)),
         (say("market.days"), _days(figures), say("market.days_of", n=days.flats, gone=days.gone)),
-        (say("market.cuts"), shown.percent(cuts.share), cut_by or say("market.cut_flats", n=cuts.flats)),
+        (say("market.cuts"), fmt.percent(cuts.share), cut_by or say("market.cut_flats", n=cuts.flats)),
     ]
 
 
 def _per_sqm(figures: Figures) -> str:
-    return shown.euro_per_sqm(figures.eur_sqm.median if figures.eur_sqm else None)
+    return fmt.euro_per_sqm(figures.eur_sqm.median if figures.eur_sqm else None)
 
 
 def _quartiles(figures: Figures) -> str:
-    found = figures.eur_sqm
-    return f"{shown.euro(found.low)} – {shown.euro(found.high)}" if found else shown.UNKNOWN
+    prices = figures.eur_sqm
+    return f"{fmt.euro(prices.low)} – {fmt.euro(prices.high)}" if prices else fmt.UNKNOWN
 
 
 def _days(figures: Figures, still_there: str = "market.most_there") -> str:
-    """The median; where there is none yet because most are still there, that."""
+    """The median; where most flats are still on offer, so that there is none yet, that."""
     if figures.days.median is not None:
-        return shown.days(figures.days.median)
-    return say(still_there) if figures.days.still_there else shown.UNKNOWN
+        return fmt.days(figures.days.median)
+    return say(still_there) if figures.days.still_there else fmt.UNKNOWN
 
 
 def _trend(figures: Figures) -> str:
@@ -153,14 +153,14 @@ def _trend(figures: Figures) -> str:
 
 
 def _flow(figures: Figures) -> str:
-    found = [line for name in ("stock", "new", "gone") if (line := _weekly(figures, name)).points]
-    return charts.lines(say("market.flow"), say("market.flats"), found, zero=True)
+    lines = [line for name in ("stock", "new", "gone") if (line := _weekly(figures, name)).points]
+    return charts.lines(say("market.flow"), say("market.flats"), lines, zero=True)
 
 
 def _weekly(figures: Figures, name: str) -> charts.Line:
-    """One number of each week that has it."""
+    """A number of each week that has it."""
     numbers = ((week.start, getattr(week, name)) for week in figures.weeks)
-    points = [charts.Point(at, value) for at, value in numbers if value is not None]
+    points = [charts.DataPoint(at, value) for at, value in numbers if value is not None]
     return charts.Line(say(f"market.week.{name}"), points)
 
 
@@ -169,43 +169,43 @@ def _rows(market: Market, deal: Deal, rooms: str | None) -> list[Values]:
     return [
         {
             "place": cell.neighbourhood,
-            "median": _per_sqm(found),
-            "quartiles": _quartiles(found),
-            "n": shown.number(found.prices),
-            "stock": shown.number(found.stock),
-            "change": shown.UNKNOWN
-            if found.change_percent is None
-            else f"{'+' if found.change_percent > 0 else ''}{shown.percent(found.change_percent / 100, 1)}",
-            "days": _days(found, "market.still_there"),
-            "cuts": shown.percent(found.cuts.share),
+            "median": _per_sqm(figures),
+            "quartiles": _quartiles(figures),
+            "n": fmt.number(figures.prices),
+            "stock": fmt.number(figures.stock),
+            "change": fmt.UNKNOWN
+            if figures.change_percent is None
+            else f"{'+' if figures.change_percent > 0 else ''}{fmt.percent(figures.change_percent / 100, 1)}",
+            "days": _days(figures, "market.still_there"),
+            "cuts": fmt.percent(figures.cuts.share),
             "here": _market_address(deal, cell),
             "search": _search_address(deal, cell),
         }
-        for cell, found in market.cells.items()
+        for cell, figures in market.cells.items()
         if cell.rooms == rooms
     ]
 
 
 def _market_address(deal: Deal, cell: Cell) -> str:
-    given = {"deal": deal, "place": cell.neighbourhood, "rooms": cell.rooms}
-    return f"/market?{urlencode({name: value for name, value in given.items() if value})}"
+    params = {"deal": deal, "place": cell.neighbourhood, "rooms": cell.rooms}
+    return f"/market?{urlencode({name: value for name, value in params.items() if value})}"
 
 
 def _search_address(deal: Deal, cell: Cell) -> str | None:
-    """The search for these flats; None of a place that no search knows."""
-    given: dict[str, str] = {"deal": deal}
+    """The search for these flats; None for a place that searches do not know."""
+    params: dict[str, str] = {"deal": deal}
     if cell.neighbourhood:
         if find_neighbourhood(cell.neighbourhood) is None:
             return None
-        given["neighbourhood"] = cell.neighbourhood
+        params["neighbourhood"] = cell.neighbourhood
     if cell.rooms and cell.rooms[0].isdigit():
-        given["rooms"] = cell.rooms.removesuffix("+")
+        params["rooms"] = cell.rooms.removesuffix("+")
     elif cell.rooms and cell.rooms != _UNKNOWN_ROOMS:
-        given["property_type"] = cell.rooms
-    return f"/search?{urlencode(given)}"
+        params["property_type"] = cell.rooms
+    return f"/search?{urlencode(params)}"
 
 
 def _data(market: Market, place: str | None, rooms: str | None) -> dict[str, Any]:
     part = part_of(market, place, rooms)
-    told = part and {"scope": part.scope, "name": part.name, "rooms": rooms, **part.figures.as_json()}
-    return {"asked": {"place": place, "rooms": rooms}, "shown": told, **market.as_json()}
+    part_record = part and {"scope": part.scope, "name": part.name, "rooms": rooms, **part.figures.as_json()}
+    return {"asked": {"place": place, "rooms": rooms}, "shown": part_record, **market.as_json()}

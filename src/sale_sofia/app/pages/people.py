@@ -1,20 +1,19 @@
-"""The people of the household: who they are, how each comes in, and where they are signed in."""
+"""The people of the household: who they are, how they sign in, and where they are signed in."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
-from urllib.parse import urlencode
 
 from sqlalchemy import Connection
 from starlette.responses import Response
 
 from sale_sofia.alerts.links import link_key
-from sale_sofia.app import formatting as shown
-from sale_sofia.app.application import Done, Page
-from sale_sofia.app.entrance import FIRST, SESSION, admitted, door_of, session_at
+from sale_sofia.app import formatting as fmt
+from sale_sofia.app.application import Done, WebPage
+from sale_sofia.app.entrance import FIRST, SESSION, admit, door_of, session_at
 from sale_sofia.app.pages.flat import shared_line
-from sale_sofia.app.visit import LANGUAGE, Values, Visit, latest_lines
-from sale_sofia.app.words import say, told
+from sale_sofia.app.visit import LANGUAGE, PageVisit, Values, latest_lines
+from sale_sofia.app.words import say, translate
 from sale_sofia.buyer.evaluations import WrongEvaluation
 from sale_sofia.buyer.opinions import dismiss, welcome
 from sale_sofia.buyer.people import (
@@ -37,76 +36,78 @@ from sale_sofia.settings.words import LANGUAGES
 
 
 class NotAllowed(WrongEvaluation):
-    """It is another's to do."""
+    """Only another person may do this."""
 
 
-def page(visit: Visit) -> Page:
+def page(visit: PageVisit) -> WebPage:
     """The page."""
 
     def read(connection: Connection) -> tuple[list[Person], list[SignIn], list[SharedLink]]:
-        own = sign_ins_of(connection, visit.person, now=visit.now) if visit.person else []
-        return all_people(connection), own, links_to(connection, now=visit.now)
+        sign_ins = sign_ins_of(connection, visit.person, now=visit.now) if visit.person else []
+        return all_people(connection), sign_ins, links_to(connection, now=visit.now)
 
-    found, own, links = visit.database.run_read(read)
+    people, sign_ins, links = visit.database.run_read(read)
     values: Values = {
-        "people": [_shown(visit, one) for one in found],
-        "devices": [_device(visit, one) for one in own],
+        "people": [_person_row(visit, person) for person in people],
+        "devices": [_device(visit, sign_in) for sign_in in sign_ins],
         "roles": ROLES,
         "languages": LANGUAGES,
-        "shared": [_shared(one) for one in links],
+        "shared": [_shared_row(link) for link in links],
         "changes": latest_lines(visit),
         "link": None,
     }
-    names = [{"name": one.name, "role": one.role, "language": one.language} for one in found]
-    return Page("people.html", say("page.people"), values, lambda: {"people": names})
+    names = [{"name": person.name, "role": person.role, "language": person.language} for person in people]
+    return WebPage("people.html", say("page.people"), values, lambda: {"people": names})
 
 
-def _shown(visit: Visit, one: Person) -> Values:
+def _person_row(visit: PageVisit, person: Person) -> Values:
     return {
-        "name": one.name,
-        "role": say(f"people.role.{one.role}"),
-        "me": visit.person is not None and visit.person.id == one.id,
-        "entered": shown.day(one.entered_at) if one.entered_at else None,
-        "may_link": _may_link(visit, one),
-        "has_password": one.has_password,
+        "name": person.name,
+        "role": say(f"people.role.{person.role}"),
+        "me": visit.person is not None and visit.person.id == person.id,
+        "entered": fmt.day(person.entered_at) if person.entered_at else None,
+        "may_link": _may_link(visit, person),
+        "has_password": person.has_password,
     }
 
 
-def _shared(one: SharedLink) -> Values:
-    name = say("card.no_title", id=one.property_id)
-    return shared_line(one) | {"flat": f"/flat/{one.property_id}#share", "name": name}
+def _shared_row(link: SharedLink) -> Values:
+    name = say("card.no_title", id=link.property_id)
+    return shared_line(link) | {"flat": f"/flat/{link.property_id}#share", "name": name}
 
 
-def _device(visit: Visit, one: SignIn) -> Values:
+def _device(visit: PageVisit, sign_in: SignIn) -> Values:
     return {
-        "digest": one.digest,
-        "name": _device_name(one.device) if one.kind == "session" else say(f"people.kind.{one.kind}"),
-        "seen": shown.ago(one.seen_at, visit.now),
-        "here": one.digest == digest_of(visit.request.cookies.get(SESSION, "")),
+        "digest": sign_in.digest,
+        "name": _device_name(sign_in.device)
+        if sign_in.kind == "session"
+        else say(f"people.kind.{sign_in.kind}"),
+        "seen": fmt.ago(sign_in.seen_at, visit.now),
+        "here": sign_in.digest == digest_of(visit.request.cookies.get(SESSION, "")),
     }
 
 
 def _device_name(agent: str | None) -> str:
-    """What the browser calls itself, as far as a person would: "Android, Chrome"."""
-    found = [next((word for word in words if word in (agent or "")), "") for words in _DEVICES]
-    return ", ".join(filter(None, found)) or shown.UNKNOWN
+    """System and browser in familiar words: "Android, Chrome"."""
+    names = [next((word for word in words if word in (agent or "")), "") for words in _DEVICES]
+    return ", ".join(filter(None, names)) or fmt.UNKNOWN
 
 
 _DEVICES: Final = (
     ("iPhone", "iPad", "Android", "Windows", "Macintosh", "Linux"),
     ("Firefox", "Edg", "Chrome", "Safari"),
 )
-"""Words of a browser's name, those first that others also say: Chrome calls itself Safari too."""
+"""Words of a user agent; the first that matches counts, as Chrome calls itself Safari too."""
 
 
-def _may_link(visit: Visit, one: Person) -> bool:
-    """A link lets whoever has it in as that person: one makes it for oneself, or operates."""
-    own = visit.person is not None and visit.person.id == one.id
+def _may_link(visit: PageVisit, person: Person) -> bool:
+    """Whether they may make a sign-in link for this person: for themselves, or as an operator."""
+    own = visit.person is not None and visit.person.id == person.id
     return own or visit.may_operate
 
 
-def add(visit: Visit) -> Done | Response:
-    """Somebody new; the first one of all is who asks, operates, and is signed in at once."""
+def add(visit: PageVisit) -> Done | Response:
+    """Add a person; the first one is whoever sends the form: an operator, signed in at once."""
     form = visit.form
 
     def write(connection: Connection) -> str | None:
@@ -129,14 +130,14 @@ def add(visit: Visit) -> Done | Response:
     try:
         session = visit.database.run_write(write)
     except WrongEvaluation as error:
-        return Done(told(error), wrong=True)
+        return Done(translate(error), wrong=True)
     if session:
-        return admitted(visit.request, session, "/people")
+        return admit(visit.request, session, "/people")
     return Done(say("people.added", name=form.get("name", "").strip()), back="/people")
 
 
-def link(visit: Visit) -> Done | Page:
-    """A link that lets a person in once; it is shown now and never again."""
+def link(visit: PageVisit) -> Done | WebPage:
+    """Make a link that signs a person in once; it is shown once."""
 
     def write(connection: Connection) -> tuple[Person, str]:
         person = person_named(connection, visit.form.get("name", ""))
@@ -147,16 +148,15 @@ def link(visit: Visit) -> Done | Page:
     try:
         person, token = visit.database.run_write(write)
     except WrongEvaluation as error:
-        return Done(told(error), wrong=True)
-    base = str(visit.request.base_url).rstrip("/")
-    more = "" if person.language == LANGUAGES[0] else f"?{urlencode({'lang': person.language})}"
-    found = page(visit)
-    found.values["link"] = {"name": person.name, "address": f"{base}{SIGN_IN_PATH}{token}{more}"}
-    return found
+        return Done(translate(error), wrong=True)
+    result = page(visit)
+    address = visit.absolute(f"{SIGN_IN_PATH}{token}", person.language)
+    result.values["link"] = {"name": person.name, "address": address}
+    return result
 
 
-def remove(visit: Visit) -> Done:
-    """They can no longer come in; what they wrote stays."""
+def remove(visit: PageVisit) -> Done:
+    """Remove a person, who can no longer sign in; what they wrote stays."""
 
     def write(connection: Connection) -> None:
         person = person_named(connection, visit.form.get("name", ""))
@@ -167,20 +167,20 @@ def remove(visit: Visit) -> Done:
     return _write(visit, write, say("people.removed", name=visit.form.get("name", "")))
 
 
-def password(visit: Visit) -> Done:
-    """A password of one's own, or none."""
-    given = visit.form.get("password", "") or None
+def password(visit: PageVisit) -> Done:
+    """Set or remove one's own password."""
+    new_password = visit.form.get("password", "") or None
 
     def write(connection: Connection) -> None:
         if visit.person is None:
             raise NotAllowed(say("people.not_yours"))
-        set_password(connection, visit.person, given)
+        set_password(connection, visit.person, new_password)
 
     return _write(visit, write, say("diary.kept"))
 
 
-def speak(visit: Visit) -> Done:
-    """One's own language, of pages and messages."""
+def speak(visit: PageVisit) -> Done:
+    """Set one's own language of pages and messages."""
     spoken = visit.form.get("language", "")
 
     def write(connection: Connection) -> None:
@@ -192,8 +192,8 @@ def speak(visit: Visit) -> Done:
     return done if done.wrong else replace(done, cookies={LANGUAGE: spoken})
 
 
-def leave(visit: Visit) -> Done:
-    """Sign one of one's own devices out, or take a link back."""
+def leave(visit: PageVisit) -> Done:
+    """Sign out one of one's own devices, or revoke one's own link."""
 
     def write(connection: Connection) -> None:
         if visit.person is not None:
@@ -202,9 +202,9 @@ def leave(visit: Visit) -> Done:
     return _write(visit, write, say("people.signed_out"))
 
 
-def _write(visit: Visit, work: Callable[[Connection], None], said: str) -> Done:
+def _write(visit: PageVisit, work: Callable[[Connection], None], message: str) -> Done:
     try:
         visit.database.run_write(work)
     except WrongEvaluation as error:
-        return Done(told(error), wrong=True)
-    return Done(said, back="/people")
+        return Done(translate(error), wrong=True)
+    return Done(message, back="/people")

@@ -1,7 +1,7 @@
-"""One flat for who is not of the household: what portals say of it, and nothing that the household does.
+"""One flat for people outside the household: what portals say of it, and nothing that the household says.
 
 No note, opinion, status, score, place or sum of the buyer's own is read here; of private sellers neither
-name nor phone is shown, also where their advert has it in its text. No way leads from here into the pages.
+name nor phone is shown, even where the text of the advert has it. Nothing here links to the other pages.
 """
 
 import re
@@ -13,21 +13,20 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from PIL import Image, ImageDraw, ImageFont
 from sqlalchemy import Connection
 from starlette.responses import HTMLResponse, Response
 
-from sale_sofia.app import formatting as shown
-from sale_sofia.app.application import Done, Download, Page, environment
-from sale_sofia.app.deck import Card
-from sale_sofia.app.drawing import drawn
+from sale_sofia.app import formatting as fmt
+from sale_sofia.app.application import Done, Download, WebPage, environment
+from sale_sofia.app.deck import FlatCard
+from sale_sofia.app.drawing import draw_svg
 from sale_sofia.app.facts import facts_of
 from sale_sofia.app.pages import flat as flat_page
 from sale_sofia.app.settings import PAPER_CHARACTERS, PAPER_DPI, PAPER_OFFERS, PHOTOS_SHARED
-from sale_sofia.app.visit import Values, Visit
-from sale_sofia.app.words import named, say, told
+from sale_sofia.app.visit import PageVisit, Values, whole_number
+from sale_sofia.app.words import say, translate, word_for
 from sale_sofia.buyer.evaluations import WrongEvaluation, current_property
 from sale_sofia.buyer.settings import LARGEST_ID, SHARED_PATH
 from sale_sofia.buyer.sharing import SharedLink, share, shared_by, take_back
@@ -36,18 +35,17 @@ from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.store import listing_rows
 from sale_sofia.flats.views import merged_view
 from sale_sofia.listings.text import CUT, address, plain
-from sale_sofia.settings.words import LANGUAGES
 
 Row = Mapping[Any, Any]
 _DRAWING: Final = re.compile(r"/drawing/(\w+)\.svg")
 _NUMBERS: Final = re.compile(r"\+?\d(?:\W{0,3}\d){6,}")
-"""Seven digits or more with hardly anything between them: a phone, or at worst a date that is lost too."""
+"""Seven digits or more with hardly anything between them: a phone, or at worst a date."""
 _SELLERS_NAMED: Final = frozenset({"agency", "developer"})
-"""Who sells for a living; who sells one flat, or does not say, is not shown to others."""
+"""Sellers by profession; private and unknown sellers are not shown to others."""
 
 
-def page(visit: Visit) -> Response:
-    """The flat of a link; a link that is over, taken back or made up is refused, all in the same words."""
+def page(visit: PageVisit) -> Response:
+    """The flat of a link; expired, revoked and invented links are refused in the same words."""
 
     def read(connection: Connection) -> tuple[SharedLink, PublicFlat] | None:
         link = shared_by(connection, visit.request.path_params["token"], now=visit.now)
@@ -57,12 +55,12 @@ def page(visit: Visit) -> Response:
     if found is None:
         return _answer(visit, {"flat": None, "title": say("share.over")}, 410)
     link, public = found
-    return _answer(visit, public_values(public, visit.now) | {"until": shown.day(link.ends_at)}, 200)
+    return _answer(visit, public_values(public, visit.now) | {"until": fmt.day(link.ends_at)}, 200)
 
 
 @dataclass(frozen=True, slots=True)
 class PublicFlat:
-    """A flat and its adverts: what portals tell, with the buyer's corrections of it."""
+    """A flat and its adverts: what portals say, with the buyer's corrections."""
 
     flat: Flat
     adverts: Mapping[int, Row]
@@ -71,13 +69,13 @@ class PublicFlat:
 
 
 def read_public(connection: Connection, property_id: int) -> PublicFlat:
-    """The property of this id, without anything that was said of it."""
+    """The property of this id, without the household's notes and opinions."""
     (flat,) = read_flats(connection, [property_id])
     rows = listing_rows(connection, [advert.listing_id for advert in flat.adverts])
     return PublicFlat(flat, {row["id"]: row for row in rows}, merged_view(flat, rows)["offers"])
 
 
-def _answer(visit: Visit, values: Values, status: int) -> Response:
+def _answer(visit: PageVisit, values: Values, status: int) -> Response:
     shared = {"language": visit.language, "style": style()}
     text = environment().get_template("shared.html").render(shared | values)
     return HTMLResponse(text, status, _headers())
@@ -85,7 +83,7 @@ def _answer(visit: Visit, values: Values, status: int) -> Response:
 
 @cache
 def style() -> str:
-    """The looks, inside the page: other files are behind the door."""
+    """The style, sent inside the page: files of their own need a sign-in."""
     return (Path(__file__).parents[1] / "static" / "shared.css").read_text("utf-8").strip()
 
 
@@ -106,57 +104,57 @@ def _headers() -> dict[str, str]:
 
 
 def public_values(data: PublicFlat, now: float) -> Values:
-    """What anybody may know of the flat, in words."""
-    card = Card(data.flat, None, "new", None, now)
-    hidden = {phone for row in data.adverts.values() if not _is_named(row) for phone in row["phones"]}
+    """What anybody may know of the flat, as text."""
+    card = FlatCard(data.flat, None, "new", None, now)
+    hidden = {phone for row in data.adverts.values() if not _is_professional(row) for phone in row["phones"]}
     return {
         "flat": data.flat,
         "title": _without_numbers(card.title),
-        "photos": [_inside(one) for one in shown.photos(data.flat)[:PHOTOS_SHARED]],
-        "price": shown.euro(data.flat.price_eur),
+        "photos": [_inside(photo) for photo in fmt.photos(data.flat)[:PHOTOS_SHARED]],
+        "price": fmt.euro(data.flat.price_eur),
         "vat": say("card.vat") if data.flat.vat == "excluded" else "",
         "line": [*card.facts, card.place],
         "metro": card.metro,
         "days": card.days,
-        "facts": [one for one in facts_of(data.flat, {}) if one.known],
+        "facts": [fact for fact in facts_of(data.flat, {}) if fact.is_known],
         "offers": [_offer(data, row, hidden) for row in data.offers],
         "texts": list(_texts(data)),
-        "day": shown.day(now),
+        "day": fmt.day(now),
     }
 
 
-def _is_named(row: Row) -> bool:
+def _is_professional(row: Row) -> bool:
     return row["seller_kind"] in _SELLERS_NAMED
 
 
 def _inside(photo: str) -> str:
-    """The address of a photo at its portal; a drawing of ours as it is, as its address is behind the door."""
-    if found := _DRAWING.fullmatch(photo):
-        return f"data:image/svg+xml;base64,{b64encode(drawn(found[1]).encode()).decode()}"
+    """The address of a photo at its portal; a drawing is inlined, as its address needs a sign-in."""
+    if match := _DRAWING.fullmatch(photo):
+        return f"data:image/svg+xml;base64,{b64encode(draw_svg(match[1]).encode()).decode()}"
     return photo
 
 
 def _offer(data: PublicFlat, offer: Row, hidden: set[str]) -> Values:
     row = data.adverts[offer["listing_id"]]
-    kind = named("seller_kind", row["seller_kind"]) if row["seller_kind"] else ""
-    is_named = _is_named(row)
-    name = plain(row["seller_name"]) if is_named and row["seller_name"] else ""
+    kind = word_for("seller_kind", row["seller_kind"]) if row["seller_kind"] else ""
+    is_professional = _is_professional(row)
+    name = plain(row["seller_name"]) if is_professional and row["seller_name"] else ""
     return {
         "site": plain(row["site"]),
         "url": address(row["url"]),
-        "price": shown.euro(offer["price_eur"]),
+        "price": fmt.euro(offer["price_eur"]),
         "seller": f"{kind} {name}".strip(),
-        "phones": [plain(one) for one in row["phones"] if is_named and one not in hidden],
+        "phones": [plain(phone) for phone in row["phones"] if is_professional and phone not in hidden],
         "gone": not offer["offered"],
     }
 
 
 def _texts(data: PublicFlat) -> Iterator[list[str]]:
-    """Each description once; portals copy from each other."""
+    """Each description once: portals copy from each other."""
     seen: set[str] = set()
     for row in data.adverts.values():
-        text = shown.paragraphs(row["description"] or "")
-        text = text if _is_named(row) else _without_numbers(text)
+        text = fmt.paragraphs(row["description"] or "")
+        text = text if _is_professional(row) else _without_numbers(text)
         if text and text not in seen:
             seen.add(text)
             yield text.splitlines()
@@ -166,48 +164,45 @@ def _without_numbers(text: str) -> str:
     return _NUMBERS.sub(CUT, text)
 
 
-# What the household does with links, and with a sheet of paper.
+# Links and sheets that the household makes.
 
 
-def sheet(visit: Visit) -> Download:
-    """The flat on one sheet, as a PDF or a picture, with what others may know of it and nothing else."""
-    number = int(visit.request.path_params["number"])
+def sheet(visit: PageVisit) -> Download:
+    """The flat on one sheet, as a PDF or a picture, with public facts alone."""
+    number = visit.property_id
     public = visit.database.run_read(
         lambda connection: read_public(connection, current_property(connection, number))
     )
     values = public_values(public, visit.now)
-    drawn_sheet = draw_sheet(values)
+    image = draw_sheet(values)
     if visit.request.url.path.endswith(".pdf"):
-        return Download(as_pdf(drawn_sheet, values["title"]), "application/pdf", f"flat-{number}.pdf")
-    return Download(as_png(drawn_sheet), "image/png", f"flat-{number}.png")
+        return Download(as_pdf(image, values["title"]), "application/pdf", f"flat-{number}.pdf")
+    return Download(as_png(image), "image/png", f"flat-{number}.png")
 
 
-def make(visit: Visit) -> Done | Page:
-    """A new link to the flat; it is shown now and never again."""
-    number, asked = int(visit.request.path_params["number"]), visit.form.get("days", "")
-    days = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < len("10000") else 0
+def make(visit: PageVisit) -> Done | WebPage:
+    """Make a link to the flat; it is shown once."""
+    days = whole_number(visit.form.get("days", ""), below=10_000) or 0
     try:
-        token = visit.database.run_write(partial(share, property_id=number, days=days, by=visit.by))
+        token = visit.database.run_write(
+            partial(share, property_id=visit.property_id, days=days, by=visit.by)
+        )
     except WrongEvaluation as error:
-        return Done(told(error), wrong=True)
-    base = str(visit.request.base_url).rstrip("/")
-    more = "" if visit.language == LANGUAGES[0] else f"?{urlencode({'lang': visit.language})}"
-    found = flat_page.page(visit)
-    found.values["link"] = f"{base}{SHARED_PATH}{token}{more}"
-    return found
+        return Done(translate(error), wrong=True)
+    result = flat_page.page(visit)
+    result.values["link"] = visit.absolute(f"{SHARED_PATH}{token}", visit.language)
+    return result
 
 
-def end(visit: Visit) -> Done:
-    """Take a link back: anybody of the household may."""
-    which = visit.form.get("link", "")
-    number = int(which) if which.isascii() and which.isdigit() and len(which) < len(str(LARGEST_ID)) else 0
+def end(visit: PageVisit) -> Done:
+    """Revoke a link: everyone of the household may."""
+    number = whole_number(visit.form.get("link", ""), below=LARGEST_ID) or 0
     visit.database.run_write(partial(take_back, link_id=number, by=visit.by))
     return Done(say("share.ended"))
 
 
-# One flat on one sheet of A4, drawn as a picture: a PDF for the bank, an image for the family. It is drawn
-# with a font of ours, so that it looks the same everywhere. What does not fit is left out: there is always
-# one sheet.
+# One flat on one sheet of A4, drawn as a picture: a PDF for the bank, an image for the family. The font is
+# bundled, so that it looks the same everywhere. What does not fit is left out: there is always one sheet.
 
 _FONTS: Final = Path(__file__).parents[1] / "fonts"
 _INK, _SOFT, _RULE, _WHITE = 30, 100, 215, 255
@@ -216,13 +211,13 @@ _COLUMNS: Final = 3
 _A4_MM: Final = (210, 297)
 _MARGIN_MM: Final = 15
 _FOOT: Final = 16
-"""Points at the end of a sheet for when this was so."""
+"""Points at the end of a sheet for its date."""
 _WORD: Final = 30
-"""Letters after which a word may go on in the next line."""
+"""Letters after which a word may be broken."""
 
 
 def draw_sheet(values: Mapping[str, Any]) -> Image.Image:
-    """The sheet of what `public_values` tells of a flat."""
+    """The sheet of the `public_values` of a flat."""
     sheet = _Sheet.blank()
     sheet.write(values["title"], 18, bold=True)
     sheet.write(f"{values['price']} {values['vat']}".strip(), 22, bold=True)
@@ -232,10 +227,10 @@ def draw_sheet(values: Mapping[str, Any]) -> Image.Image:
     gone = [] if values["flat"].offered else [say("card.gone")]
     sheet.write(" · ".join([values["days"], *gone]), 9, colour=_SOFT)
     sheet.head(say("property.facts"))
-    sheet.table([(one.name, one.value) for one in values["facts"]])
+    sheet.table([(fact.name, fact.value) for fact in values["facts"]])
     sheet.head(say("property.offers"))
-    for one in values["offers"][:PAPER_OFFERS]:
-        parts = (one["price"], one["site"], one["seller"], *one["phones"])
+    for offer in values["offers"][:PAPER_OFFERS]:
+        parts = (offer["price"], offer["site"], offer["seller"], *offer["phones"])
         sheet.write(" · ".join(filter(None, parts)), 10)
     if values["texts"]:
         sheet.head(say("share.text"))
@@ -264,7 +259,7 @@ def _saved(save: Callable[[BytesIO], None]) -> bytes:
 
 @dataclass
 class _Sheet:
-    """A sheet that is written on from top to bottom; sizes are in points."""
+    """A sheet filled from top to bottom; sizes are in points."""
 
     image: Image.Image
     draw: ImageDraw.ImageDraw
@@ -295,7 +290,7 @@ class _Sheet:
     def write(
         self, text: str, points: float, *, bold: bool = False, colour: int = _INK, most: int = 2
     ) -> None:
-        """Lines of text, no more than asked for and none in the foot; what is left out is marked."""
+        """Write at most `most` lines and none in the foot; a cut is marked."""
         font, step = _font(points, bold=bold), self.size(points) * 1.35
         room = int((self.bottom - self.top) / step)
         for line in _lines(text, font, self.width, min(most, room)) if room > 0 else ():
@@ -304,14 +299,14 @@ class _Sheet:
         self.top += step * 0.15
 
     def head(self, text: str) -> None:
-        """A rule, and a heading."""
+        """Draw a rule and a heading."""
         self.top += self.size(4)
         self.draw.line((self.left, self.top, self.left + self.width, self.top), _RULE, 2)
         self.top += self.size(4)
         self.write(text, 12, bold=True)
 
     def table(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Names over values, in columns; as many as there is room for."""
+        """Write names over values, in columns; as many as there is room for."""
         wide, small, large = self.width / _COLUMNS, _font(7.5, bold=False), _font(9.5, bold=True)
         rows = min(-(-len(pairs) // _COLUMNS), int((self.bottom - self.top) / self.size(23)))
         for place, (name, value) in enumerate(pairs[: rows * _COLUMNS]):
@@ -335,7 +330,7 @@ def _font(points: float, *, bold: bool) -> ImageFont.FreeTypeFont:
 
 
 def _lines(text: str, font: ImageFont.FreeTypeFont, width: float, most: int) -> Iterator[str]:
-    """The text in so many lines at most; one that is too long, or the last where more would come, is cut."""
+    """The text in at most `most` lines; too long a line, and the last where text is left, is cut."""
     words = [word[at : at + _WORD] for word in text.split() for at in range(0, len(word), _WORD)]
     line = ""
     for word in words:
