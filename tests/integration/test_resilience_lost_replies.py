@@ -77,7 +77,7 @@ async def probes(shared: RedisGate) -> list[str]:
 
 
 async def pace(shared: RedisGate) -> dict[str, float]:
-    """The limiter's instants as the server keeps them: they do not move while a busy machine lets the test wait."""
+    """The limiter's instants as the server keeps them: they do not move while a busy machine waits."""
     fields = await shared.redis.hgetall("ratelimit:{imot.bg}")
     return {str(name): float(value) for name, value in fields.items()}
 
@@ -171,7 +171,8 @@ def test_a_reservation_wastes_one_instant(proxy: ChaosProxy) -> None:
                 await shared.limiter.reserve(IMOT, 5.0, 0.0)
             after = await pace(shared)
             assert after["last"] > before["last"]
-            assert after["full_at"] == pytest.approx(max(before["full_at"], after["last"]) + INTERVAL, abs=1e-6)
+            expected = max(before["full_at"], after["last"]) + INTERVAL
+            assert after["full_at"] == pytest.approx(expected, abs=1e-6)
 
     asyncio.run(story())
 

@@ -152,7 +152,7 @@ def add(
         raise typer.BadParameter(f"no tier {tier!r}; allowed: {', '.join(TIERS)}")
     if all_places and scheme not in schemes:
         raise typer.BadParameter(f"no scheme {scheme!r}; allowed: {', '.join(schemes)}")
-    for source in [Source(place, cast("Tier", tier), cast("Scheme", scheme)) for place in all_places]:
+    for source in [ProxySource(place, cast("Tier", tier), cast("Scheme", scheme)) for place in all_places]:
         count = Count()
         for _ in asyncio.run(read_source(source, count)):
             pass
@@ -196,7 +196,7 @@ def sources(
     print_answer({"sources": rows}, table, as_json=as_json)
 
 
-def _find_list(name: str, listed: Mapping[str, Source]) -> Source:
+def _find_list(name: str, listed: Mapping[str, ProxySource]) -> ProxySource:
     if name not in listed:
         raise typer.BadParameter(f"no list {name!r}; there are {', '.join(listed)}")
     return listed[name]
@@ -248,7 +248,7 @@ def check(
         raise typer.Exit(NOT_ALL_RIGHT)
 
 
-async def _check_proxies(settings: Settings, places: Sequence[str]) -> list[Finding]:
+async def _check_proxies(settings: Settings, places: Sequence[str]) -> list[ProxyFinding]:
     redis_url = _shared_redis_url(settings)
     listed = [ProxySource(place) for place in places] or SourceList(settings.data_dir).sources()
     refresher = Refresher(
@@ -259,7 +259,7 @@ async def _check_proxies(settings: Settings, places: Sequence[str]) -> list[Find
     )
     findings: list[ProxyFinding] = []
 
-    async def collect(finding: Finding) -> None:
+    async def collect(finding: ProxyFinding) -> None:
         findings.append(finding)
 
     _say_sources(await refresher.run(collect))
@@ -341,7 +341,7 @@ def remove(ids: Annotated[list[str], typer.Argument(help="Ids, as `proxies list`
     """Forget proxies; their sources stay, so that the next refresh may find them again."""
     settings = load_settings()
     removed = asyncio.run(_remove_proxies(settings, ids))
-    remaining = [proxy for proxy in SourceList(settings.data_dir).known() if proxy.id not in ids]
+    remaining = [proxy for proxy in SourceList(settings.data_dir).load_usable() if proxy.id not in ids]
     SourceList(settings.data_dir).remember(remaining)
     forget_stats(settings, ids)
     log.print(f"{removed} forgotten")

@@ -17,7 +17,7 @@ from sale_sofia.operations.services.processes import StopSignals, last_words
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.programs import own_program
-from sale_sofia.telemetry.logs import put_aside
+from sale_sofia.telemetry.logs import rotate_log
 
 _FOLDER: Final = Path(__file__).parent
 """The server's working directory, so that nothing of the user's folder is read or imported."""
@@ -66,7 +66,7 @@ class DashboardServer:
     def wait(self, signals: StopSignals) -> None:
         """Wait until a signal asks for the end; raises DashboardNotStarted if the server ends first."""
         while not signals.requested:
-            put_aside(self.log)
+            rotate_log(self.log)
             if self.process.poll() is not None:
                 raise DashboardNotStarted(f"the dashboard ended by itself{last_words(self.log)}")
             time.sleep(fixed.DASHBOARD_POLL_SECONDS)

@@ -340,7 +340,7 @@ class Child:
 
     def put_log_aside(self, beyond: int = LOG_MOST_BYTES) -> None:
         """Rotate the log if it is larger than `beyond` bytes."""
-        put_aside(self.log, beyond)
+        rotate_log(self.log, beyond)
 
     def last_words(self) -> str:
         """The last line of its log, to be appended to an error message."""

@@ -236,7 +236,7 @@ def _start(folder: Path, record: ServerRecord, lock: int) -> ServerRecord:
     # Recorded before there is a process: whoever finds this record can ask the port for the rest.
     write_record(folder, record)
     # The password is in a file, not in the arguments, which every user of the machine can read.
-    write_own(folder / _CONFIG, f"requirepass {record.password}\n" if record.password else "")
+    write_whole(folder / _CONFIG, f"requirepass {record.password}\n" if record.password else "")
     process = spawn(command, log, lock)
     try:
         wait_until_ready(folder, record, process)
