@@ -72,27 +72,27 @@ class FieldAnswer(BaseModel):
 
 
 @dataclass(slots=True)
-class Judgement:
+class AnswerJudgement:
     """The valid attributes of an answer, and a sentence for each invalid one."""
 
     attributes: Attributes = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
-def judge_text(answer: str, fields: Sequence[str], text: str) -> Judgement:
+def judge_text(answer: str, fields: Sequence[str], text: str) -> AnswerJudgement:
     """Judge the text of an answer."""
     try:
         loaded = json.loads(answer)
     except (ValueError, RecursionError):
-        return Judgement(problems=["the answer is not JSON"])
+        return AnswerJudgement(problems=["the answer is not JSON"])
     return judge(loaded, fields, text)
 
 
-def judge(loaded: object, fields: Sequence[str], text: str) -> Judgement:
+def judge(loaded: object, fields: Sequence[str], text: str) -> AnswerJudgement:
     """Judge a parsed answer field by field, so that one bad field does not spoil the others."""
     if not isinstance(loaded, dict):
-        return Judgement(problems=["the answer is not an object"])
-    judgement = Judgement()
+        return AnswerJudgement(problems=["the answer is not an object"])
+    judgement = AnswerJudgement()
     prepared = prepare(text)
     tokens = read_clauses(prepared)
     for name in fields:
@@ -198,7 +198,9 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-async def ask_model(model: OllamaModel, text: str, fields: Sequence[str], budget: TimeoutBudget) -> Judgement:
+async def ask_model(
+    model: OllamaModel, text: str, fields: Sequence[str], budget: TimeoutBudget
+) -> AnswerJudgement:
     """The model's answers that the text supports, after at most one repair.
 
     Raises:
@@ -218,7 +220,7 @@ async def ask_model(model: OllamaModel, text: str, fields: Sequence[str], budget
         {"role": "user", "content": complaint},
     ]
     second = judge_text(await model.ask(messages, schema, budget), fields, text)
-    return Judgement({**first.attributes, **second.attributes}, second.problems)
+    return AnswerJudgement({**first.attributes, **second.attributes}, second.problems)
 
 
 def merged(dictionary: Attributes, answered: Attributes) -> Attributes:

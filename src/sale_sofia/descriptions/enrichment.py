@@ -44,7 +44,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class DescriptionRead:
     """The result of reading a description."""
 
     listing_id: int
@@ -90,7 +90,7 @@ def open_reads(
     return connection.execute(query).mappings().all()
 
 
-def save_reads(connection: Connection, reads: Sequence[Read], *, now: float) -> None:
+def save_reads(connection: Connection, reads: Sequence[DescriptionRead], *, now: float) -> None:
     """Store reads, and replace the disagreements of each. Needs a write transaction."""
     table = description_disagreements
     for read in reads:
@@ -227,9 +227,9 @@ def read_all(database: Database, summary: Summary, clock: Callable[[], float] = 
         database.run_write(lambda c: advance(c, FOLLOWER, rules, changes))
 
 
-def _read(listing: Mapping[Any, Any]) -> Read:
+def _read(listing: Mapping[Any, Any]) -> DescriptionRead:
     attributes = read_description(listing["description"])
-    return Read(
+    return DescriptionRead(
         listing_id=listing["id"],
         content_hash=listing["content_hash"],
         rules=rules_version(),
@@ -304,7 +304,7 @@ async def _store(
     summary.answered += 1
     stored = {name: Attribute(**value) for name, value in row["attributes"].items()}
     attributes = merged(stored, answers)
-    read = Read(
+    read = DescriptionRead(
         listing_id=row["listing_id"],
         content_hash=row["content_hash"],
         rules=row["rules"],

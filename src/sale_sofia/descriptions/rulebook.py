@@ -33,7 +33,7 @@ class Unless(BaseModel):
     """Words anywhere in the clause."""
 
 
-class Rule(BaseModel):
+class ReadingRule(BaseModel):
     """One rule of a file, with an example and a counter-example that a test runs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -67,14 +67,14 @@ class Rule(BaseModel):
 
 
 @cache
-def load_rules() -> tuple[Rule, ...]:
+def load_rules() -> tuple[ReadingRule, ...]:
     """All rules in the order of their files."""
     names = ("offer.yaml", "building.yaml", "inside.yaml", "around.yaml", "traps.yaml")
-    return tuple(Rule.model_validate(entry) for name in names for entry in load_rules_file(name))
+    return tuple(ReadingRule.model_validate(entry) for name in names for entry in load_rules_file(name))
 
 
 @cache
-def _patterns() -> PatternIndex[Rule]:
+def _patterns() -> PatternIndex[ReadingRule]:
     return PatternIndex((text, rule) for rule in load_rules() for text in rule.patterns)
 
 
@@ -134,7 +134,7 @@ def _is_excluded(unless: Unless, tokens: Sequence[Token], first: int, end: int) 
 
 
 def _say(
-    rule: Rule, tokens: Sequence[Token], span: tuple[int, int], captured: Sequence[int]
+    rule: ReadingRule, tokens: Sequence[Token], span: tuple[int, int], captured: Sequence[int]
 ) -> Iterator[tuple[str, Any, Status]]:
     """What a rule with a match here says: fields, values and statuses."""
     first, end = span
@@ -157,7 +157,7 @@ def _is_of_one_mood(tokens: Sequence[Token], moods: AbstractSet[str]) -> bool:
     return all(token.mood in moods for token in tokens if "end" not in token.tags)
 
 
-def _values(rule: Rule, values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+def _values(rule: ReadingRule, values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     """The fields and values of a rule that captured these numbers."""
     if rule.span:
         yield rule.field, f"{values[0]}-{values[1]}"

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BeforeValidator
 
 from sale_sofia.advice.scoring.settings import ACTS, FINISHED_YEARS, OLD_CONSTRUCTIONS
-from sale_sofia.flats.walks import MetroWalk, Travel, metro_walk, told_minutes, travel_to, what_is_near
+from sale_sofia.flats.walks import MetroWalk, Travel, metro_walk, stated_minutes, travel_to, what_is_near
 from sale_sofia.geography.shapes import BUYERS_CENTRE, Place, Point
 from sale_sofia.geography.surroundings import Nearby
 from sale_sofia.history.market_events import Since, Source, days_on_market
@@ -224,8 +224,8 @@ class Flat:
     @property
     def exact_place(self) -> Point | None:
         """Its own coordinates, in Sofia."""
-        known = self.city == SOFIA and self.lat is not None and self.lon is not None
-        return Point(self.lat or 0.0, self.lon or 0.0) if known else None
+        is_exact = self.city == SOFIA and self.lat is not None and self.lon is not None
+        return Point(self.lat or 0.0, self.lon or 0.0) if is_exact else None
 
     @property
     def exactness(self) -> Exactness:
@@ -246,8 +246,8 @@ class Flat:
     @property
     def metro_walk(self) -> MetroWalk | None:
         """Minutes on foot to the nearest metro, and from where that is known."""
-        told = told_minutes(self.metro_minutes, self.metro_distance_m)
-        return metro_walk(self.exact_place, told, (self.city, self.neighbourhood))
+        minutes = stated_minutes(self.metro_minutes, self.metro_distance_m)
+        return metro_walk(self.exact_place, minutes, (self.city, self.neighbourhood))
 
     @property
     def centre_travel(self) -> Travel | None:

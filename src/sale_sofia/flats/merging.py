@@ -33,7 +33,7 @@ class PropertyMerger:
         """The property: its facts, and its offers as printed."""
         return {
             "id": property_id,
-            "fields": {name: told for name in MERGED if (told := self.field(name, adverts))},
+            "fields": {name: fact for name in MERGED if (fact := self.field(name, adverts))},
             "offers": self.offers(adverts),
             "portals": sorted({row["site"] for row in adverts}),
             "first_seen_at": min(row["first_seen_at"] for row in adverts),
@@ -42,16 +42,16 @@ class PropertyMerger:
 
     def field(self, name: str, adverts: Sequence[Row]) -> View | None:
         """The value that most adverts print, of equally many the newest advert's, beside all others."""
-        said: dict[str, list[Row]] = defaultdict(list)
+        rows_by_value: dict[str, list[Row]] = defaultdict(list)
         for row in adverts:
             if row[name] not in (None, [], ()):
-                said[repr(compared(name, row[name]))].append(row)
-        if not said:
+                rows_by_value[repr(compared(name, row[name]))].append(row)
+        if not rows_by_value:
             return None
         chosen, *others = sorted(
-            said.values(), key=lambda rows: (len(rows), max(map(newness, rows))), reverse=True
+            rows_by_value.values(), key=lambda rows: (len(rows), max(map(newness, rows))), reverse=True
         )
-        return _told(name, chosen) | {"others": [_told(name, rows) for rows in others]}
+        return _value_view(name, chosen) | {"others": [_value_view(name, rows) for rows in others]}
 
     def offers(self, adverts: Sequence[Row]) -> list[View]:
         """Each advert with its price, the cheapest first; last those without one and those that are gone."""
@@ -71,7 +71,7 @@ def newness(row: Row) -> tuple[bool, int]:
     return is_offered(row), row["id"]
 
 
-def _told(name: str, rows: Iterable[Row]) -> View:
+def _value_view(name: str, rows: Iterable[Row]) -> View:
     newest = max(rows, key=newness)
     return {
         "value": newest[name],
@@ -130,10 +130,10 @@ _MERGED_OF: Final = itemgetter(*MERGED)
 def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Flat:
     """What `merge_many` gives for one advert, without counting voices: most flats have one."""
     priced, placed = row["price_eur"] is not None, _is_placed(row)
-    said = row["said"]
+    attributes = row["said"]
     facts = {name: row[name] for name in MERGED}
-    if said:
-        facts |= {name: value for name, value in told_facts(said).items() if facts.get(name) in NOTHING}
+    if attributes:
+        facts |= {name: value for name, value in text_facts(attributes).items() if facts.get(name) in NOTHING}
     return Flat(
         property_id=property_id,
         adverts=(_advert(row),),
@@ -147,9 +147,9 @@ def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Fl
         photo_urls=_photos((row,))[:photos],
         flags=row["flags"],
         features=row["features"],
-        wc_separate=True if "wc_separate" in said else None,
+        wc_separate=True if "wc_separate" in attributes else None,
         described=row["described"],
-        traps=_traps((row,)) if said else {},
+        traps=_traps((row,)) if attributes else {},
         listed=listed_since(row),
         lat=row["lat"] if placed else None,
         lon=row["lon"] if placed else None,
@@ -230,12 +230,12 @@ def _facts(rows: Sequence[AdvertRow]) -> dict[str, Any]:
     """Every fact that some advert has: what most portals print, else what most descriptions say."""
     columns = zip(MERGED, zip(*map(_MERGED_OF, rows), strict=True), strict=True)
     facts = {name: _most_said(name, values, rows) for name, values in columns}
-    told = [
-        {**told_facts(row["said"]), **{name: row[name] for name in _WHOSE}} for row in rows if row["said"]
+    texts = [
+        {**text_facts(row["said"]), **{name: row[name] for name in _WHOSE}} for row in rows if row["said"]
     ]
-    missing = {name for view in told for name in view if facts.get(name) in NOTHING}.difference(_WHOSE)
+    missing = {name for view in texts for name in view if facts.get(name) in NOTHING}.difference(_WHOSE)
     for name in missing:
-        views = [view for view in told if name in view]
+        views = [view for view in texts if name in view]
         facts[name] = _most_said(name, [view[name] for view in views], views)
     return facts
 
@@ -244,15 +244,15 @@ def _most_said(name: str, values: Sequence[Any], rows: Sequence[AdvertRow]) -> A
     """What most say; adverts of one flat mostly say the same, and then nothing is counted."""
     if values.count(values[0]) == len(values):
         return values[0]
-    told = _MERGER.field(name, rows)
-    return told["value"] if told else None
+    fact = _MERGER.field(name, rows)
+    return fact["value"] if fact else None
 
 
-def told_facts(said: Mapping[str, Any]) -> dict[str, Any]:
+def text_facts(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """A description's facts by the names of columns."""
     return {
-        COLUMN_OF[field]: tuple(value) if isinstance(value := one["value"], list) else value
-        for field, one in said.items()
+        COLUMN_OF[field]: tuple(value) if isinstance(value := attribute["value"], list) else value
+        for field, attribute in attributes.items()
         if field in COLUMN_OF
     }
 

@@ -41,7 +41,7 @@ class Priced(NamedTuple):
     eur_sqm: float
 
 
-class Span(NamedTuple):
+class PriceSpan(NamedTuple):
     """Prices per m² that can be."""
 
     least: float
@@ -60,7 +60,7 @@ def refresh_outliers(database: Database, settings: Settings) -> None:
 
 def find_outliers(connection: Connection, settings: Settings) -> Found:
     """What stands out among all adverts that are offered."""
-    by_price = {one.listing_id: one for one in _priced(connection)}
+    by_price = {advert.listing_id: advert for advert in _priced(connection)}
     found = dict(price_outliers(by_price.values()))
     for listing_id, flats in _sellers_of_many(connection, settings.private_seller_flats):
         outlier = Outlier(Code.PRIVATE_WITH_MANY, flats, flats)
@@ -72,16 +72,16 @@ def find_outliers(connection: Connection, settings: Settings) -> Found:
 
 def price_outliers(adverts: Iterable[Priced]) -> Iterator[tuple[tuple[int, Code], Outlier]]:
     """Prices that are outside what can be where the advert is; with the deal they would be usual for."""
-    known = list(adverts)
-    spans = _Spans(known)
-    for one in known:
-        own = spans.of(one, one.deal)
-        if own is None or own.holds(one.eur_sqm):
+    priced = list(adverts)
+    spans = _Spans(priced)
+    for advert in priced:
+        own = spans.of(advert, advert.deal)
+        if own is None or own.holds(advert.eur_sqm):
             continue
-        other = spans.of(one, _OTHER_DEAL[one.deal])
-        swapped = other is not None and other.holds(one.eur_sqm)
-        code = _LOOKS_LIKE[one.deal] if swapped else Code.PRICE_OUT_OF_MARKET
-        yield (one.listing_id, code), Outlier(code, *own)
+        other = spans.of(advert, _OTHER_DEAL[advert.deal])
+        swapped = other is not None and other.holds(advert.eur_sqm)
+        code = _LOOKS_LIKE[advert.deal] if swapped else Code.PRICE_OUT_OF_MARKET
+        yield (advert.listing_id, code), Outlier(code, *own)
 
 
 class _Spans:
@@ -89,20 +89,20 @@ class _Spans:
 
     def __init__(self, adverts: Sequence[Priced]) -> None:
         logs: dict[tuple[str | None, ...], list[float]] = defaultdict(list)
-        for one in adverts:
-            for place in {(one.city, one.neighbourhood), (one.city, None)}:
-                logs[one.deal, one.kind, *place].append(math.log(one.eur_sqm))
+        for advert in adverts:
+            for place in {(advert.city, advert.neighbourhood), (advert.city, None)}:
+                logs[advert.deal, advert.kind, *place].append(math.log(advert.eur_sqm))
         self._logs = logs
-        self._made: dict[tuple[str | None, ...], Span | None] = {}
+        self._made: dict[tuple[str | None, ...], PriceSpan | None] = {}
 
-    def of(self, one: Priced, deal: str) -> Span | None:
+    def of(self, advert: Priced, deal: str) -> PriceSpan | None:
         """What such an advert may cost, for this deal; None where too few are known."""
-        key = (deal, one.kind, one.city, one.neighbourhood)
+        key = (deal, advert.kind, advert.city, advert.neighbourhood)
         if key not in self._made:
             self._made[key] = self._make(key)
         return self._made[key]
 
-    def _make(self, key: tuple[str | None, ...]) -> Span | None:
+    def _make(self, key: tuple[str | None, ...]) -> PriceSpan | None:
         town = self._logs.get((*key[:3], None), [])
         if len(town) < fixed.MARKET_LEAST:
             return None
@@ -113,7 +113,7 @@ class _Spans:
         edges = statistics.quantiles(town, n=fixed.MARKET_EDGE, method="inclusive")
         least, most = min(low - width, edges[0]), max(high + width, edges[-1])
         # A logarithm and back is not quite the same number.
-        return Span(math.exp(least) * (1 - fixed.SAME_PRICE), math.exp(most) * (1 + fixed.SAME_PRICE))
+        return PriceSpan(math.exp(least) * (1 - fixed.SAME_PRICE), math.exp(most) * (1 + fixed.SAME_PRICE))
 
 
 def _priced(connection: Connection) -> Iterator[Priced]:
@@ -160,9 +160,9 @@ def _shared_points(connection: Connection) -> Iterator[tuple[int, int]]:
             yield listing_id, len(flats[point])
 
 
-def _are_near(one: Outlier, other: Outlier) -> bool:
-    return math.isclose(one.least, other.least, rel_tol=fixed.MARKET_TOLERANCE) and math.isclose(
-        one.most, other.most, rel_tol=fixed.MARKET_TOLERANCE
+def _are_near(outlier: Outlier, other: Outlier) -> bool:
+    return math.isclose(outlier.least, other.least, rel_tol=fixed.MARKET_TOLERANCE) and math.isclose(
+        outlier.most, other.most, rel_tol=fixed.MARKET_TOLERANCE
     )
 
 
@@ -176,12 +176,14 @@ def read_outliers(connection: Connection) -> Mapping[int, Sequence[Outlier]]:
 
 def save_outliers(connection: Connection, found: Found) -> None:
     """Store these instead of what was there. A span that moved a little stays as it was."""
-    stored = {(one, out.code): out for one, some in read_outliers(connection).items() for out in some}
+    stored = {
+        (listing_id, out.code): out for listing_id, some in read_outliers(connection).items() for out in some
+    }
     same = {key for key in stored.keys() & found.keys() if _are_near(stored[key], found[key])}
     gone, new = stored.keys() - same, found.keys() - same
     for listing_id, code in gone:
-        this_one = (outliers.c.listing_id == listing_id, outliers.c.code == code.value)
-        connection.execute(delete(outliers).where(*this_one))
+        is_row = (outliers.c.listing_id == listing_id, outliers.c.code == code.value)
+        connection.execute(delete(outliers).where(*is_row))
     rows = [
         {"listing_id": key[0], "code": key[1].value, "least": found[key].least, "most": found[key].most}
         for key in sorted(new)

@@ -79,7 +79,7 @@ def all_offers(flat: Flat) -> list[Offer]:
     return sorted(offers, key=_dearest_case)
 
 
-class Apart(NamedTuple):
+class PriceGap(NamedTuple):
     """By how much one sum is above another."""
 
     eur: float
@@ -87,12 +87,12 @@ class Apart(NamedTuple):
     """Of the lower one."""
 
 
-def compare(offer: Offer, lower: Offer) -> Apart | None:
+def compare(offer: Offer, lower: Offer) -> PriceGap | None:
     """By how much an offer is above a lower one, both with VAT; None where either is not one sure sum."""
     if not offer.paid.exact or not lower.paid.exact:
         return None
     more = offer.paid.least - lower.paid.least
-    return Apart(round(more, 2), round(more / lower.paid.least * 100, 2))
+    return PriceGap(round(more, 2), round(more / lower.paid.least * 100, 2))
 
 
 def vat_state(flat: Flat, vat: str | None) -> str | None:

@@ -80,8 +80,8 @@ def _find_work(connection: Connection) -> _Work:
     every = select(func.coalesce(listing_sources.c.property_id, listings.c.id)).outerjoin(
         listing_sources, listing_sources.c.listing_id == listings.c.id
     )
-    known = connection.scalars(select(flats.c.property_id))
-    return _Work(changes, sorted({*connection.scalars(every), *known}))
+    stored = connection.scalars(select(flats.c.property_id))
+    return _Work(changes, sorted({*connection.scalars(every), *stored}))
 
 
 def _follow(database: Database, work: _Work, progress: Progress) -> int | None:
@@ -106,18 +106,18 @@ def _save(connection: Connection, changes: Changes, some: Sequence[int], *, last
     if last and not advance(connection, FOLLOWER, _version(), changes):
         return None
     stored_digests = select(flats.c.property_id, flats.c.digest)
-    known = {row[0]: row[1] for row in rows_of(connection, stored_digests, flats.c.property_id, some)}
+    digests = {row[0]: row[1] for row in rows_of(connection, stored_digests, flats.c.property_id, some)}
     there, rows, contents = set(), [], []
     for group in read_groups(connection, some, photos=True):
         there.add(group.property_id)
-        if (digest := _digest(group)) != known.get(group.property_id):
+        if (digest := _digest(group)) != digests.get(group.property_id):
             flat = group.merged(PHOTOS_REMEMBERED)
             rows.append((flat.property_id, digest, changes.upto, *searched(flat)))
             stored = _CONTENT.dump_json(flat, exclude_defaults=True).decode()
             contents.append((flat.property_id, stored))
     replace_rows(connection, flats, rows)
     replace_rows(connection, flat_contents, contents)
-    gone = sorted(known.keys() - there)
+    gone = sorted(digests.keys() - there)
     for table in (flats, flat_contents):
         for ids in portions(gone):
             connection.execute(delete(table).where(table.c.property_id.in_(ids)))
@@ -139,15 +139,15 @@ def _digest(group: Group) -> str:
     """
     adverts = sorted(map(_without_sight, (row["stored"] for row in group.rows)))
     outliers = [group.beside.outliers.get(row[0]) for row in adverts]
-    told = repr((adverts, outliers, group.beside.corrected, stamp()))
-    return blake2b(told.encode(), digest_size=16).hexdigest()
+    content = repr((adverts, outliers, group.beside.corrected, stamp()))
+    return blake2b(content.encode(), digest_size=16).hexdigest()
 
 
 def _without_sight(row: Row[Any]) -> tuple[Any, ...]:
-    told = tuple(row)
-    if told[_GONE] is not None or told[_CLOSED] is not None:
-        return told
-    return (*told[:_SEEN], time.gmtime(told[_SEEN]).tm_year, *told[_SEEN + 1 :])
+    columns = tuple(row)
+    if columns[_GONE] is not None or columns[_CLOSED] is not None:
+        return columns
+    return (*columns[:_SEEN], time.gmtime(columns[_SEEN]).tm_year, *columns[_SEEN + 1 :])
 
 
 # What of a flat is searched and sorted by.
@@ -186,8 +186,8 @@ def _walk(flat: Flat) -> dict[str, float | None]:
         return dict.fromkeys(("metro_least", "metro_most", "metro_metres_least", "metro_metres_most"))
     metres = [walk.least * WALK_METRES_PER_MINUTE, walk.most * WALK_METRES_PER_MINUTE]
     if walk.source == "advert":
-        told = flat.metro_distance_m
-        metres = [walk.most * METRES_PER_MINUTE if told is None else told] * 2
+        stated = flat.metro_distance_m
+        metres = [walk.most * METRES_PER_MINUTE if stated is None else stated] * 2
     return {
         "metro_least": walk.least,
         "metro_most": walk.most,

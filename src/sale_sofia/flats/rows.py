@@ -142,11 +142,11 @@ def advert_columns(*, photos: bool) -> Select[Any]:
     # Lists are fetched as text: most of them are alike, and are decoded once.
     texts = [cast(listings.c[name], Text) for name in (*_LISTS, *_SETS)]
     pictures = cast(listings.c.photo_urls, Text) if photos else literal(NO_LIST)
-    said = cast(description_reads.c.attributes, Text)
+    attributes = cast(description_reads.c.attributes, Text)
     plain = (NEW_AT if name == "new_at" else listings.c[name] for name in _PLAIN)
     differs = description_disagreements
     disputed = exists().where(differs.c.listing_id == listings.c.id, differs.c.field.in_(TEXT_FACTS))
-    return select(*plain, *texts, pictures, said, case((disputed, listings.c.description))).outerjoin(
+    return select(*plain, *texts, pictures, attributes, case((disputed, listings.c.description))).outerjoin(
         description_reads, description_reads.c.listing_id == listings.c.id
     )
 
@@ -165,9 +165,9 @@ def _decoded(row: Sequence[Any]) -> AdvertRow:
     advert["described"] = text is not None
     # What the description says without contradicting itself, each with its words.
     advert["said"] = {
-        field: one
-        for field, one in (json.loads(text).items() if text is not None else ())
-        if one["value"] is not None and one["status"] != "conflict"
+        field: attribute
+        for field, attribute in (json.loads(text).items() if text is not None else ())
+        if attribute["value"] is not None and attribute["status"] != "conflict"
     }
     return advert
 
@@ -178,16 +178,16 @@ T = TypeVar("T")
 _SIZES: Final = Path("/proc/self/statm")
 
 
-def sparing(many: Iterable[T]) -> Iterator[T]:
+def sparing(elements: Iterable[T]) -> Iterator[T]:
     """The same, as long as the limit on the process's memory is not near.
 
     Raises:
         MemoryError: it is. What is left is for those who tell people so: even a thread needs some.
     """
-    for number, one in enumerate(many):
+    for number, element in enumerate(elements):
         if number % fixed.MEMORY_LOOKED_AT == 0 and _bytes_left() < fixed.MEMORY_SPARED:
             raise MemoryError("the limit on this process's memory is near")
-        yield one
+        yield element
 
 
 def _bytes_left() -> float:
@@ -245,8 +245,8 @@ def price_steps(
     found: dict[int, list[PriceStep]] = defaultdict(list)
     table = price_points
     columns = select(table.c.listing_id, table.c.seen_at, table.c.price_eur, table.c.kind).where(which)
-    named = [listing_ids] if isinstance(listing_ids, Select) else portions(sorted(set(listing_ids)))
-    for some in named:
+    batches = [listing_ids] if isinstance(listing_ids, Select) else portions(sorted(set(listing_ids)))
+    for some in batches:
         chosen = columns.where(table.c.listing_id.in_(some))
         for row in connection.execute(chosen.order_by(table.c.listing_id, table.c.seen_at, table.c.id)).all():
             found[row[0]].append(PriceStep(row[1], row[2], row[3]))

@@ -30,8 +30,8 @@ from sale_sofia.flats.photos.store import pictures_by_advert
 from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.flats.settings import INCIDENT_EXAMPLES, INCIDENT_SITE, MATCHER_VERSION, SAVED_AT_ONCE, TRIES
 from sale_sofia.flats.store import (
-    Source,
-    State,
+    ListingSource,
+    MatchState,
     StoredLink,
     begin_run,
     changed_listings,
@@ -67,9 +67,9 @@ def judge_sizes(connection: Connection, settings: Settings, *, now: float) -> No
     if not large:
         close_incident(connection, IncidentKind.LARGE_PROPERTY, INCIDENT_SITE, now=now)
         return
-    named = [f"{one} ({adverts})" for one, adverts in large[:INCIDENT_EXAMPLES]]
+    examples = [f"{property_id} ({adverts})" for property_id, adverts in large[:INCIDENT_EXAMPLES]]
     most = settings.property_alarm_adverts
-    sentence = Said("trouble.large_property", count=len(large), most=most, named=named)
+    sentence = Said("trouble.large_property", count=len(large), most=most, named=examples)
     trouble = Trouble(IncidentKind.LARGE_PROPERTY, INCIDENT_SITE, sentence, details={"properties": large})
     open_incident(connection, trouble, now=now)
 
@@ -96,7 +96,7 @@ class MatchingBusy(ValueError):
 class _Read(NamedTuple):
     """What a run begins with: the rules of the last one, the buyer's word, and the adverts to match."""
 
-    state: State
+    state: MatchState
     decisions: Decisions
     followed: Changes
     adverts: Adverts
@@ -112,7 +112,7 @@ class _Plan(NamedTuple):
     linked: Rows | None
     """Whose links these are; of all adverts, if not said."""
     region: Adverts
-    sources: Iterator[Source]
+    sources: Iterator[ListingSource]
 
 
 class PropertyMatching:
@@ -166,7 +166,7 @@ class PropertyMatching:
         found = self._sources(there, joining, decisions.within(region))
         return _Plan(read, links, touched, there, found)
 
-    def _sources(self, adverts: Adverts, links: Links, decisions: Decisions) -> Iterator[Source]:
+    def _sources(self, adverts: Adverts, links: Links, decisions: Decisions) -> Iterator[ListingSource]:
         groups = group_numbers(adverts, links, decisions)
         return sources(adverts, groups, with_decisions(links, decisions), self.matcher.weights)
 
@@ -205,16 +205,16 @@ class PropertyMatching:
         chosen = None if everything else changed_listings(connection, followed.listing_ids)
         hashes: dict[int, str] = {}
 
-        def noted() -> Iterator[Row]:
-            shown = pictures_by_advert(connection, chosen)
+        def with_pictures() -> Iterator[Row]:
+            pictures = pictures_by_advert(connection, chosen)
             for row in read_listings(connection, chosen):
                 hashes[row["id"]] = row["content_hash"]
-                yield {**row, "pictures": shown[row["id"]]} if row["id"] in shown else row
+                yield {**row, "pictures": pictures[row["id"]]} if row["id"] in pictures else row
 
-        records = self.fingerprinter.fingerprints(noted())
-        said = read_decisions(connection)
-        same = frozenset(pair for pair, is_same in said.items() if is_same)
-        decisions = Decisions(same, frozenset(said.keys() - same))
+        records = self.fingerprinter.fingerprints(with_pictures())
+        decided = read_decisions(connection)
+        same = frozenset(pair for pair, is_same in decided.items() if is_same)
+        decisions = Decisions(same, frozenset(decided.keys() - same))
         return _Read(read_state(connection), decisions, followed, Adverts.of(hashes, records), hashes)
 
 
@@ -222,8 +222,8 @@ def _version(bands: Bands, secret: bytes) -> str:
     """Names everything but the adverts that the result depends on."""
     folder = resources.files("sale_sofia.flats.matching")
     weights, words = (folder.joinpath(name).read_bytes() for name in ("weights.yaml", "words.yaml"))
-    told = f"{MATCHER_VERSION} {bands.link} {bands.review}".encode()
-    return hashlib.sha256(b"|".join((told, weights, words, secret))).hexdigest()
+    parameters = f"{MATCHER_VERSION} {bands.link} {bands.review}".encode()
+    return hashlib.sha256(b"|".join((parameters, weights, words, secret))).hexdigest()
 
 
 def _stored(links: Links) -> Iterator[StoredLink]:

@@ -52,7 +52,7 @@ _FIELDS = (
 )  # fmt: skip
 
 
-class State(NamedTuple):
+class MatchState(NamedTuple):
     """The rules of the last run, and how many runs there were; none: ("", 0)."""
 
     version: str
@@ -68,13 +68,13 @@ class StoredLink(NamedTuple):
     kind: int
 
 
-def read_state(connection: Connection) -> State:
+def read_state(connection: Connection) -> MatchState:
     """As the last run left it."""
     row = connection.execute(select(match_state.c.version, match_state.c.runs)).first()
-    return State(row.version, row.runs) if row else State("", 0)
+    return MatchState(row.version, row.runs) if row else MatchState("", 0)
 
 
-def begin_run(connection: Connection, seen: State, version: str, *, now: float) -> bool:
+def begin_run(connection: Connection, seen: MatchState, version: str, *, now: float) -> bool:
     """Whether nobody has matched since `seen`; then this transaction is the next run."""
     values = {"version": version, "runs": seen.runs + 1, "matched_at": now}
     if not seen.runs:
@@ -102,7 +102,9 @@ def read_listings(connection: Connection, ids: Sequence[int] | None = None) -> I
     """The fields that matching looks at, of these adverts or of all; floors that cannot be are none."""
     floor, total = listings.c.floor, listings.c.floors_total
     impossible = floor > total  # null where one of them is: what there is stays
-    storeys = {one.name: case((impossible, null()), else_=one).label(one.name) for one in (floor, total)}
+    storeys = {
+        column.name: case((impossible, null()), else_=column).label(column.name) for column in (floor, total)
+    }
     columns = select(*(storeys.get(name, listings.c[name]) for name in _FIELDS))
     if ids is None:
         yield from connection.execute(columns.execution_options(yield_per=ROWS_AT_ONCE)).mappings()
@@ -153,7 +155,7 @@ def remove(connection: Connection, table: Table, column: str, ids: Sequence[int]
     """Delete the rows with these ids."""
     if ids:
         gone = delete(table).where(table.c[column] == bindparam("gone"))
-        connection.execute(gone, [{"gone": one} for one in ids])
+        connection.execute(gone, [{"gone": row_id} for row_id in ids])
 
 
 def insert_all(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
@@ -187,7 +189,7 @@ class UnknownProperty(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ListingSource:
     """One advert of a property, and why it is one."""
 
     listing_id: int
@@ -198,23 +200,23 @@ class Source:
     evidence: Mapping[str, Any]
 
 
-_SOURCE = tuple(Source.__dataclass_fields__)
+_SOURCE = tuple(ListingSource.__dataclass_fields__)
 _SOURCES: Select[Any] = select(*(listing_sources.c[name] for name in _SOURCE))
 
 
-def save_sources(connection: Connection, sources: Sequence[Source], *, now: float) -> int:
+def save_sources(connection: Connection, sources: Sequence[ListingSource], *, now: float) -> int:
     """Store whose adverts these are; how many were not so before. Ids that end still lead to the property."""
     ids = [source.listing_id for source in sources]
-    known = {source.listing_id: source for source in sources_of(connection, ids)}
-    changed = [source for source in sources if known.get(source.listing_id) != source]
+    stored = {source.listing_id: source for source in sources_of(connection, ids)}
+    changed = [source for source in sources if stored.get(source.listing_id) != source]
     _make_properties(connection, {source.property_id for source in changed}, now=now)
     remove(connection, listing_sources, "listing_id", [source.listing_id for source in changed])
     rows = [{name: getattr(source, name) for name in _SOURCE} | {"decided_at": now} for source in changed]
     insert_all(connection, listing_sources, rows)
-    left = {known[one.listing_id].property_id for one in changed if one.listing_id in known}
+    left = {stored[source.listing_id].property_id for source in changed if source.listing_id in stored}
     _redirect(connection, left | {source.property_id for source in changed})
     for source in changed:
-        before = known.get(source.listing_id)
+        before = stored.get(source.listing_id)
         if before is None:
             touch(connection, [source.listing_id])
         elif before.property_id != source.property_id:
@@ -222,15 +224,18 @@ def save_sources(connection: Connection, sources: Sequence[Source], *, now: floa
     return len(changed)
 
 
-def sources_of(connection: Connection, listing_ids: Sequence[int]) -> list[Source]:
+def sources_of(connection: Connection, listing_ids: Sequence[int]) -> list[ListingSource]:
     """The stored sources of these adverts."""
-    return [Source(*row) for row in rows_of(connection, _SOURCES, listing_sources.c.listing_id, listing_ids)]
+    return [
+        ListingSource(*row)
+        for row in rows_of(connection, _SOURCES, listing_sources.c.listing_id, listing_ids)
+    ]
 
 
-def members_of(connection: Connection, property_ids: Iterable[int]) -> list[Source]:
+def members_of(connection: Connection, property_ids: Iterable[int]) -> list[ListingSource]:
     """All adverts of these properties, the oldest first."""
     chosen = _SOURCES.where(listing_sources.c.property_id.in_(list(property_ids)))
-    return [Source(*row) for row in connection.execute(chosen.order_by(listing_sources.c.listing_id))]
+    return [ListingSource(*row) for row in connection.execute(chosen.order_by(listing_sources.c.listing_id))]
 
 
 def resolve(connection: Connection, property_id: int) -> int:
@@ -293,9 +298,10 @@ def listing_rows(connection: Connection, listing_ids: Sequence[int]) -> list[Row
 
 
 def _make_properties(connection: Connection, ids: Iterable[int], *, now: float) -> None:
-    wanted = sorted(ids)
-    known = {row[0] for row in rows_of(connection, select(properties.c.id), properties.c.id, wanted)}
-    insert_all(connection, properties, [{"id": one, "made_at": now} for one in wanted if one not in known])
+    property_ids = sorted(ids)
+    existing = {row[0] for row in rows_of(connection, select(properties.c.id), properties.c.id, property_ids)}
+    new = [{"id": number, "made_at": now} for number in property_ids if number not in existing]
+    insert_all(connection, properties, new)
 
 
 def _redirect(connection: Connection, ids: Iterable[int]) -> None:
@@ -314,19 +320,20 @@ def _redirect(connection: Connection, ids: Iterable[int]) -> None:
 # Pairs of properties of which the buyer is not sure: they are asked again, after all others.
 
 
-def save_doubt(connection: Connection, one: int, two: int, *, now: float) -> None:
+def save_doubt(connection: Connection, property_id: int, other_id: int, *, now: float) -> None:
     """The buyer is not sure of these two properties, from now on; said again, the later moment counts."""
-    row = insert_into(connection, match_doubts).values(low=min(one, two), high=max(one, two), said_at=now)
+    low, high = sorted((property_id, other_id))
+    row = insert_into(connection, match_doubts).values(low=low, high=high, said_at=now)
     connection.execute(row.on_conflict_do_update(index_elements=["low", "high"], set_={"said_at": now}))
 
 
 def read_doubts(connection: Connection) -> dict[frozenset[int], float]:
     """Since when the buyer is unsure, by the two properties that the adverts of then are of now."""
-    one, two = listing_sources.alias("one"), listing_sources.alias("two")
-    chosen = (
-        select(one.c.property_id, two.c.property_id, match_doubts.c.said_at)
-        .join(one, one.c.listing_id == match_doubts.c.low)
-        .join(two, two.c.listing_id == match_doubts.c.high)
+    low, high = listing_sources.alias("low_source"), listing_sources.alias("high_source")
+    query = (
+        select(low.c.property_id, high.c.property_id, match_doubts.c.said_at)
+        .join(low, low.c.listing_id == match_doubts.c.low)
+        .join(high, high.c.listing_id == match_doubts.c.high)
         .order_by(match_doubts.c.said_at)
     )
-    return {frozenset(row[:2]): row[2] for row in connection.execute(chosen)}
+    return {frozenset(row[:2]): row[2] for row in connection.execute(query)}

@@ -30,10 +30,10 @@ class MetroWalk(NamedTuple):
         return is_within(self.least, self.most, minutes)
 
 
-def told_minutes(minutes: float | None, metres: float | None) -> float | None:
+def stated_minutes(minutes: float | None, metres: float | None) -> float | None:
     """How long the walk is as adverts tell it; of two that are told the longer one."""
-    told = [minutes, None if metres is None else metres / METRES_PER_MINUTE]
-    return max((one for one in told if one is not None), default=None)
+    minutes_told = [minutes, None if metres is None else metres / METRES_PER_MINUTE]
+    return max((stated for stated in minutes_told if stated is not None), default=None)
 
 
 def walk_around(city: str | None, neighbourhood: str | None) -> Walk | None:
@@ -43,13 +43,13 @@ def walk_around(city: str | None, neighbourhood: str | None) -> Walk | None:
 
 
 def metro_walk(
-    exact: Point | None, told: float | None, around: tuple[str | None, str | None]
+    exact: Point | None, stated: float | None, around: tuple[str | None, str | None]
 ) -> MetroWalk | None:
     """The walk by what is known best; `around` are the city and the neighbourhood."""
     if exact:
         return MetroWalk(*walk_from(exact), "position")
-    if told is not None:
-        return MetroWalk(told, told, "advert")
+    if stated is not None:
+        return MetroWalk(stated, stated, "advert")
     walk = walk_around(*around)
     return MetroWalk(*walk, "neighbourhood") if walk else None
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from sale_sofia.flats.matching.candidates import Candidates, Rows, crowded_rows, expanded, find_candidates
-from sale_sofia.flats.matching.comparison import LEVELS, Comparison, Weights, differ, load_weights
+from sale_sofia.flats.matching.comparison import LEVELS, MatchWeights, PairComparison, differ, load_weights
 from sale_sofia.flats.matching.fingerprint import (
     ROUND_AREAS,
     ROUND_PRICES,
@@ -27,12 +27,12 @@ from sale_sofia.flats.matching.fingerprint import (
     price_roundness,
 )
 from sale_sofia.flats.settings import EVIDENCE_FAMILIES, PAIRS_AT_ONCE, SAVED_AT_ONCE, SURE, WORKERS
-from sale_sofia.flats.store import Source, links_of
+from sale_sofia.flats.store import ListingSource, links_of
 
 # Scored pairs: which adverts are one property, which a person should look at, and why.
 
 
-class Kind(IntEnum):
+class LinkKind(IntEnum):
     """What a link rests on, the strongest first."""
 
     BUYER = 0
@@ -78,20 +78,20 @@ class Links:
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int8))
 
 
-def score(adverts: Adverts, candidates: Candidates, weights: Weights, bands: Bands) -> Links:
+def score(adverts: Adverts, candidates: Candidates, weights: MatchWeights, bands: Bands) -> Links:
     """The links among the candidates: exact evidence first, then what facts say. Vetoed pairs are none."""
     chunks = [
-        (candidates.one[begin : begin + PAIRS_AT_ONCE], candidates.two[begin : begin + PAIRS_AT_ONCE])
-        for begin in range(0, len(candidates.one), PAIRS_AT_ONCE)
+        (candidates.left[begin : begin + PAIRS_AT_ONCE], candidates.right[begin : begin + PAIRS_AT_ONCE])
+        for begin in range(0, len(candidates.left), PAIRS_AT_ONCE)
     ]
     with ThreadPoolExecutor(WORKERS) as pool:
-        found = pool.map(lambda rows: _score_pairs(Comparison(adverts, *rows), weights, bands), chunks)
+        found = pool.map(lambda rows: _score_pairs(PairComparison(adverts, *rows), weights, bands), chunks)
         return Links.joined(Links.none(), *found)
 
 
-def _score_pairs(pairs: Comparison, weights: Weights, bands: Bands) -> Links:
+def _score_pairs(pairs: PairComparison, weights: MatchWeights, bands: Bands) -> Links:
     allowed = ~pairs.vetoed
-    pairs = Comparison(pairs.adverts, pairs.one[allowed], pairs.two[allowed])
+    pairs = PairComparison(pairs.adverts, pairs.left[allowed], pairs.right[allowed])
     # Rounded, so that the last bit of a sum never decides which of two links comes first.
     scored = np.round(1.0 / (1.0 + np.exp(-weights.log_odds(pairs))), 9)
     probability = np.where(pairs.family, SURE, np.minimum(scored, SURE))
@@ -99,15 +99,17 @@ def _score_pairs(pairs: Comparison, weights: Weights, bands: Bands) -> Links:
     # A flat on an unknown floor may be the one above: then one more kind of evidence must speak for it.
     needed = EVIDENCE_FAMILIES + pairs.at("floor", "unknown")
     linked = (probability >= bands.link) & (families >= needed)
-    kind = np.where(pairs.family, Kind.FAMILY, np.where(linked, Kind.SCORE, Kind.REVIEW)).astype(np.int8)
+    kind = np.where(pairs.family, LinkKind.FAMILY, np.where(linked, LinkKind.SCORE, LinkKind.REVIEW)).astype(
+        np.int8
+    )
     ids = pairs.adverts.ids
-    links = Links(ids[pairs.one], ids[pairs.two], probability, kind)
+    links = Links(ids[pairs.left], ids[pairs.right], probability, kind)
     # Of one house by its year too: too little to link two flats of it, enough to ask a person.
-    asked = families + (pairs.at("year", "same") & pairs.at("place", "same")) >= EVIDENCE_FAMILIES
-    return links.chosen((probability >= bands.review) & (pairs.family | asked))
+    worth_asking = families + (pairs.at("year", "same") & pairs.at("place", "same")) >= EVIDENCE_FAMILIES
+    return links.chosen((probability >= bands.review) & (pairs.family | worth_asking))
 
 
-def evidence_families(pairs: Comparison) -> NDArray[np.int64]:
+def evidence_families(pairs: PairComparison) -> NDArray[np.int64]:
     """How many independent kinds of evidence speak for each pair."""
     same_price = pairs.at("price", "same")
     # An equal area and an equal price such as nobody shares by chance: 67 m² and 183 400 €.
@@ -140,10 +142,16 @@ def evidence_families(pairs: Comparison) -> NDArray[np.int64]:
 
 Evidence = dict[str, Any]
 ALONE: Final = "alone"
-DECIDED: Final[Mapping[int, str]] = {Kind.BUYER: "buyer", Kind.FAMILY: "evidence", Kind.SCORE: "score"}
+DECIDED: Final[Mapping[int, str]] = {
+    LinkKind.BUYER: "buyer",
+    LinkKind.FAMILY: "evidence",
+    LinkKind.SCORE: "score",
+}
 
 
-def sources(adverts: Adverts, groups: NDArray[np.int64], links: Links, weights: Weights) -> Iterator[Source]:
+def sources(
+    adverts: Adverts, groups: NDArray[np.int64], links: Links, weights: MatchWeights
+) -> Iterator[ListingSource]:
     """Each advert with its property, and the strongest link that speaks for it."""
     best = _strongest(adverts, groups, links)
     for begin in range(0, len(adverts), SAVED_AT_ONCE):
@@ -152,24 +160,24 @@ def sources(adverts: Adverts, groups: NDArray[np.int64], links: Links, weights: 
         strongest = best.chosen(slice(first, last))
         columns = (strongest.low.tolist(), strongest.probability.tolist(), strongest.kind.tolist())
         rows = zip(*columns, explain(adverts, strongest, weights), strict=True)
-        told = {advert: (surely, DECIDED[kind], words) for advert, surely, kind, words in rows}
+        reasons = {advert: (surely, DECIDED[kind], words) for advert, surely, kind, words in rows}
         for advert, group in zip(ids.tolist(), groups[begin : begin + SAVED_AT_ONCE].tolist(), strict=True):
-            yield Source(advert, group, *told.get(advert, (1.0, ALONE, {})))
+            yield ListingSource(advert, group, *reasons.get(advert, (1.0, ALONE, {})))
 
 
-def explain(adverts: Adverts, links: Links, weights: Weights) -> Iterator[Evidence]:
+def explain(adverts: Adverts, links: Links, weights: MatchWeights) -> Iterator[Evidence]:
     """What speaks for and against each link: the other advert, and each field's level and weight."""
     for begin in range(0, len(links), PAIRS_AT_ONCE):
         part = links.chosen(slice(begin, begin + PAIRS_AT_ONCE))
-        pairs = Comparison(adverts, adverts.rows_of(part.low), adverts.rows_of(part.high))
+        pairs = PairComparison(adverts, adverts.rows_of(part.low), adverts.rows_of(part.high))
         levels = {field: pairs.levels(field).tolist() for field in LEVELS}
         added = {field: weights.field(pairs, field).round(3).tolist() for field in LEVELS}
         family = pairs.family.tolist()
         for place, other in enumerate(part.high.tolist()):
-            told: Evidence = {"with": other}
+            evidence: Evidence = {"with": other}
             if family[place]:
-                told["family_id"] = "same"
-            yield told | {
+                evidence["family_id"] = "same"
+            yield evidence | {
                 field: [LEVELS[field][levels[field][place]], added[field][place]]
                 for field in LEVELS
                 if levels[field][place]
@@ -213,24 +221,24 @@ class Decisions:
 
     def within(self, ids: frozenset[int]) -> "Decisions":
         """What was said of two of these adverts."""
-        said = (self.same, self.different)
-        return Decisions(*(frozenset(filter(ids.issuperset, pairs)) for pairs in said))
+        decided = (self.same, self.different)
+        return Decisions(*(frozenset(filter(ids.issuperset, pairs)) for pairs in decided))
 
     def links(self) -> Links:
         """The joins as links, stronger than any other."""
         pairs = np.array(sorted(self.same), np.int64).reshape(-1, 2)
         count = len(pairs)
-        return Links(pairs[:, 0], pairs[:, 1], np.full(count, SURE), np.full(count, Kind.BUYER, np.int8))
+        return Links(pairs[:, 0], pairs[:, 1], np.full(count, SURE), np.full(count, LinkKind.BUYER, np.int8))
 
 
 def group_numbers(adverts: Adverts, links: Links, decisions: Decisions) -> Ids:
     """For each advert the id of its group: the lowest id in it."""
     groups = adverts.ids.copy()
     certain = with_decisions(links, decisions)
-    one, two = adverts.rows_of(certain.low), adverts.rows_of(certain.high)
-    parts = connected(len(adverts), one, two)
+    left, right = adverts.rows_of(certain.low), adverts.rows_of(certain.high)
+    parts = connected(len(adverts), left, right)
     vetoes = _vetoes_in_parts(adverts, parts)
-    for ordered in _by_part(adverts, certain, parts[one]):
+    for ordered in _by_part(adverts, certain, parts[left]):
         for group in _grow(ordered, vetoes, decisions.different):
             groups[adverts.rows_of(np.array(group))] = min(group)
     return groups
@@ -238,7 +246,7 @@ def group_numbers(adverts: Adverts, links: Links, decisions: Decisions) -> Ids:
 
 def with_decisions(links: Links, decisions: Decisions) -> Links:
     """The links that may join, with the buyer's own, and without those he spoke against."""
-    certain = links.chosen(links.kind < Kind.REVIEW)
+    certain = links.chosen(links.kind < LinkKind.REVIEW)
     if not (decisions.same or decisions.different):
         return certain
     pairs = zip(certain.low.tolist(), certain.high.tolist(), strict=True)
@@ -246,14 +254,14 @@ def with_decisions(links: Links, decisions: Decisions) -> Links:
     return Links.joined(decisions.links(), certain.chosen(free))
 
 
-def connected(count: int, one: Ids, two: Ids) -> Ids:
+def connected(count: int, left: Ids, right: Ids) -> Ids:
     """For each of `count` nodes the lowest node it is connected with."""
     labels = np.arange(count)
     while True:
-        lowest = np.minimum(labels[one], labels[two])
+        lowest = np.minimum(labels[left], labels[right])
         before = labels.copy()
-        np.minimum.at(labels, labels[one], lowest)
-        np.minimum.at(labels, labels[two], lowest)
+        np.minimum.at(labels, labels[left], lowest)
+        np.minimum.at(labels, labels[right], lowest)
         labels = labels[labels]
         if np.array_equal(labels, before):
             return labels
@@ -281,39 +289,39 @@ def _grow(ordered: Sequence[_Ordered], vetoes: set[Pair], parted: frozenset[Pair
     """
     by_facts: _Groups = {}
     groups: _Groups = {}
-    for one, two, kind in ordered:
-        apart = _contradict(groups.get(one, [one]), groups.get(two, [two]), parted)
-        if kind == Kind.BUYER and not apart:
-            _join(groups, one, two)
-        elif not (apart or _contradict(by_facts.get(one, [one]), by_facts.get(two, [two]), vetoes)):
-            _join(by_facts, one, two)
-            _join(groups, one, two)
+    for low, high, kind in ordered:
+        apart = _contradict(groups.get(low, [low]), groups.get(high, [high]), parted)
+        if kind == LinkKind.BUYER and not apart:
+            _join(groups, low, high)
+        elif not (apart or _contradict(by_facts.get(low, [low]), by_facts.get(high, [high]), vetoes)):
+            _join(by_facts, low, high)
+            _join(groups, low, high)
     return {id(group): group for group in groups.values()}.values()
 
 
-def _join(groups: _Groups, one: int, two: int) -> None:
-    first, second = groups.get(one, [one]), groups.get(two, [two])
+def _join(groups: _Groups, low: int, high: int) -> None:
+    first, second = groups.get(low, [low]), groups.get(high, [high])
     if first is not second:
         both = first + second
         groups.update(dict.fromkeys(both, both))
 
 
-def _contradict(one: Sequence[int], two: Sequence[int], vetoes: AbstractSet[Pair]) -> bool:
-    return one is not two and any(((a, b) if a < b else (b, a)) in vetoes for a in one for b in two)
+def _contradict(group: Sequence[int], other: Sequence[int], vetoes: AbstractSet[Pair]) -> bool:
+    return group is not other and any(((a, b) if a < b else (b, a)) in vetoes for a in group for b in other)
 
 
 def _vetoes_in_parts(adverts: Adverts, parts: Ids) -> set[Pair]:
     """All vetoed pairs within connected parts; in a part of two the link itself was allowed."""
     order = np.argsort(parts, kind="stable")
     _, sizes = np.unique(parts, return_counts=True)
-    left = np.repeat(sizes, sizes) - expanded(sizes)[1] - 1
-    left[np.repeat(sizes <= _PAIR, sizes)] = 0
+    remaining = np.repeat(sizes, sizes) - expanded(sizes)[1] - 1
+    remaining[np.repeat(sizes <= _PAIR, sizes)] = 0
     vetoed: set[Pair] = set()
-    for begin, end in _portions(left):
-        owners, steps = expanded(left[begin:end])
-        one, two = order[begin + owners], order[begin + owners + steps + 1]
-        wrong = Comparison(adverts, one, two).vetoed
-        low, high = adverts.ids[one[wrong]], adverts.ids[two[wrong]]
+    for begin, end in _portions(remaining):
+        owners, steps = expanded(remaining[begin:end])
+        left, right = order[begin + owners], order[begin + owners + steps + 1]
+        wrong = PairComparison(adverts, left, right).vetoed
+        low, high = adverts.ids[left[wrong]], adverts.ids[right[wrong]]
         vetoed.update(zip(low.tolist(), high.tolist(), strict=True))
     return vetoed
 
@@ -351,19 +359,19 @@ def reach(
     With it, the links among them that may join. Where a link was and is no more, what it held together is
     looked at too.
     """
-    certain = links.chosen(links.kind < Kind.REVIEW)
+    certain = links.chosen(links.kind < LinkKind.REVIEW)
     neighbours: dict[int, list[int]] = defaultdict(list)
-    for one, two in (*zip(certain.low.tolist(), certain.high.tolist(), strict=True), *decisions.same):
-        neighbours[one].append(two)
-        neighbours[two].append(one)
+    for low, high in (*zip(certain.low.tolist(), certain.high.tolist(), strict=True), *decisions.same):
+        neighbours[low].append(high)
+        neighbours[high].append(low)
     found, stored = set[int](), set[tuple[int, int, float, int]]()
     edge = {*touched, *also}
     while edge:
         found |= edge
-        before = links_of(connection, edge, Kind.SCORE)
+        before = links_of(connection, edge, LinkKind.SCORE)
         stored |= {link for link in before if link.low not in touched and link.high not in touched}
-        next_to = {one for link in before for one in (link.low, link.high)}
-        next_to |= {one for advert in edge for one in neighbours.get(advert, ())}
+        next_to = {advert for link in before for advert in (link.low, link.high)}
+        next_to |= {other for advert in edge for other in neighbours.get(advert, ())}
         edge = next_to - found
     return frozenset(found), Links.joined(as_links(sorted(stored)), certain)
 
@@ -387,7 +395,7 @@ class Matcher:
     """Finds which adverts are one property, always the same for the same adverts."""
 
     bands: Bands
-    weights: Weights
+    weights: MatchWeights
 
     @classmethod
     def of(cls, bands: Bands) -> "Matcher":

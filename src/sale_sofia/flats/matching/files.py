@@ -65,7 +65,7 @@ def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
     storeys, area, street = _STOREYS.search(snippet), _AREA.search(snippet), _STREET.match(snippet)
     floor, floors = _whole(row["floor"]), _whole(row["total_floors"])
     plain = squeeze(_PROVINCE.sub("", row["neighbourhood"] or "").strip('" '))
-    found = find_neighbourhood(plain) if plain else None
+    neighbourhood = find_neighbourhood(plain) if plain else None
     return {
         "site": row["site"],
         "external_id": row["listing_key"],
@@ -78,7 +78,7 @@ def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
         "floor": floor if floor is not None else storeys and int(storeys[1]),
         "floors_total": floors or (storeys and storeys[2] and int(storeys[2])),
         "city": SOFIA,
-        "neighbourhood": (found.name if found else plain or None),
+        "neighbourhood": (neighbourhood.name if neighbourhood else plain or None),
         "street": street and street[1],
         "seller_name": row["agency_hash"],
         "phones": (hashed_phone(b"", row["phone_hash"]),) if row["phone_hash"] else (),
@@ -108,12 +108,12 @@ def match_file(adverts_path: Path, pairs_path: Path, settings: Settings) -> Pair
     started = time.perf_counter()
     names: list[str] = []
 
-    def named() -> Iterator[dict[str, Any]]:
+    def collect_names() -> Iterator[dict[str, Any]]:
         for row in read_adverts(adverts_path):
             names.append(f"{row['site']}|{row['external_id']}")
             yield row
 
-    records = PropertyFingerprinter(b"").fingerprints(named())
+    records = PropertyFingerprinter(b"").fingerprints(collect_names())
     adverts = Adverts.of(range(len(names)), records)
     read = time.perf_counter()
     bands = Bands(settings.match_link_probability, settings.match_review_probability)
@@ -126,8 +126,8 @@ def match_file(adverts_path: Path, pairs_path: Path, settings: Settings) -> Pair
     ):
         writer = csv.writer(file)
         writer.writerow(("a", "b"))
-        for one, two in pairs_of(matched.groups):
-            writer.writerow((names[one], names[two]))
+        for first, second in pairs_of(matched.groups):
+            writer.writerow((names[first], names[second]))
             count += 1
     return PairsWritten(len(names), count, read - started, done - read, time.perf_counter() - done)
 

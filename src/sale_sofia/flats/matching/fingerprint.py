@@ -67,9 +67,9 @@ class Adverts:
     @classmethod
     def of(cls, ids: Iterable[int], records: Array) -> "Adverts":
         """The adverts of these ids; records in the same order."""
-        given = np.fromiter(ids, np.int64)
-        order = _rising(given)
-        return cls(given[order], {name: np.ascontiguousarray(records[name][order]) for name in _NAMES})
+        unordered = np.fromiter(ids, np.int64)
+        order = _rising(unordered)
+        return cls(unordered[order], {name: np.ascontiguousarray(records[name][order]) for name in _NAMES})
 
     @classmethod
     def of_bytes(cls, ids: Sequence[int], packed: Sequence[bytes]) -> "Adverts":
@@ -93,11 +93,11 @@ class Adverts:
     def with_changes(self, changed: "Adverts") -> "Adverts":
         """These adverts with those added, or put in the place of those with their ids."""
         replaced = np.isin(self.ids, changed.ids)
-        kept = ~replaced if replaced.any() else slice(None)
-        ids = np.concatenate((self.ids[kept], changed.ids))
+        unchanged = ~replaced if replaced.any() else slice(None)
+        ids = np.concatenate((self.ids[unchanged], changed.ids))
         order = _rising(ids)
         columns = {
-            name: np.concatenate((column[kept], changed[name]))[order]
+            name: np.concatenate((column[unchanged], changed[name]))[order]
             for name, column in self.columns.items()
         }
         return Adverts(ids[order], columns)
@@ -206,9 +206,9 @@ def agency_key(name: str | None, kind: str | None) -> str | None:
 
 def agency_of(row: Mapping[str, Any]) -> str | None:
     """The agency of an advert; on an agency's own portal that agency, named or not."""
-    named = agency_key(row.get("seller_name"), row.get("seller_kind"))
+    agency = agency_key(row.get("seller_name"), row.get("seller_kind"))
     own_portal = row["site"] in matching_words().own_portals
-    return agency_key(row["site"].replace(".bg", ""), None) if own_portal and not named else named
+    return agency_key(row["site"].replace(".bg", ""), None) if own_portal and not agency else agency
 
 
 @lru_cache(_REMEMBERED)
@@ -228,13 +228,13 @@ def references(row: Mapping[str, Any], agency: str | None, text: str) -> list[st
 
     A bare number is its agency's; without an agency it is nothing.
     """
-    known = matching_words()
+    words = matching_words()
     found: list[str] = []
-    in_address = known.own_portals.get(row["site"])
+    in_address = words.own_portals.get(row["site"])
     if in_address and (match := re.search(in_address, row.get("url") or "")):
         found.append(match[1])
     if _NUMBER.search(text):  # most texts hold none, and this is the quickest way to know
-        for pattern in known.reference_patterns:
+        for pattern in words.reference_patterns:
             found += [match[1].upper() for match in pattern.finditer(text)]
     house = house_key(agency)
     scoped = (code if not code.isdigit() else f"{house}:{code}" if house else None for code in found)
@@ -325,7 +325,7 @@ def _file_name(url: str) -> str:
 
 def sketch(text: str | None) -> Array:
     """The smallest hashes of the text's word triples, rising, zeros at the end. Digits say nothing here."""
-    kept = np.zeros(fixed.TEXT_SKETCH, "u4")
+    hashes = np.zeros(fixed.TEXT_SKETCH, "u4")
     stop = matching_words().stop_words
     spoken = _WORD.findall((text or "")[: fixed.TEXT_CHARACTERS].casefold())
     words = np.array([_word_number(word) for word in spoken if word not in stop], "u4")
@@ -335,8 +335,8 @@ def sketch(text: str | None) -> Array:
     is_new = np.ones(len(rising), bool)
     is_new[1:] = rising[1:] != rising[:-1]  # as np.unique does it, but in half the time for so few
     smallest = rising[is_new][: fixed.TEXT_SKETCH]
-    kept[: len(smallest)] = smallest
-    return kept
+    hashes[: len(smallest)] = smallest
+    return hashes
 
 
 @lru_cache(_REMEMBERED)
@@ -361,9 +361,9 @@ def _several(hashes: Iterable[int], most: int) -> Array:
     smallest = sorted(set(hashes))[:most]
     if not smallest:  # as a rule
         return _NOTHING[:most]
-    kept = np.zeros(most, "u8")
-    kept[: len(smallest)] = smallest
-    return kept
+    column = np.zeros(most, "u8")
+    column[: len(smallest)] = smallest
+    return column
 
 
 def _within(value: int | None, least: int, most: int, unknown: int) -> int:
@@ -433,29 +433,29 @@ class _Patterns:
 def _patterns() -> _Patterns:
     loaded = read_yaml(resources.files(__package__).joinpath("words.yaml").read_text("utf-8"))["addresses"]
     no_names = frozenset(loaded.pop("no_names"))
-    return _Patterns(**{name: re.compile(one) for name, one in loaded.items()}, no_names=no_names)
+    return _Patterns(**{name: re.compile(pattern) for name, pattern in loaded.items()}, no_names=no_names)
 
 
 def addresses(row: Mapping[str, Any], text: str) -> set[int]:
     """The addresses an advert names, each a number of its street (high bits) and its house (low bits)."""
-    known = _patterns()
+    patterns = _patterns()
     found: set[tuple[str, str]] = set()
-    if (street := row.get("street")) and (match := known.street.match(street)):
+    if (street := row.get("street")) and (match := patterns.street.match(street)):
         found.add((match[1], match[2] or ""))
     if _DIGIT.search(text):
         if _may_hold(text, _STREETS):
-            found.update((match[1], match[2]) for match in known.house.finditer(text))
+            found.update((match[1], match[2]) for match in patterns.house.finditer(text))
         if (quarter := row.get("neighbourhood")) and _may_hold(text, _BLOCKS):
             # Each quarter numbers its blocks anew.
-            found.update((f"{quarter} блок", match[1]) for match in known.block.finditer(text))
+            found.update((f"{quarter} блок", match[1]) for match in patterns.block.finditer(text))
     return {number for street, house in found if (number := _number(street, house))}
 
 
 def unit(text: str) -> Unit:
     """The entrance and the flat a text names, where it names one alone."""
-    known = _patterns()
-    entrances = known.entrance.finditer(text) if _may_hold(text, _ENTRANCES) else ()
-    flats = known.flat.finditer(text) if _may_hold(text, _NUMBERS) else ()
+    patterns = _patterns()
+    entrances = patterns.entrance.finditer(text) if _may_hold(text, _ENTRANCES) else ()
+    flats = patterns.flat.finditer(text) if _may_hold(text, _NUMBERS) else ()
     return Unit(_only(entrances), _only(flats))
 
 
@@ -479,8 +479,8 @@ def _number(street: str, house: str) -> int:
 
 
 def _only(matches: Iterable[re.Match[str]]) -> int:
-    named = {_code(match[1]) for match in matches}
-    return named.pop() if len(named) == 1 else 0
+    codes = {_code(match[1]) for match in matches}
+    return codes.pop() if len(codes) == 1 else 0
 
 
 def _code(text: str) -> int:

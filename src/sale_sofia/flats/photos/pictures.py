@@ -83,20 +83,20 @@ def mirrored(hashes: Hashes) -> Hashes:
     return np.concatenate((turned[:, :1] ^ _ODD_WAVES, ~backwards), axis=1)
 
 
-def alike(one: Hashes, others: Hashes) -> NDArray[np.int64]:
+def alike(picture: Hashes, others: Hashes) -> NDArray[np.int64]:
     """How far each of the others is from this picture, in bits; -1: it is another picture."""
     found = np.full(len(others), -1, np.int64)
     # By their waves alone nearly all are others, and that is most of the work.
-    perhaps = np.flatnonzero(_distances(one[:, :1], others[..., :1]) < _FAR)
-    near = _distances(one, others[perhaps])
+    perhaps = np.flatnonzero(_distances(picture[:, :1], others[..., :1]) < _FAR)
+    near = _distances(picture, others[perhaps])
     found[perhaps] = np.where(near < _FAR, near, -1)
     return found
 
 
-def _distances(one: Hashes, others: Hashes) -> NDArray[np.int64]:
+def _distances(picture: Hashes, others: Hashes) -> NDArray[np.int64]:
     """Of the nearest two parts the bits by which they differ; `_FAR`: no two are near enough."""
     nearest = np.full(len(others), _FAR, np.int64)
-    for own in (one, mirrored(one)):
+    for own in (picture, mirrored(picture)):
         # The whole of one with each part of the other, and each part with the same part.
         for mine, theirs in ((own[None, :1], others), (own[None], others[:, :1]), (own[None], others)):
             apart: NDArray[Any] = np.bitwise_count(mine ^ theirs)

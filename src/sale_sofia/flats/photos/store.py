@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select, update
 
 from sale_sofia.flats.matching.candidates import find_candidates
 from sale_sofia.flats.matching.clustering import evidence_families
-from sale_sofia.flats.matching.comparison import Comparison, load_weights
+from sale_sofia.flats.matching.comparison import PairComparison, load_weights
 from sale_sofia.flats.matching.fingerprint import Adverts
 from sale_sofia.flats.photos.pictures import Hashes, alike, unpacked
 from sale_sofia.flats.settings import (
@@ -27,7 +27,7 @@ from sale_sofia.history.tables import listings
 from sale_sofia.storage.upserts import insert_into
 
 
-class Asked(NamedTuple):
+class PhotoResult(NamedTuple):
     """One photo of an advert, and what came of asking for it."""
 
     listing_id: int
@@ -43,7 +43,7 @@ class Asked(NamedTuple):
     thumbnail: bytes | None = None
 
 
-class Known(NamedTuple):
+class StoredPhoto(NamedTuple):
     """A photo as it is stored."""
 
     url: str
@@ -89,45 +89,47 @@ class Gallery:
 _NOT_REPLACED = frozenset({"listing_id", "position", "requests"})
 
 
-class Kept(NamedTuple):
+class SavedPicture(NamedTuple):
     """The number of a picture, and whether it is of no one flat."""
 
     picture: int
     stock: bool
 
 
-def save_photo(connection: Connection, asked: Asked, number: int | None, *, now: float) -> Kept | None:
+def save_photo(
+    connection: Connection, photo: PhotoResult, number: int | None, *, now: float
+) -> SavedPicture | None:
     """Keep what came of it; returns its picture, if there is one, by the given number or a new one.
 
     The advert is as good as changed, for matching; so are all with this picture when it turns out to be of no
     one flat. All in one transaction: whatever happens next, this photo is not asked for again.
     """
-    there = (advert_photos.c.listing_id == asked.listing_id, advert_photos.c.position == asked.position)
+    there = (advert_photos.c.listing_id == photo.listing_id, advert_photos.c.position == photo.position)
     before = connection.scalar(select(advert_photos.c.picture).where(*there))
-    values = asked._asdict() | {"asked_at": now, "picture": None, "stock": False}
-    values["code"] = asked.code and asked.code[:CODE_CHARACTERS]
+    values = photo._asdict() | {"asked_at": now, "picture": None, "stock": False}
+    values["code"] = photo.code and photo.code[:CODE_CHARACTERS]
     new = insert_into(connection, advert_photos).values(**values)
-    told_anew = {name: new.excluded[name] for name in values if name not in _NOT_REPLACED}
-    requests = {"requests": advert_photos.c.requests + asked.requests}
+    replaced = {name: new.excluded[name] for name in values if name not in _NOT_REPLACED}
+    requests = {"requests": advert_photos.c.requests + photo.requests}
     place = ["listing_id", "position"]
-    upsert = new.on_conflict_do_update(index_elements=place, set_={**told_anew, **requests})
+    upsert = new.on_conflict_do_update(index_elements=place, set_={**replaced, **requests})
     photo_id = connection.execute(upsert.returning(advert_photos.c.id)).scalar_one()
     news = set[int]()
     if before is not None:  # another photo stood there
-        news |= {asked.listing_id, *_judge_stock(connection, before)[1]}
-    kept = None
-    if asked.signature is not None:
+        news |= {photo.listing_id, *_judge_stock(connection, before)[1]}
+    saved = None
+    if photo.signature is not None:
         picture = photo_id if number is None else number
         connection.execute(update(advert_photos).where(*there).values(picture=picture))
-        stock, told = _judge_stock(connection, picture)
-        news |= {asked.listing_id, *told}
-        kept = Kept(picture, stock)
+        stock, changed = _judge_stock(connection, picture)
+        news |= {photo.listing_id, *changed}
+        saved = SavedPicture(picture, stock)
     # These adverts are matched again though they print what they printed
     for some in portions(sorted(news)):
         stale = update(match_fingerprints).where(match_fingerprints.c.listing_id.in_(some))
         connection.execute(stale.values(content_hash=""))
     touch(connection, news)
-    return kept
+    return saved
 
 
 def _judge_stock(connection: Connection, picture: int) -> tuple[bool, set[int]]:
@@ -145,44 +147,44 @@ def count_flats(facts: Iterable[tuple[float | None, int | None]]) -> int:
     """Of how many flats, at least, these areas and floors are: those that contradict each other."""
     flats: list[tuple[float | None, int | None]] = []
     # Who prints little contradicts nobody: those who print all are counted first.
-    for one in sorted(facts, key=lambda fact: (fact[1] is None, fact[0] is None)):
-        if all(_contradict(one, other) for other in flats):
-            flats.append(one)
+    for printed in sorted(facts, key=lambda fact: (fact[1] is None, fact[0] is None)):
+        if all(_contradict(printed, other) for other in flats):
+            flats.append(printed)
     return len(flats)
 
 
-def _contradict(one: tuple[float | None, int | None], two: tuple[float | None, int | None]) -> bool:
-    (area, floor), (other_area, other_floor) = one, two
+def _contradict(facts: tuple[float | None, int | None], others: tuple[float | None, int | None]) -> bool:
+    (area, floor), (other_area, other_floor) = facts, others
     if floor is not None and other_floor is not None and floor != other_floor:
         return True
     return bool(area and other_area and abs(area - other_area) > AREA_TOLERANCE * max(area, other_area))
 
 
-def known_photos(connection: Connection, listing_ids: Collection[int]) -> dict[int, dict[int, Known]]:
+def stored_photos(connection: Connection, listing_ids: Collection[int]) -> dict[int, dict[int, StoredPhoto]]:
     """What is stored of these adverts' photos, by advert and place."""
-    found: dict[int, dict[int, Known]] = {}
+    found: dict[int, dict[int, StoredPhoto]] = {}
     for row in rows_of(connection, select(advert_photos), advert_photos.c.listing_id, listing_ids):
         is_settled = not row.again or row.requests >= MOST_TRIES
-        photo = Known(row.url, row.picture, is_settled)
+        photo = StoredPhoto(row.url, row.picture, is_settled)
         found.setdefault(row.listing_id, {})[row.position] = photo
     return found
 
 
 def pictures_by_advert(connection: Connection, ids: Sequence[int] | None = None) -> dict[int, list[int]]:
     """The numbers of the pictures of these adverts, or of all; without those that are of no one flat."""
-    shown = select(advert_photos.c.listing_id, advert_photos.c.picture).where(
+    query = select(advert_photos.c.listing_id, advert_photos.c.picture).where(
         advert_photos.c.picture.is_not(None), advert_photos.c.stock.is_(False)
     )
     found: dict[int, list[int]] = {}
-    for listing_id, picture in rows_of(connection, shown, advert_photos.c.listing_id, ids):
+    for listing_id, picture in rows_of(connection, query, advert_photos.c.listing_id, ids):
         found.setdefault(listing_id, []).append(picture)
     return found
 
 
 def stock_pictures(connection: Connection) -> set[int]:
     """The pictures that are of no one flat."""
-    shown = select(advert_photos.c.picture).where(advert_photos.c.stock.is_(True)).distinct()
-    return {int(picture) for picture in connection.scalars(shown)}
+    query = select(advert_photos.c.picture).where(advert_photos.c.stock.is_(True)).distinct()
+    return {int(picture) for picture in connection.scalars(query)}
 
 
 def requests_left(connection: Connection, share: float) -> int:
@@ -211,20 +213,20 @@ def find_doubts(connection: Connection, least: float) -> list[Doubt]:
     """
     adverts = Adverts.of_bytes(*read_fingerprints(connection))
     adverts = adverts.take(np.flatnonzero(np.isin(adverts.ids, _with_photos(connection))))
-    found = find_candidates(adverts)
+    candidates = find_candidates(adverts)
     likely: list[Doubt] = []
-    for begin in range(0, len(found.one), PAIRS_AT_ONCE):
-        rows = (side[begin : begin + PAIRS_AT_ONCE] for side in (found.one, found.two))
-        likely += _likely(Comparison(adverts, *rows), least)
+    for begin in range(0, len(candidates.left), PAIRS_AT_ONCE):
+        rows = (side[begin : begin + PAIRS_AT_ONCE] for side in (candidates.left, candidates.right))
+        likely += _likely(PairComparison(adverts, *rows), least)
     spoken = read_decisions(connection)
-    ids = sorted({one for doubt in likely for one in (doubt.low, doubt.high)})
+    ids = sorted({listing_id for doubt in likely for listing_id in (doubt.low, doubt.high)})
     homes = {source.listing_id: source.property_id for source in sources_of(connection, ids)}
-    open_ones = (
+    undecided = (
         doubt
         for doubt in likely
         if homes.get(doubt.low) != homes.get(doubt.high) and (doubt.low, doubt.high) not in spoken
     )
-    return sorted(open_ones, key=lambda doubt: (-doubt.probability, doubt.low, doubt.high))
+    return sorted(undecided, key=lambda doubt: (-doubt.probability, doubt.low, doubt.high))
 
 
 def _with_photos(connection: Connection) -> list[int]:
@@ -232,11 +234,11 @@ def _with_photos(connection: Connection) -> list[int]:
     return list(connection.scalars(select(listings.c.id).where(OFFERED, stands)))
 
 
-def _likely(pairs: Comparison, least: float) -> list[Doubt]:
+def _likely(pairs: PairComparison, least: float) -> list[Doubt]:
     allowed = ~pairs.vetoed
-    pairs = Comparison(pairs.adverts, pairs.one[allowed], pairs.two[allowed])
+    pairs = PairComparison(pairs.adverts, pairs.left[allowed], pairs.right[allowed])
     probability = 1.0 / (1.0 + np.exp(-load_weights().log_odds(pairs)))
     chosen = (probability >= least) & (evidence_families(pairs) > 0)
     ids = pairs.adverts.ids
-    columns = (ids[pairs.one[chosen]], ids[pairs.two[chosen]], probability[chosen])
+    columns = (ids[pairs.left[chosen]], ids[pairs.right[chosen]], probability[chosen])
     return [Doubt(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
