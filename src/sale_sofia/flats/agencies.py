@@ -1,4 +1,4 @@
-"""Agencies: one line for each, whatever it calls itself on each portal, and private sellers who are none."""
+"""Sellers: one entry for each agency, whatever its name on each portal, and one for each private seller."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,11 +33,11 @@ class Agency:
     adverts: int = 0
     offered: int = 0
     mark: str | None = None
-    """Why a private seller is probably none."""
+    """Why a private seller is probably an agency."""
 
     @property
     def name(self) -> str:
-        """As it is printed most often; a private seller has only a phone."""
+        """The name printed most often; for a private seller the phone."""
         return min(self.names, key=lambda name: (-self.names[name], name)) if self.names else self.key
 
     @property
@@ -46,7 +46,7 @@ class Agency:
         return self.adverts - len(self.properties)
 
     def add(self, row: Row) -> None:
-        """One more advert of it."""
+        """Count one more advert."""
         self.names.update([row["seller_name"]] if row["seller_name"] else [])
         self.phones.update(row["phones"])
         self.portals.add(row["site"])
@@ -55,7 +55,7 @@ class Agency:
         self.offered += is_offered(row)
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, plainly."""
+        """The agency as plain JSON values."""
         return {
             "name": self.name,
             "names": sorted(self.names),
@@ -71,7 +71,7 @@ class Agency:
 
 
 def list_agencies(connection: Connection, settings: Settings) -> list[Agency]:
-    """All sellers, those with most adverts first; private ones with too many flats are marked."""
+    """All sellers, those with the most adverts first; private ones with too many flats are marked."""
     chosen = select(*(listings.c[name] for name in _SELLER), listing_sources.c.property_id).join(
         listing_sources, listing_sources.c.listing_id == listings.c.id
     )
@@ -82,7 +82,7 @@ def list_agencies(connection: Connection, settings: Settings) -> list[Agency]:
 
 
 def gather(rows: Iterable[Row]) -> list[Agency]:
-    """Adverts by seller: an agency by its name, a private person by the phone; without either by nobody."""
+    """Sellers with their adverts: agencies by name, private people by phone; other adverts are skipped."""
     sellers: dict[tuple[str, bool], Agency] = {}
     for row in rows:
         private = row["seller_kind"] == "private"
@@ -104,11 +104,11 @@ def _mark(sellers: Sequence[Agency], many: int) -> None:
             seller.mark = f"the phone of {', '.join(sorted(names))}"
 
 
-# Phones of private people are kept while their advert is offered; afterwards a hash that still matches.
+# Phones of private people are stored while their advert is offered; afterwards a hash that still matches.
 
 
 def forget_private_phones(connection: Connection, settings: Settings) -> int:
-    """Hash the phones of private adverts that have ended, there and in their history; how many adverts."""
+    """Hash the phones of ended private adverts, also in their history; returns the number of adverts."""
     if settings.private_phones_kept:
         return 0
     secret = load_secret(settings.data_dir)
@@ -136,7 +136,7 @@ def forget_private_phones(connection: Connection, settings: Settings) -> int:
 
 
 def save_phones(connection: Connection, listing_id: int, phones: Sequence[str]) -> None:
-    """Other phones for a stored advert, so that it is as if it had been read with them."""
+    """Replace the phones of a stored advert, as if it had been read with them."""
     is_advert = listings.c.id == listing_id
     row = connection.execute(select(listings).where(is_advert)).mappings().one()
     hashed = content_hash({**row, "phones": list(phones)})

@@ -1,9 +1,8 @@
-"""Facts that check each other: one table of rules. What is contradicted is not believed, and said to be so.
+"""Facts that check each other, in one table of rules. Contradicted facts are dropped and reported.
 
-A rule compares two facts of an advert, or of a flat, or a fact of the portal with the same one in the text
-beside it. Of two facts that cannot both be, the less sure one is doubted, and both where neither is surer:
-the buyer's word before what portal and text agree on, that before what the portal prints alone, and last what
-only the text says.
+A rule compares two facts of an advert or flat, or a fact of the portal with the same one in the text. Of two
+facts that cannot both be true the less certain one is doubted, or both if equally certain: the buyer's word
+before what portal and text agree on, that before what only the portal prints, last what only the text says.
 """
 
 import re
@@ -38,23 +37,23 @@ class TextFacts(NamedTuple):
 
     facts: Facts = MappingProxyType({})
     quotes: Mapping[str, str] = MappingProxyType({})
-    """Its words for each of them."""
+    """Its words for each fact."""
     whole: str | None = None
-    """The whole of it; without it, it is not compared with what the portal prints."""
+    """The whole text; None: it is not compared with what the portal prints."""
 
 
 NO_TEXT: Final = TextFacts()
 
 
 class FactRule(NamedTuple):
-    """Two facts, and when they cannot both be. The last argument is the moment the advert was seen last."""
+    """Two facts, and when they contradict. The last argument is when the advert was last seen."""
 
     code: Code
     fact: str
     other: str
     contradict: Callable[[Any, Any, float], bool]
     text_counts: bool = False
-    """A fact that only the text tells is as sure as one that the portal prints."""
+    """A fact that only the text states is as certain as one that the portal prints."""
 
 
 RULES: Final = (
@@ -63,7 +62,7 @@ RULES: Final = (
         Code.BEDROOMS_FILL_ROOMS,
         "rooms",
         "bedrooms",
-        # The one room of a studio is a bedroom, too.
+        # The only room of a studio is also a bedroom.
         lambda rooms, bedrooms, _: bedrooms >= rooms + (rooms == 1) and rooms < fixed.MANY_ROOMS,
         text_counts=True,
     ),
@@ -95,7 +94,7 @@ RULES: Final = (
         ),
     ),
 )
-"""Facts of one advert, or of one flat, beside each other."""
+"""Pairs of facts of one advert, or of one flat."""
 
 
 class TextRule(NamedTuple):
@@ -129,16 +128,16 @@ TEXT_RULES: Final = (
         lambda printed, stated: printed in fixed.FINISHED_ACTS and stated in fixed.UNFINISHED_ACTS,
     ),
 )
-"""Facts of which a text has its own word."""
+"""Facts that are compared with the text."""
 TEXT_FACTS: Final = tuple(rule.fact for rule in TEXT_RULES)
 
 
 def find_contradictions(
     printed: Facts, text: TextFacts, seen_at: float, sure: Collection[str] = ()
 ) -> list[Contradiction]:
-    """What cannot be, of the facts printed and told; `sure` are those that the buyer put right.
+    """The contradictions among printed and stated facts; `sure` are those that the buyer corrected.
 
-    A fact that one rule doubts is not looked at by another.
+    A fact that one rule doubts is not checked by another.
     """
     found: list[Contradiction] = []
     doubted: set[str] = set()
@@ -154,7 +153,7 @@ def find_contradictions(
         doubted.update(farther.facts)
     stated = text.facts
     for code, fact, other, contradict, text_counts in RULES:
-        # As it is written out, and not in functions: every flat is looked at whenever flats are read.
+        # Inlined for speed: this runs for every flat whenever flats are read.
         first = stated.get(fact) if (value := printed.get(fact)) is None else value
         if first is None:
             continue
@@ -190,7 +189,7 @@ def _is_between(year: int, years: tuple[int, int]) -> bool:
     return years[0] <= year <= years[1]
 
 
-# The coordinates beside the name of the place.
+# The coordinates against the name of the place.
 
 POSITION: Final = ("lat", "lon")
 PLACE_FACTS: Final = (*POSITION, *METRO_FACTS, "city", "neighbourhood")
@@ -202,7 +201,7 @@ def _point(printed: Facts) -> Point | None:
 
 
 def _outside(printed: Facts) -> Contradiction | None:
-    """Coordinates that lie far from the neighbourhood that is named: of the two the name is believed."""
+    """Coordinates far from the named neighbourhood: the name is believed."""
     point, name = _point(printed), printed.get("neighbourhood")
     if point is None:
         return None
@@ -220,7 +219,7 @@ def _outside(printed: Facts) -> Contradiction | None:
 
 
 def _farther(printed: Facts, text: TextFacts, *, placed: bool) -> Contradiction | None:
-    """A walk to the metro that is much longer than the advert says, from wherever the flat may be."""
+    """A walk to the metro that is much longer than stated, from anywhere the flat may be."""
     stated = {name: value for name in METRO_FACTS if (value := _either(name, printed, text)) is not None}
     if not stated:
         return None
@@ -239,8 +238,8 @@ def _either(name: str, printed: Facts, text: TextFacts) -> float | None:
     return text.facts.get(name) if (value := printed.get(name)) is None else value
 
 
-# The text beside the portal's fields. It contradicts only where it nowhere says what the portal does: adverts
-# speak of what a flat was made from, of cellars, of other flats of the building.
+# The text against the portal's fields. It contradicts one only if it nowhere contains the portal's value:
+# adverts also mention what a flat was made from, cellars, and other flats of the building.
 
 
 def _by_text(printed: Facts, text: TextFacts, sure: Collection[str]) -> Iterator[Contradiction]:
@@ -251,7 +250,7 @@ def _by_text(printed: Facts, text: TextFacts, sure: Collection[str]) -> Iterator
         if _COUNTED_OTHERWISE.get(fact, _NEVER).search(f"{text.quotes.get(fact)}\n{text.whole}"):
             continue
         if fact == "floor" and value == text.facts.get("floors_total") and stated < value:
-            # The portal's floor is the height of the building: the text has both, and they fit.
+            # The portal's floor is the height of the building: the text has both numbers.
             yield Contradiction(Code.TEXT_FLOOR_OF_HEIGHT, (fact,), value, stated, kept=stated)
         elif differ(value, stated) and not _speaks_of(fact, value, text.whole or ""):
             yield Contradiction(code, (fact,), value, stated)
@@ -260,12 +259,12 @@ def _by_text(printed: Facts, text: TextFacts, sure: Collection[str]) -> Iterator
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)?")
 _NEVER: Final = re.compile(r"(?!)")
 _COUNTED_OTHERWISE: Final = {
-    # Its own words: floors above shops, or how many there are. Anywhere: a flat with several floors.
+    # In the quote: floors above shops, or a number of floors. Anywhere: a flat with several floors.
     "floor": re.compile(r"(?i)\A[^\n]*(?:жилищ|етажа|реал)|мезонет|на две нива|двуетажен"),
-    # Several flats, wanted in exchange or to be had; what a flat was made into or serves as; a study.
+    # Several flats, sought in exchange or on offer; what a flat was made into or is used as; a study.
     "rooms": re.compile(r"(?i)\A[^\n]*стайни|преустроен|в момента е|ползване като|кабинет|\d ?[хx] ?\d-ст"),
 }
-"""Where a text says so, it does not speak of what the portal does."""
+"""Where a text matches, it counts differently from the portal."""
 _FLOORS: Final = (
     "парт", "първ", "втор", "трет", "четвърт", "пет", "шест", "седм", "осм", "девет", "десет", "единадес",
     "дванадес", "тринадес", "четиринадес", "петнадес",
@@ -274,11 +273,11 @@ _ROOMS: Final = {
     number: re.compile(rf"(?<!\w)(?:{word}|{number})(?:\W{{0,3}}\w+)?\W{{0,3}}ста[ей]")
     for number, word in enumerate(("едно", "дву", "три", "четири", "много|пет"), 1)
 }
-"""So many rooms; also "3-4-стаен"."""
+"""Patterns for each number of rooms; also "3-4-стаен"."""
 
 
 def _speaks_of(fact: str, value: Any, whole: str) -> bool:  # noqa: ANN401 - any fact
-    """Whether the text names the portal's value, too."""
+    """Whether the text also contains the portal's value."""
     text = whole.casefold()
     numbers = [float(number.replace(",", ".")) for number in _NUMBER.findall(text)]
     match fact:
@@ -294,10 +293,9 @@ def _speaks_of(fact: str, value: Any, whole: str) -> bool:  # noqa: ANN401 - any
     return False
 
 
-# What is believed of a flat: its adverts without what is contradicted, the buyer's word before all. An
-# advert has no voice on a fact that it contradicts (`flats/contradictions.py`) or by which it stands out
-# from the market (`flats/outliers.py`). Another advert's word counts; where there is none, the fact is
-# unknown.
+# What is believed about a flat: the buyer's word first, then its adverts without contradicted facts. A value
+# does not count if its advert contradicts it, or if it stands out from the market (`flats/outliers.py`). Then
+# another advert's value counts; without one the fact is unknown.
 
 OUTLYING: Final[Mapping[Code, tuple[str, ...]]] = {
     Code.PRICE_OUT_OF_MARKET: ("price_eur",),
@@ -306,14 +304,14 @@ OUTLYING: Final[Mapping[Code, tuple[str, ...]]] = {
     Code.PRIVATE_WITH_MANY: ("seller_kind",),
     Code.POSITION_SHARED: POSITION,
 }
-"""What is not believed of an advert that stands out from the market."""
+"""The facts that are not believed of an outlier."""
 _CHECKED: Final = (*{name for rule in RULES for name in (rule.fact, rule.other)}, *PLACE_FACTS)
 _OF_ADVERTS: Final = frozenset({"seller_kind"})
-"""Facts that a flat has only in its adverts."""
+"""Facts of adverts that a flat does not have."""
 
 
 class Outlier(NamedTuple):
-    """How an advert stands out from the market, and between what numbers it would not."""
+    """How an advert stands out from the market, and the range in which it would not."""
 
     code: Code
     least: float
@@ -321,7 +319,7 @@ class Outlier(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """What is known of a flat beside its adverts: the buyer's word, and by advert what the market says."""
+    """What is known about a flat besides its adverts: the buyer's corrections, and outliers by advert."""
 
     corrected: Mapping[str, Correction] = {}
     outliers: Mapping[int, Sequence[Outlier]] = {}
@@ -336,7 +334,7 @@ def merge_flat(
     photos: int | None = None,
     beside: Beside = NOTHING_BESIDE,
 ) -> Flat:
-    """The flat that these adverts are of, with so many of its photos; None: with all."""
+    """The flat of these adverts, with at most `photos` photos; None: with all."""
     found: list[Contradiction] = []
     believed = [_believed(row, beside, found) for row in rows]
     if len(believed) == 1:
@@ -360,7 +358,7 @@ def merge_flat(
 
 
 def _believed(row: AdvertRow, beside: Beside, found: list[Contradiction]) -> AdvertRow:
-    """The advert with the buyer's word and without what is contradicted, which is added to `found`."""
+    """The advert with the buyer's corrections and without contradicted facts, which are added to `found`."""
     corrected = beside.corrected
     if corrected:
         row = {
@@ -385,12 +383,12 @@ def _believed(row: AdvertRow, beside: Beside, found: list[Contradiction]) -> Adv
 
 
 def _without(row: AdvertRow, facts: Container[str | None]) -> dict[str, Any]:
-    """What the description says, but for these facts."""
+    """The attributes of the description without these facts."""
     return {field: attribute for field, attribute in row["said"].items() if COLUMN_OF.get(field) not in facts}
 
 
 def _miscounts(row: AdvertRow) -> bool:
-    """Whether bedrooms that fill all rooms are not counted in one word: "a second bedroom" may be a plan."""
+    """Whether bedrooms that fill all rooms are not one plural count: "a second bedroom" may be a plan."""
     counted = row["said"].get("bedrooms")
     if (
         counted is None
@@ -416,7 +414,7 @@ def _read_text(row: AdvertRow) -> TextFacts:
 
 
 def _outlying(row: AdvertRow, outlier: Outlier) -> Contradiction | None:
-    """How the advert stands out, if it still does: the buyer may have put its area right."""
+    """How the advert stands out, if it still does: the buyer may have corrected its area."""
     code, least, most = outlier
     if code is Code.PRIVATE_WITH_MANY:
         return Contradiction(code, OUTLYING[code], row["seller_kind"], least)
@@ -432,7 +430,7 @@ def _outlying(row: AdvertRow, outlier: Outlier) -> Contradiction | None:
 
 
 def _only_from_text(rows: Sequence[AdvertRow]) -> frozenset[str]:
-    """Facts that only descriptions tell."""
+    """Facts that only descriptions state."""
     columns = [column for row in rows for field in row["said"] if (column := COLUMN_OF.get(field))]
     for row in rows:
         columns = [name for name in columns if row.get(name) in NOTHING]
@@ -440,7 +438,7 @@ def _only_from_text(rows: Sequence[AdvertRow]) -> frozenset[str]:
 
 
 def _settle(flat: Flat) -> list[Contradiction]:
-    """What adverts contradict together that are right each by itself; the flat does not know it any more."""
+    """Contradictions between adverts that are each consistent; their facts become unknown in the flat."""
     facts = {name: getattr(flat, name) for name in _CHECKED}
     text = TextFacts({name: facts.pop(name) for name in flat.from_text.intersection(_CHECKED)})
     found = find_contradictions(facts, text, flat.last_seen_at, flat.corrected)
@@ -450,7 +448,7 @@ def _settle(flat: Flat) -> list[Contradiction]:
 
 
 def _remaining_value(flat: Flat, doubt: Contradiction) -> Any:  # noqa: ANN401 - any fact
-    """What is known of it all the same: another advert tells it, or the text."""
+    """The value that is still known, from another advert or the text."""
     values = tuple(getattr(flat, fact, None) for fact in doubt.facts)
     if None in values:
         return None

@@ -1,6 +1,6 @@
-"""The buyer's word: these are one property, these are not. It wins over every score, for ever.
+"""The buyer's decisions that properties are the same or not. They always win over scores.
 
-`by` is who says so.
+`by` is the name of the person.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from sale_sofia.settings.words import Said
 
 
 class WrongDecision(ValueError):
-    """What was asked makes no sense; one sentence says why. Nothing was changed."""
+    """The decision makes no sense; the message says why. Nothing was changed."""
 
 
 def link(matching: PropertyMatching, property_id: int, other_id: int, *, by: str | None = None) -> int:
-    """The two properties are one from now on; its id, the older of the two."""
+    """Join two properties from now on; returns the id of the result, the older of the two."""
 
     def decide(connection: Connection) -> list[int]:
         first, second = sorted((resolve(connection, property_id), resolve(connection, other_id)))
@@ -39,7 +39,7 @@ def link(matching: PropertyMatching, property_id: int, other_id: int, *, by: str
 def split(
     matching: PropertyMatching, property_id: int, listing_ids: Sequence[int], *, by: str | None = None
 ) -> int:
-    """These adverts are not of this property; the id of the property they are of now."""
+    """Separate these adverts from this property; returns the id of the property they have now."""
 
     def decide(connection: Connection) -> list[int]:
         found = resolve(connection, property_id)
@@ -58,7 +58,7 @@ def split(
 
 
 def part(matching: PropertyMatching, property_id: int, other_id: int, *, by: str | None = None) -> None:
-    """The two properties are two flats, however alike their adverts are."""
+    """Keep two properties apart, however alike their adverts are."""
 
     def decide(connection: Connection) -> list[int]:
         first, second = resolve(connection, property_id), resolve(connection, other_id)
@@ -74,7 +74,7 @@ def part(matching: PropertyMatching, property_id: int, other_id: int, *, by: str
 
 
 def leave_open(matching: PropertyMatching, property_id: int, other_id: int) -> None:
-    """The buyer is not sure of the two: nothing changes, but all other pairs are asked before them."""
+    """Record that the buyer is unsure: nothing changes, but all other pairs are asked first."""
 
     def decide(connection: Connection) -> None:
         first, second = resolve(connection, property_id), resolve(connection, other_id)

@@ -1,4 +1,4 @@
-"""Properties as lists: what there is, and which pairs wait for the buyer."""
+"""Views of properties: lists, details, and the pairs that await the buyer's review."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -21,7 +21,7 @@ Order = Literal["newest", "cheapest", "adverts", "discrepancy"]
 
 
 class PropertyLine(NamedTuple):
-    """One property in a list. Prices are of what is still offered."""
+    """One property in a list. Prices are those still on offer."""
 
     id: int
     adverts: int
@@ -38,7 +38,7 @@ class PropertyLine(NamedTuple):
 
 
 class ReviewLine(NamedTuple):
-    """Two properties that may be one, by their likeliest pair of adverts."""
+    """Two properties that may be the same, by their likeliest pair of adverts."""
 
     probability: float
     property_id: int
@@ -46,16 +46,16 @@ class ReviewLine(NamedTuple):
     low: int
     high: int
     joins: int
-    """Pairs of adverts that become one property if the two are: each of the one with each of the other."""
+    """The number of pairs of adverts that a yes would join: each of one with each of the other."""
     unsure_since: float | None = None
-    """When the buyer said that he is not sure, in seconds since 1970."""
+    """Since when the buyer is unsure, in seconds since 1970."""
 
 
 _BELIEVED = ("area_sqm", "rooms", "floor", "neighbourhood")
 
 
 def list_properties(connection: Connection, *, order: Order, limit: int) -> list[PropertyLine]:
-    """The properties, each with what is believed of it."""
+    """The properties, each with its believed facts."""
     price = case((OFFERED, listings.c.price_eur))
     numbers = (
         select(
@@ -75,7 +75,7 @@ def list_properties(connection: Connection, *, order: Order, limit: int) -> list
         .group_by(listing_sources.c.property_id)
         .subquery()
     )
-    # Sums of which one is without VAT and another with it, or nobody knows, are not compared.
+    # Prices with different or unknown VAT are not compared.
     discrepancy = case((numbers.c.vats == 1, numbers.c.highest_eur - numbers.c.lowest_eur))
     ordered = {
         "newest": (numbers.c.first_seen_at.desc(),),
@@ -99,11 +99,11 @@ def count_properties(connection: Connection) -> tuple[int, int]:
 
 
 def review_queue(connection: Connection, *, limit: int) -> list[ReviewLine]:
-    """Pairs of properties that may be one and on which the buyer has not decided.
+    """Pairs of properties that may be the same and that the buyer has not decided on.
 
-    First comes the answer that is expected to settle most: the probability of a yes times the pairs of
-    adverts it joins. Among them are such as score high but hold a contradiction between them. Those of which
-    the buyer said that he is not sure come last, the longest unsure first.
+    First come those whose answer is expected to settle most: the probability of a yes times the pairs of
+    adverts it joins. Some score high but contain a contradiction. Those on which the buyer is unsure come
+    last, the longest unsure first.
     """
     doubts = read_doubts(connection)
     best: dict[frozenset[int], ReviewLine] = {}
@@ -121,7 +121,7 @@ def review_queue(connection: Connection, *, limit: int) -> list[ReviewLine]:
 
 
 def _waiting() -> Select[Any]:
-    """Pairs of adverts of two properties that nobody has decided on, those that settle most first."""
+    """Undecided pairs of adverts of two properties, those that settle most first."""
     low, high = listing_sources.alias("low_source"), listing_sources.alias("high_source")
     size = select(listing_sources.c.property_id, func.count().label("adverts"))
     sizes = size.group_by(listing_sources.c.property_id)
@@ -147,7 +147,7 @@ def _waiting() -> Select[Any]:
     )
 
 
-# A property as a person wants to see it: merged, with every advert's offer and why it is there.
+# A property for display: merged, with every advert's offer and why it belongs there.
 
 View = dict[str, Any]
 _SHOWN = (
@@ -157,7 +157,7 @@ _SHOWN = (
 
 
 def metro_stations(flat: Flat) -> list[View]:
-    """The nearest stations with the minutes on foot to each; none where the flat's place is not exact."""
+    """The nearest stations with the minutes on foot to each; empty if the flat's place is not exact."""
     near = nearest_stations(flat.exact_place, STATIONS_NAMED) if flat.exact_place else ()
     return [
         {"name": station.name, "lines": station.lines, "minutes": round(minutes)} for station, minutes in near
@@ -165,14 +165,14 @@ def metro_stations(flat: Flat) -> list[View]:
 
 
 def nearby_record(flat: Flat) -> View:
-    """What is near the flat, for programs; null of what is not known."""
+    """What is near the flat, for JSON; null where unknown."""
     near = flat.nearby
     places = {name: place and place._asdict() for name, place in near._asdict().items() if name != "road"}
     return {**places, "road": near.road and near.road.known, "source": flat.exactness}
 
 
 def show_property(connection: Connection, property_id: int, *, now: float) -> View:
-    """The whole of one property; an id of before leads to the one it is in now."""
+    """All details of a property; an old id leads to the current one."""
     found = resolve(connection, property_id)
     members = members_of(connection, [found])
     adverts = listing_rows(connection, [source.listing_id for source in members])
@@ -199,11 +199,11 @@ def show_property(connection: Connection, property_id: int, *, now: float) -> Vi
 
 
 YOU: Final = "you"
-"""Who says a fact that the buyer put right, in the place of a portal."""
+"""The source of a fact that the buyer corrected, in place of a portal."""
 
 
 def merged_view(flat: Flat, adverts: Sequence[Row]) -> View:
-    """Each fact that is believed with who says so, what contradicts what, and the offers compared."""
+    """Each believed fact with its source, the contradictions, and the offers compared."""
     view = PropertyMerger().merge(flat.property_id, adverts)
     facts = {name: _fact_view(name, getattr(flat, name), fact) for name, fact in view["fields"].items()}
     corrected = {
@@ -222,9 +222,9 @@ def merged_view(flat: Flat, adverts: Sequence[Row]) -> View:
 
 
 def _compared(flat: Flat, printed: Sequence[View]) -> View:
-    """The offers from the cheapest on, VAT counted, and how far they are apart, where that is sure."""
+    """The offers with VAT, the cheapest first, and the difference between them, if exact."""
     offers = {offer.advert.listing_id: offer for offer in all_offers(flat)}
-    # Of two that begin, or end, at the same sum, the one that is sure.
+    # Of two with the same bound, the exact one.
     lowest = min(offers.values(), key=lambda offer: (offer.paid.least, not offer.paid.exact), default=None)
     highest = max(offers.values(), key=lambda offer: (offer.paid.most or inf, offer.paid.exact), default=None)
 
@@ -254,7 +254,7 @@ def _compared(flat: Flat, printed: Sequence[View]) -> View:
 
 
 def _fact_view(name: str, believed: object, fact: View) -> View | None:
-    """Who prints what is believed, beside all others; None: nobody does."""
+    """Who prints the believed value, with all other values; None if nobody does."""
     views = [fact, *fact["others"]]
     plain = compared(name, list(believed) if isinstance(believed, tuple) else believed)
     chosen = next((view for view in views if compared(name, view["value"]) == plain), None)
@@ -262,7 +262,7 @@ def _fact_view(name: str, believed: object, fact: View) -> View | None:
 
 
 def show_review(connection: Connection, lines: Sequence[ReviewLine]) -> list[View]:
-    """Pairs that wait for the buyer, with what both adverts say."""
+    """Pairs that await the buyer's decision, with the columns of both adverts."""
     ids = sorted({listing_id for line in lines for listing_id in (line.low, line.high)})
     adverts: Mapping[int, Any] = {row["id"]: row for row in listing_rows(connection, ids)}
     return [

@@ -1,8 +1,8 @@
-"""Which adverts are compared at all: those that share a key and print nearly the same area and price.
+"""Which adverts are compared: those that share a key and print nearly the same area and price.
 
-Whether two adverts are compared depends on the two alone, except under a key that very many share: there
-only those that print the same numbers are compared, and of very many of these each with the first few. What
-was cut is counted.
+Whether two adverts are compared depends only on the two, except under a key that very many share: there only
+those that print the same numbers are compared, and if these are very many, each with the first few. Skipped
+comparisons are counted.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ from sale_sofia.flats.settings import (
 from sale_sofia.geography.shapes import Point, metres
 from sale_sofia.listings.places import SOFIA, Neighbourhood, neighbourhoods
 
-# Which quarters are so near that agents post one flat in either.
+# Which quarters are so near that agents post the same flat in either.
 
 
 @cache
@@ -60,7 +60,7 @@ def _mixed(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.ui
 
 
 def _are_neighbours(quarter: Neighbourhood, other: Neighbourhood) -> bool:
-    """By their centres; where one is not known, by their district."""
+    """By their centres; if one is unknown, by their district."""
     if quarter.lat is None or other.lat is None or quarter.lon is None or other.lon is None:
         return quarter.district is not None and quarter.district == other.district
     return metres(Point(quarter.lat, quarter.lon), Point(other.lat, other.lon)) <= NEAR_KM * 1000
@@ -76,7 +76,7 @@ _BUCKETS = np.uint64(1 << 20)
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Who is found under which key, and who looks under which."""
+    """Which rows are found under which keys, and which `seekers` look under which `sought` keys."""
 
     name: str
     keys: Keys
@@ -84,12 +84,12 @@ class Join:
     sought: Keys
     seekers: Rows
     by_area: bool = True
-    """Only those with nearly the same area; exact evidence asks for no area."""
+    """Only rows with nearly the same area; exact evidence needs none."""
     same_numbers: bool = False
-    """Only those that print the same area and nearly the same price."""
+    """Only rows that print the same area and nearly the same price."""
 
     def limited(self, keys: Keys) -> "Join":
-        """The part of it that has to do with these keys, which are sorted."""
+        """The part of the join under these keys, which are sorted."""
         in_keys, in_lookups = is_among(self.keys, keys), is_among(self.sought, keys)
         return replace(
             self,
@@ -101,7 +101,7 @@ class Join:
 
 
 def joins(adverts: Adverts) -> list[Join]:
-    """All of them; a join holds every advert that has such a key."""
+    """All joins; each holds every advert that has its kind of key."""
     return [
         _own("family", *_several(adverts["family"][:, None]), by_area=False),
         _own("reference", *_several(adverts["references"]), by_area=False),
@@ -115,10 +115,10 @@ def joins(adverts: Adverts) -> list[Join]:
 
 
 def is_among(keys: Keys, sorted_keys: Keys) -> NDArray[np.bool_]:
-    """For each key, whether it is one of the wanted, which are sorted."""
+    """For each key, whether it is among `sorted_keys`."""
     if not len(sorted_keys):
         return np.zeros(len(keys), bool)
-    # Nearly all are told apart by some of their bits, and only the rest is looked up.
+    # A table of some of their bits excludes nearly all; only the rest is looked up.
     buckets = np.zeros(int(_BUCKETS), bool)
     buckets[sorted_keys % _BUCKETS] = True
     perhaps = np.flatnonzero(buckets[keys % _BUCKETS])
@@ -129,7 +129,7 @@ def is_among(keys: Keys, sorted_keys: Keys) -> NDArray[np.bool_]:
 
 
 def mixed(keys: Keys, *others: Array) -> Keys:
-    """One key of several parts."""
+    """Combine several parts into one key."""
     for other in others:
         keys = (keys ^ (keys >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9) + other.astype(np.uint64)
     return keys
@@ -145,18 +145,18 @@ def _several(columns: Keys) -> tuple[Keys, Rows]:
 
 
 def _doors(addresses: Keys) -> Keys:
-    """The addresses that name a house; a street is no key, as very many stand in one."""
+    """The addresses that name a house; a street alone is no key, as it has too many flats."""
     return np.where(addresses & np.uint64(DOOR_MASK), addresses, np.uint64(0))
 
 
 def _comparable(adverts: Adverts, keys: Keys, rows: Rows) -> tuple[Keys, Rows]:
-    """Those with a price and an area: without them facts say too little."""
+    """Rows with a price and an area: without them the facts say too little."""
     has_numbers = ~np.isnan(adverts["area"] + adverts["price"])[rows]
     return keys[has_numbers], rows[has_numbers]
 
 
 def _floored(name: str, adverts: Adverts, keys: Keys, rows: Rows) -> Join:
-    """Under the key with its floor; who does not know his floor asks all floors and is found by all."""
+    """Rows under the key with their floor; those without one look under all floors and are found by all."""
     keys, rows = _comparable(adverts, keys, rows)
     floors = adverts["floor"][rows]
     has_floor = floors != UNKNOWN_FLOOR
@@ -171,7 +171,7 @@ def _floored(name: str, adverts: Adverts, keys: Keys, rows: Rows) -> Join:
 
 
 def _near_keys(adverts: Adverts) -> Join:
-    """The near quarters of a flat's own, on the same floor."""
+    """Rows of near quarters on the same floor."""
     keys, rows = _comparable(adverts, *_several(adverts["quarter"][:, None]))
     has_floor = adverts["floor"][rows] != UNKNOWN_FLOOR
     keys, rows = keys[has_floor], rows[has_floor]
@@ -193,7 +193,7 @@ def expanded(counts: NDArray[np.int64]) -> tuple[Rows, Rows]:
 
 
 _APART: Final = 4 * LARGEST_AREA_SQM
-"""Between the areas of two keys, so that no window reaches from one into the next."""
+"""The distance between the areas of two keys, so that no window reaches from one into the next."""
 
 
 @dataclass(slots=True)
@@ -203,9 +203,9 @@ class Candidates:
     left: Rows
     right: Rows
     crowded: Rows
-    """Adverts that were compared only with those that print the same numbers, under some key."""
+    """Adverts that, under some key, were compared only with those that print the same numbers."""
     cut: dict[str, int] = field(default_factory=dict)
-    """How many comparisons were left out, by join."""
+    """The number of skipped comparisons, by join."""
 
 
 def find_candidates(adverts: Adverts, touched: Rows | None = None) -> Candidates:
@@ -222,7 +222,7 @@ def find_candidates(adverts: Adverts, touched: Rows | None = None) -> Candidates
 
 
 def crowded_rows(adverts: Adverts, touched: Rows) -> Rows:
-    """The adverts whose comparisons may change because of the touched ones, though their own keys did not."""
+    """Adverts whose comparisons may change because of the touched ones, though their own keys did not."""
     crowded: list[Rows] = [np.zeros(0, np.int64)]
     for join in joins(adverts) if len(touched) else ():
         own = join.limited(_keys_of(join, touched))
@@ -237,14 +237,14 @@ def _keys_of(join: Join, rows: Rows) -> Keys:
 
 
 def is_among_rows(rows: Rows, members: Rows) -> NDArray[np.bool_]:
-    """For each row, whether it is one of the wanted."""
+    """For each row, whether it is among `members`."""
     marked = np.zeros(max(rows.max(initial=0), members.max(initial=0)) + 1, bool)
     marked[members] = True
     return marked[rows]
 
 
 class _Windows:
-    """For each asking advert, the run of those under its key with nearly its area."""
+    """For each seeker, the run of rows under its key with nearly its area."""
 
     def __init__(self, adverts: Adverts, join: Join) -> None:
         areas = adverts["area"] if join.by_area else np.zeros(len(adverts))
@@ -255,7 +255,7 @@ class _Windows:
         indexes = np.minimum(np.searchsorted(keys, join.sought), max(len(keys) - 1, 0))
         there = keys[indexes] == join.sought if len(keys) else np.zeros(0, bool)
         at = indexes[there] * _APART + areas[join.seekers[there]]
-        # In the order of what is sought: in any other, most of the time goes into waiting for memory.
+        # Sorted by what is sought: in any other order memory access takes most of the time.
         turn = np.argsort(at)
         self.sought, self.seekers, at = (
             join.sought[there][turn],
@@ -277,11 +277,13 @@ def _plausible(
     for pairs in _near_pairs(windows):
         yield _filtered(adverts, join, touched, *pairs)
     if windows.over.any():
-        # Of the crowded: those that print exactly the same, and of these the first few
+        # Under crowded keys: the first few of those that print exactly the same
         over = windows.over
         sought, seekers = _with_numbers(adverts, windows.sought[over], windows.seekers[over])
         keys, rows = _with_numbers(adverts, join.keys, join.rows)
-        order = np.lexsort((adverts["identity"][rows], keys))  # not by id, which says who was seen first
+        order = np.lexsort(
+            (adverts["identity"][rows], keys)
+        )  # not by id, which depends on who was seen first
         keys, rows = keys[order], rows[order]
         first, last = (np.searchsorted(keys, sought, side) for side in ("left", "right"))
         owners, steps = expanded(np.minimum(last - first, CENTRES))
@@ -291,7 +293,7 @@ def _plausible(
 
 
 def _near_pairs(windows: _Windows) -> Iterator[tuple[Rows, Rows]]:
-    """The pairs of all windows that are not too large, some at a time."""
+    """The pairs of all windows that are not too large, in batches."""
     counts = np.where(windows.over, 0, windows.counts)
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
@@ -315,7 +317,7 @@ def _filtered(
         keep &= is_among_rows(left, touched) | is_among_rows(right, touched)
     left, right = left[keep], right[keep]
     if join.by_area:
-        # No plain contradiction of the numbers; the cheapest of tests, as it is made most often
+        # No clear contradiction of the numbers; the cheapest test, as it runs most often
         price, area, floor = adverts["price"], adverts["area"], adverts["floor"]
         alike = _within(price[left], price[right], (NEAR_PRICE if join.same_numbers else PRICE_TOLERANCE))
         alike &= _within(area[left], area[right], AREA_TOLERANCE)

@@ -1,7 +1,7 @@
 """From links to groups: the strongest link first, and no group with two adverts that contradict each other.
 
-The result depends only on the links, the vetoes and the ids, never on the order in which they come; and the
-groups of one connected part of the links depend on nothing outside of it. So a part may be worked out alone.
+The result depends only on the links, the vetoes and the ids, never on their order; and the groups of one
+connected part of the links depend on nothing outside it. So a part may be computed alone.
 """
 
 import logging
@@ -44,7 +44,7 @@ class LinkKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """From which probability on two adverts are one property, and from which a person should look."""
+    """The least probability of one property, and the least for a person's review."""
 
     link: float
     review: float
@@ -52,7 +52,7 @@ class Bands:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Pairs worth keeping by the ids of their adverts, the lower first."""
+    """Pairs worth storing, by the ids of their adverts, the lower first."""
 
     low: NDArray[np.int64]
     high: NDArray[np.int64]
@@ -63,12 +63,12 @@ class Links:
         return len(self.low)
 
     def chosen(self, rows: NDArray[np.bool_ | np.intp] | slice) -> "Links":
-        """Some of them, in the order asked for."""
+        """The links of these rows, in this order."""
         return Links(self.low[rows], self.high[rows], self.probability[rows], self.kind[rows])
 
     @classmethod
     def joined(cls, *parts: "Links") -> "Links":
-        """All of several."""
+        """The links of all parts."""
         columns = ([getattr(part, name) for part in parts] for name in cls.__slots__)
         return cls(*(np.concatenate(column) for column in columns))
 
@@ -79,7 +79,7 @@ class Links:
 
 
 def score(adverts: Adverts, candidates: Candidates, weights: MatchWeights, bands: Bands) -> Links:
-    """The links among the candidates: exact evidence first, then what facts say. Vetoed pairs are none."""
+    """The links among the candidates, by exact evidence and by facts; never vetoed pairs."""
     chunks = [
         (candidates.left[begin : begin + PAIRS_AT_ONCE], candidates.right[begin : begin + PAIRS_AT_ONCE])
         for begin in range(0, len(candidates.left), PAIRS_AT_ONCE)
@@ -96,7 +96,7 @@ def _score_pairs(pairs: PairComparison, weights: MatchWeights, bands: Bands) -> 
     scored = np.round(1.0 / (1.0 + np.exp(-weights.log_odds(pairs))), 9)
     probability = np.where(pairs.family, SURE, np.minimum(scored, SURE))
     families = evidence_families(pairs)
-    # A flat on an unknown floor may be the one above: then one more kind of evidence must speak for it.
+    # A flat on an unknown floor may be the one above: then one more kind of evidence is needed.
     needed = EVIDENCE_FAMILIES + pairs.at("floor", "unknown")
     linked = (probability >= bands.link) & (families >= needed)
     kind = np.where(pairs.family, LinkKind.FAMILY, np.where(linked, LinkKind.SCORE, LinkKind.REVIEW)).astype(
@@ -104,7 +104,7 @@ def _score_pairs(pairs: PairComparison, weights: MatchWeights, bands: Bands) -> 
     )
     ids = pairs.adverts.ids
     links = Links(ids[pairs.left], ids[pairs.right], probability, kind)
-    # Of one house by its year too: too little to link two flats of it, enough to ask a person.
+    # The same year is too little to link two flats of a house, but enough to ask a person.
     worth_asking = families + (pairs.at("year", "same") & pairs.at("place", "same")) >= EVIDENCE_FAMILIES
     return links.chosen((probability >= bands.review) & (pairs.family | worth_asking))
 
@@ -112,7 +112,7 @@ def _score_pairs(pairs: PairComparison, weights: MatchWeights, bands: Bands) -> 
 def evidence_families(pairs: PairComparison) -> NDArray[np.int64]:
     """How many independent kinds of evidence speak for each pair."""
     same_price = pairs.at("price", "same")
-    # An equal area and an equal price such as nobody shares by chance: 67 m² and 183 400 €.
+    # An area and a price that are unlikely to be equal by chance: 67 m² and 183 400 €.
     odd_area = area_roundness(pairs.both("area")[0]) > ROUND_AREAS.index("five")
     odd_price = price_roundness(pairs.both("price")[0]) > ROUND_PRICES.index("five_thousand")
     return np.sum(
@@ -120,16 +120,16 @@ def evidence_families(pairs: PairComparison) -> NDArray[np.int64]:
             (pairs.at("area", "same", "rounded") & same_price)
             | (pairs.at("area", "same") & odd_area & pairs.at("price", "rival")),
             pairs.at("area", "same") & same_price & odd_area & odd_price,
-            # One house, told by whatever; of its flats this says nothing, so it counts once.
+            # The same house by any evidence; it says nothing about the flat, so it counts once.
             pairs.at("place", "same")
             | pairs.at("address", "same")
             | (pairs.at("place", "near") & pairs.at("floors", "same"))
             | (pairs.at("year", "same") & pairs.at("floors", "same", "unknown")),
             pairs.at("text", "same", "alike"),
-            # A seller who asks two prices on one portal has two flats.
+            # A seller with two prices on one portal has two flats.
             pairs.at("contact", "phone", "agency") & (same_price | differ(*pairs.both("site"))),
             pairs.at("photos", "several", "one") | pairs.at("pictures", "several", "one"),
-            # Two photos that no other flat has, at one price, make good for a floor that is not printed.
+            # Two photos that no other flat has, at one price, make up for an unknown floor.
             pairs.at("pictures", "several") & pairs.at("price", "same", "near", "rival"),
             pairs.at("reference", "same") | pairs.at("unit", "same"),
         ],
@@ -138,7 +138,7 @@ def evidence_families(pairs: PairComparison) -> NDArray[np.int64]:
     )
 
 
-# Why an advert is of its property: the strongest link to another one there, told field by field.
+# Why an advert belongs to its property: the strongest link to another advert there, field by field.
 
 Evidence = dict[str, Any]
 ALONE: Final = "alone"
@@ -152,7 +152,7 @@ DECIDED: Final[Mapping[int, str]] = {
 def sources(
     adverts: Adverts, groups: NDArray[np.int64], links: Links, weights: MatchWeights
 ) -> Iterator[ListingSource]:
-    """Each advert with its property, and the strongest link that speaks for it."""
+    """Each advert with its property, and the strongest link within it."""
     best = _strongest(adverts, groups, links)
     for begin in range(0, len(adverts), SAVED_AT_ONCE):
         ids = adverts.ids[begin : begin + SAVED_AT_ONCE]
@@ -166,7 +166,7 @@ def sources(
 
 
 def explain(adverts: Adverts, links: Links, weights: MatchWeights) -> Iterator[Evidence]:
-    """What speaks for and against each link: the other advert, and each field's level and weight."""
+    """The evidence of each link: the other advert, and each field's level and weight."""
     for begin in range(0, len(links), PAIRS_AT_ONCE):
         part = links.chosen(slice(begin, begin + PAIRS_AT_ONCE))
         pairs = PairComparison(adverts, adverts.rows_of(part.low), adverts.rows_of(part.high))
@@ -185,7 +185,7 @@ def explain(adverts: Adverts, links: Links, weights: MatchWeights) -> Iterator[E
 
 
 def _strongest(adverts: Adverts, groups: NDArray[np.int64], links: Links) -> Links:
-    """For each advert that has one (as `low`) the strongest link within its group."""
+    """The strongest link within its group of each advert that has one (as `low`)."""
     inside = groups[adverts.rows_of(links.low)] == groups[adverts.rows_of(links.high)]
     there = links.chosen(inside)
     both = Links.joined(there, Links(there.high, there.low, there.probability, there.kind))
@@ -214,18 +214,18 @@ _PAIR: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What the buyer said of pairs of adverts, by their ids, the lower first. It wins for ever."""
+    """The buyer's decisions on pairs of adverts, by their ids, the lower first. They always win."""
 
     same: frozenset[Pair] = frozenset()
     different: frozenset[Pair] = frozenset()
 
     def within(self, ids: frozenset[int]) -> "Decisions":
-        """What was said of two of these adverts."""
+        """The decisions on pairs of these adverts."""
         decided = (self.same, self.different)
         return Decisions(*(frozenset(filter(ids.issuperset, pairs)) for pairs in decided))
 
     def links(self) -> Links:
-        """The joins as links, stronger than any other."""
+        """The pairs that are the same as links, stronger than any other."""
         pairs = np.array(sorted(self.same), np.int64).reshape(-1, 2)
         count = len(pairs)
         return Links(pairs[:, 0], pairs[:, 1], np.full(count, SURE), np.full(count, LinkKind.BUYER, np.int8))
@@ -245,7 +245,7 @@ def group_numbers(adverts: Adverts, links: Links, decisions: Decisions) -> Ids:
 
 
 def with_decisions(links: Links, decisions: Decisions) -> Links:
-    """The links that may join, with the buyer's own, and without those he spoke against."""
+    """The links that may join, with the buyer's own, and without those that the buyer rejected."""
     certain = links.chosen(links.kind < LinkKind.REVIEW)
     if not (decisions.same or decisions.different):
         return certain
@@ -268,9 +268,9 @@ def connected(count: int, left: Ids, right: Ids) -> Ids:
 
 
 def _by_part(adverts: Adverts, links: Links, parts: Ids) -> Iterator[list[_Ordered]]:
-    """The links of each connected part, the strongest first; of equals by what the portals call the adverts.
+    """The links of each connected part, the strongest first; ties are broken by the portals' own ids.
 
-    Our own ids would do, but they say who was seen first, and that must make no difference.
+    Our ids depend on which advert was seen first, and that must make no difference.
     """
     names = [adverts["identity"][adverts.rows_of(side)] for side in (links.low, links.high)]
     ties = (links.high, links.low, np.maximum(*names), np.minimum(*names))
@@ -282,10 +282,10 @@ def _by_part(adverts: Adverts, links: Links, parts: Ids) -> Iterator[list[_Order
 
 
 def _grow(ordered: Sequence[_Ordered], vetoes: set[Pair], parted: frozenset[Pair]) -> Iterable[list[int]]:
-    """Groups of two or more, grown along the links; a link that would bring a contradiction in is left out.
+    """Groups of two or more, grown along the links; a link that would add a contradiction is skipped.
 
-    What the buyer joins is joined whatever contradicts it, so facts are held together in groups of their own,
-    and the buyer's joins in groups of those. What he parted is parted in both.
+    What the buyer joins is joined despite contradictions, so facts form groups of their own, and the buyer's
+    joins form groups of those. What the buyer separated is separate in both.
     """
     by_facts: _Groups = {}
     groups: _Groups = {}
@@ -311,7 +311,7 @@ def _contradict(group: Sequence[int], other: Sequence[int], vetoes: AbstractSet[
 
 
 def _vetoes_in_parts(adverts: Adverts, parts: Ids) -> set[Pair]:
-    """All vetoed pairs within connected parts; in a part of two the link itself was allowed."""
+    """All vetoed pairs within connected parts; a part of two has none, as its link was allowed."""
     order = np.argsort(parts, kind="stable")
     _, sizes = np.unique(parts, return_counts=True)
     remaining = np.repeat(sizes, sizes) - expanded(sizes)[1] - 1
@@ -327,7 +327,7 @@ def _vetoes_in_parts(adverts: Adverts, parts: Ids) -> set[Pair]:
 
 
 def _portions(counts: Ids) -> Iterator[Pair]:
-    """Cuts of the counts that expand to about `PAIRS_AT_ONCE` each."""
+    """Slices of the counts that expand to about `PAIRS_AT_ONCE` each."""
     ends = np.cumsum(counts)
     begin = 0
     while begin < len(counts):
@@ -337,16 +337,16 @@ def _portions(counts: Ids) -> Iterator[Pair]:
         begin = end
 
 
-# How far a change reaches: the adverts whose property may be another one because some adverts changed.
+# How far a change reaches: the adverts whose property may differ because some adverts changed.
 
 
 def compare_changes(old: Adverts, new: Adverts, changed: Rows) -> tuple[Rows, Candidates]:
-    """Who is compared with others than before because of the changed adverts, and with whom."""
+    """The adverts whose comparisons change because of the changed adverts, and the candidates."""
     found = find_candidates(new, new.rows_of(changed))
     before = changed[np.isin(changed, old.ids)]
     crowded = (old.ids[crowded_rows(old, old.rows_of(before))], new.ids[found.crowded])
     touched = np.unique(np.concatenate((changed, *crowded)))
-    if len(touched) > len(changed):  # a rare thing: a key that very many share
+    if len(touched) > len(changed):  # rare: a key that very many share
         found = find_candidates(new, new.rows_of(touched))
     return touched, found
 
@@ -354,10 +354,9 @@ def compare_changes(old: Adverts, new: Adverts, changed: Rows) -> tuple[Rows, Ca
 def reach(
     connection: Connection, touched: frozenset[int], also: Collection[int], links: Links, decisions: Decisions
 ) -> tuple[frozenset[int], Links]:
-    """All that is connected with the touched adverts by a link of before or of now, or by the buyer's word.
+    """All adverts connected with the touched ones by an old or new link, or by a decision of the buyer.
 
-    With it, the links among them that may join. Where a link was and is no more, what it held together is
-    looked at too.
+    With them, the links among them that may join. Adverts that only a removed link connected are included.
     """
     certain = links.chosen(links.kind < LinkKind.REVIEW)
     neighbours: dict[int, list[int]] = defaultdict(list)
@@ -376,14 +375,14 @@ def reach(
     return frozenset(found), Links.joined(as_links(sorted(stored)), certain)
 
 
-# The matcher: adverts in, groups and links out. It knows no database and no clock.
+# The matcher: adverts in, groups and links out. It uses no database and no clock.
 
 log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """What came of a run: for each advert its group, and every link that was found."""
+    """The result of a run: the group of each advert, and every link that was found."""
 
     ids: NDArray[np.int64]
     groups: NDArray[np.int64]
@@ -403,12 +402,12 @@ class Matcher:
         return cls(bands, load_weights())
 
     def match(self, adverts: Adverts, decisions: Decisions | None = None) -> Matched:
-        """Everything, from nothing."""
+        """Match all adverts from scratch."""
         links = self.links(adverts, find_candidates(adverts))
         return Matched(adverts.ids, group_numbers(adverts, links, decisions or Decisions()), links)
 
     def links(self, adverts: Adverts, candidates: Candidates) -> Links:
-        """The links among the candidates; what was not compared is logged."""
+        """The links among the candidates; skipped comparisons are logged."""
         for join, count in candidates.cut.items():
             log.warning("matching by %s: %d comparisons under crowded keys were left out", join, count)
         return score(adverts, candidates, self.weights, self.bands)

@@ -55,7 +55,7 @@ _CLOSE_YEARS: Final = 2
 
 @dataclass(frozen=True)
 class PairComparison:
-    """Pairs of adverts, `left[i]` with `right[i]`; each answer is worked out when first asked for."""
+    """Pairs of adverts, `left[i]` with `right[i]`; results are computed when first used."""
 
     adverts: Adverts
     left: Rows
@@ -68,7 +68,7 @@ class PairComparison:
         return column[self.left], column[self.right]
 
     def levels(self, field: str) -> Levels:
-        """The level of a field for each pair, a place in `LEVELS`."""
+        """The level of a field for each pair, an index in `LEVELS`."""
         if field not in self._levels:
             self._levels[field] = _COMPARED[field](self)
         return self._levels[field]
@@ -80,14 +80,14 @@ class PairComparison:
 
     @cached_property
     def family(self) -> Flags:
-        """One imot.bg advert, unless the id was re-used: area and floor are both others."""
+        """The same imot.bg advert, unless the id was reused: area and floor both differ."""
         left, right = self.both("family")
         reused = self.at("area", "close", "other") & self.at("floor", "other")
         return (left == right) & (left != 0) & ~reused & ~self.same_id
 
     @cached_property
     def same_id(self) -> Flags:
-        """Two adverts that had one id of one portal, one after the other."""
+        """Two adverts that had the same id of a portal, one after the other."""
         left, right = self.both("identity")
         return left == right
 
@@ -105,7 +105,7 @@ class PairComparison:
 
     @cached_property
     def vetoed(self) -> Flags:
-        """Two that are never one property, whatever the score. Only a family id outweighs it."""
+        """Pairs that are never one property, whatever the score. Only a family id overrides it."""
         left_family, right_family = self.both("family")
         left_agency, right_agency = self.both("agency")
         same_agency = (left_agency == right_agency) & (left_agency != 0)
@@ -124,7 +124,7 @@ class PairComparison:
         return (contradicted & ~self.family) | self.same_id
 
     def _areas_contradict(self) -> Flags:
-        """Too far apart, unless one advert's area is what the other calls its net area."""
+        """Too far apart, unless one advert's area is the other's net area."""
         left, right = self.both("area")
         left_net, right_net = self.both("net_area")
         may_be_net = (np.abs(left_net - right) <= fixed.HALF_AREA_SQM) | (
@@ -136,12 +136,12 @@ class PairComparison:
 
 
 def differ(left: Array, right: Array) -> Flags:
-    """Where both are known and not the same."""
+    """Where both are known and differ."""
     return (left != right) & (left != 0) & (right != 0)
 
 
 def _stepped(is_known: Flags, *steps: Flags) -> Levels:
-    """Unknown, or the first step that holds, or the last level."""
+    """Level 0 if unknown, else the number of the first step that holds, else the last level."""
     levels = np.full(len(is_known), len(steps) + 1, np.int8)
     for number in range(len(steps), 0, -1):
         levels[steps[number - 1]] = number
@@ -177,7 +177,7 @@ def _price(pairs: PairComparison) -> Levels:
 
 
 def _rivals(pairs: PairComparison) -> Flags:
-    """Two sellers with prices of their own choice in one quarter.
+    """Two sellers with chosen prices in the same quarter.
 
     For one flat, sellers ask nearly the same; but one seller with two prices, or the same words at two
     prices, has two flats, and so has a developer's list of computed prices.
@@ -222,7 +222,7 @@ def _contact(pairs: PairComparison) -> Levels:
 def _text(pairs: PairComparison) -> Levels:
     left, right = pairs.both("text")
     sizes = np.minimum((left != 0).sum(axis=1), (right != 0).sum(axis=1))
-    # The same for long sorted rows without repeats: what is equal stands side by side once sorted
+    # As `_shared`, but for long rows without repeats: equal values are adjacent once sorted
     both = np.sort(np.concatenate((left, right), axis=1), axis=1)
     share = (((both[:, 1:] == both[:, :-1]) & (both[:, 1:] != 0)).sum(axis=1)) / np.maximum(sizes, 1)
     return _stepped(sizes >= fixed.TEXT_LEAST, *(share >= step for step in _TEXT_STEPS))
@@ -256,7 +256,7 @@ def _photos(pairs: PairComparison) -> Levels:
 
 
 def _pictures(pairs: PairComparison) -> Levels:
-    """What their photos show, where both were looked at; `photos` knows only the names of files."""
+    """By what their photos show, if both were looked at; `photos` compares only names of files."""
     left, right = pairs.both("pictures")
     shared = _shared(left, right)
     return _stepped((left[:, 0] != 0) & (right[:, 0] != 0), shared > 1, shared > 0)
@@ -268,7 +268,7 @@ def _reference(pairs: PairComparison) -> Levels:
 
 
 def _shared(left: Array, right: Array) -> NDArray[np.intp]:
-    """How many values each two rows have in common; zeros are none."""
+    """How many values each two rows have in common, without zeros."""
     equal = (left[:, :, None] == right[:, None, :]) & (left[:, :, None] != 0)
     return equal.sum(axis=(1, 2))
 
@@ -298,12 +298,12 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class MatchWeights:
-    """Log-odds that two adverts are one property: where one begins, and what each level adds or takes."""
+    """Log-odds that two adverts are one property: the prior, and what each level adds or subtracts."""
 
     prior: float
     levels: Mapping[str, NDArray[np.float64]]
     same_area: NDArray[np.float64]
-    """What an equal area adds, by how round it is: everybody's flat has 80 m²."""
+    """What an equal area adds, by how round it is: many flats have 80 m²."""
     same_price: NDArray[np.float64]
     """What an equal price adds, by how round it is."""
 
@@ -318,7 +318,7 @@ class MatchWeights:
         return added
 
     def log_odds(self, pairs: PairComparison) -> Scores:
-        """All that speaks for and against each pair."""
+        """The sum of all evidence for each pair."""
         return self.prior + sum(
             (self.field(pairs, field) for field in self.levels), np.zeros(len(pairs.left))
         )
@@ -332,7 +332,7 @@ def load_weights() -> MatchWeights:
 
 
 def weights_from(data: Mapping[str, Any]) -> MatchWeights:
-    """The weights of a table; a level that is not named adds nothing."""
+    """The weights of a table; a missing level adds nothing."""
     return MatchWeights(
         prior=data["prior"],
         levels={field: _row(LEVELS[field], weights) for field, weights in data["levels"].items()},

@@ -1,4 +1,4 @@
-"""Adverts of a table in a file (Parquet), for matching without a database."""
+"""Matching adverts of a Parquet file without a database."""
 
 import csv
 import math
@@ -35,14 +35,14 @@ _PROVINCE: Final = re.compile(r"(?:/|софийска).*$", re.DOTALL)
 
 
 class AdvertsFileError(ValueError):
-    """The file is no table of adverts; one sentence says why."""
+    """The file is not a table of adverts; the message says why."""
 
 
 def read_adverts(path: Path) -> Iterator[dict[str, Any]]:
     """The adverts of the file, with the names of a listing's fields. The construction year is never read.
 
     Raises:
-        AdvertsFileError: there is no such file, or it holds something else.
+        AdvertsFileError: there is no such file, or it is not such a table.
         ValueError: the package that reads such files is not installed.
     """
     arrow = load_arrow()
@@ -94,7 +94,7 @@ def _whole(number: float | None) -> int | None:
 
 
 class PairsWritten(NamedTuple):
-    """What was done, and how long each part took."""
+    """The result of matching a file, and how long each part took."""
 
     adverts: int
     pairs: int
@@ -104,7 +104,7 @@ class PairsWritten(NamedTuple):
 
 
 def match_file(adverts_path: Path, pairs_path: Path, settings: Settings) -> PairsWritten:
-    """Write every two adverts of one property as `site|listing_key`, header a,b; whole or not at all."""
+    """Write every pair of adverts of one property as `site|listing_key`, header a,b; atomically."""
     started = time.perf_counter()
     names: list[str] = []
 
@@ -133,7 +133,7 @@ def match_file(adverts_path: Path, pairs_path: Path, settings: Settings) -> Pair
 
 
 def pairs_of(groups: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Every two adverts of one group, by their places."""
+    """Every pair of adverts in one group, by their indexes."""
     order = np.argsort(groups, kind="stable")
     borders = np.flatnonzero(np.diff(groups[order])) + 1
     for members in np.split(order, borders):

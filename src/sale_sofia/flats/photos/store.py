@@ -1,4 +1,4 @@
-"""Photos that were asked for: each is kept at once, with its picture's number; its advert is matched anew."""
+"""Requested photos: each is stored at once with the number of its picture; its advert is matched again."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -28,17 +28,17 @@ from sale_sofia.storage.upserts import insert_into
 
 
 class PhotoResult(NamedTuple):
-    """One photo of an advert, and what came of asking for it."""
+    """The result of requesting one photo of an advert."""
 
     listing_id: int
     position: int
     url: str
     requests: int
-    """Sent for it this time, redirects included."""
+    """Requests sent this time, redirects included."""
     code: str | None = None
     """Why there is no picture."""
     again: bool = False
-    """Whether that may be another time otherwise."""
+    """Whether another try may succeed."""
     signature: bytes | None = None
     thumbnail: bytes | None = None
 
@@ -49,19 +49,19 @@ class StoredPhoto(NamedTuple):
     url: str
     picture: int | None
     is_settled: bool
-    """Whether it need not be asked for any more."""
+    """Whether it need not be requested again."""
 
 
 @dataclass(slots=True)
 class Gallery:
-    """The pictures that a new one is compared with, the newest that are stored."""
+    """The newest stored pictures, with which a new one is compared."""
 
     numbers: list[int] = field(default_factory=list)
     hashes: list[Hashes] = field(default_factory=list)
 
     @classmethod
     def read(cls, connection: Connection) -> "Gallery":
-        """As it is stored."""
+        """Load the newest stored pictures."""
         chosen = (
             select(advert_photos.c.picture, advert_photos.c.signature)
             .where(advert_photos.c.picture.is_not(None))
@@ -72,7 +72,7 @@ class Gallery:
         return cls([row[0] for row in rows], [unpacked([row[1] for row in rows])] if rows else [])
 
     def find(self, signature: bytes) -> int | None:
-        """The number of the picture that this is a copy of, the nearest; None: a new one."""
+        """The number of the nearest picture that this is a copy of; None: a new one."""
         if not self.numbers:
             return None
         self.hashes = [np.concatenate(self.hashes)]
@@ -81,7 +81,7 @@ class Gallery:
         return self.numbers[copies[np.argmin(bits[copies])]] if len(copies) else None
 
     def add(self, number: int, signature: bytes) -> None:
-        """One more."""
+        """Add a picture."""
         self.numbers.append(number)
         self.hashes.append(unpacked([signature]))
 
@@ -90,7 +90,7 @@ _NOT_REPLACED = frozenset({"listing_id", "position", "requests"})
 
 
 class SavedPicture(NamedTuple):
-    """The number of a picture, and whether it is of no one flat."""
+    """The number of a picture, and whether it is a stock picture, of no particular flat."""
 
     picture: int
     stock: bool
@@ -99,10 +99,10 @@ class SavedPicture(NamedTuple):
 def save_photo(
     connection: Connection, photo: PhotoResult, number: int | None, *, now: float
 ) -> SavedPicture | None:
-    """Keep what came of it; returns its picture, if there is one, by the given number or a new one.
+    """Store the result of a request; returns its picture, if any, under this number or a new one.
 
-    The advert is as good as changed, for matching; so are all with this picture when it turns out to be of no
-    one flat. All in one transaction: whatever happens next, this photo is not asked for again.
+    Matching treats the advert as changed, and all adverts with this picture if it turns out to be a stock
+    picture. All in one transaction: whatever happens next, this photo is not requested again.
     """
     there = (advert_photos.c.listing_id == photo.listing_id, advert_photos.c.position == photo.position)
     before = connection.scalar(select(advert_photos.c.picture).where(*there))
@@ -115,7 +115,7 @@ def save_photo(
     upsert = new.on_conflict_do_update(index_elements=place, set_={**replaced, **requests})
     photo_id = connection.execute(upsert.returning(advert_photos.c.id)).scalar_one()
     news = set[int]()
-    if before is not None:  # another photo stood there
+    if before is not None:  # another photo was there
         news |= {photo.listing_id, *_judge_stock(connection, before)[1]}
     saved = None
     if photo.signature is not None:
@@ -124,7 +124,7 @@ def save_photo(
         stock, changed = _judge_stock(connection, picture)
         news |= {photo.listing_id, *changed}
         saved = SavedPicture(picture, stock)
-    # These adverts are matched again though they print what they printed
+    # These adverts are matched again though their content did not change
     for some in portions(sorted(news)):
         stale = update(match_fingerprints).where(match_fingerprints.c.listing_id.in_(some))
         connection.execute(stale.values(content_hash=""))
@@ -133,7 +133,7 @@ def save_photo(
 
 
 def _judge_stock(connection: Connection, picture: int) -> tuple[bool, set[int]]:
-    """Say of all copies of a picture whether it is of no one flat; and the adverts of which that is news."""
+    """Mark all copies of a picture as stock or not; returns that, and the adverts for which it changed."""
     columns = (advert_photos.c.listing_id, advert_photos.c.stock, listings.c.area_sqm, listings.c.floor)
     chosen = select(*columns).join(listings, listings.c.id == advert_photos.c.listing_id)
     rows = connection.execute(chosen.where(advert_photos.c.picture == picture).order_by(listings.c.id)).all()
@@ -144,9 +144,9 @@ def _judge_stock(connection: Connection, picture: int) -> tuple[bool, set[int]]:
 
 
 def count_flats(facts: Iterable[tuple[float | None, int | None]]) -> int:
-    """Of how many flats, at least, these areas and floors are: those that contradict each other."""
+    """The least number of flats with these areas and floors: those that contradict each other."""
     flats: list[tuple[float | None, int | None]] = []
-    # Who prints little contradicts nobody: those who print all are counted first.
+    # Those with missing values contradict nobody, so they come last.
     for printed in sorted(facts, key=lambda fact: (fact[1] is None, fact[0] is None)):
         if all(_contradict(printed, other) for other in flats):
             flats.append(printed)
@@ -161,7 +161,7 @@ def _contradict(facts: tuple[float | None, int | None], others: tuple[float | No
 
 
 def stored_photos(connection: Connection, listing_ids: Collection[int]) -> dict[int, dict[int, StoredPhoto]]:
-    """What is stored of these adverts' photos, by advert and place."""
+    """The stored photos of these adverts, by advert and position."""
     found: dict[int, dict[int, StoredPhoto]] = {}
     for row in rows_of(connection, select(advert_photos), advert_photos.c.listing_id, listing_ids):
         is_settled = not row.again or row.requests >= MOST_TRIES
@@ -171,7 +171,7 @@ def stored_photos(connection: Connection, listing_ids: Collection[int]) -> dict[
 
 
 def pictures_by_advert(connection: Connection, ids: Sequence[int] | None = None) -> dict[int, list[int]]:
-    """The numbers of the pictures of these adverts, or of all; without those that are of no one flat."""
+    """The numbers of the pictures of these adverts, or of all, without stock pictures."""
     query = select(advert_photos.c.listing_id, advert_photos.c.picture).where(
         advert_photos.c.picture.is_not(None), advert_photos.c.stock.is_(False)
     )
@@ -182,19 +182,19 @@ def pictures_by_advert(connection: Connection, ids: Sequence[int] | None = None)
 
 
 def stock_pictures(connection: Connection) -> set[int]:
-    """The pictures that are of no one flat."""
+    """The numbers of all stock pictures."""
     query = select(advert_photos.c.picture).where(advert_photos.c.stock.is_(True)).distinct()
     return {int(picture) for picture in connection.scalars(query)}
 
 
 def requests_left(connection: Connection, share: float) -> int:
-    """Photos that may still be asked for: so many for each advert ever stored, less those that were."""
+    """How many photos may still be requested: `share` for each stored advert, less those sent."""
     adverts = connection.scalar(select(func.count()).select_from(listings)) or 0
     sent = connection.scalar(select(func.sum(advert_photos.c.requests))) or 0
     return max(0, int(share * adverts) - int(sent))
 
 
-# Pairs of adverts that may be one flat and are not linked: of these photos are worth asking for.
+# Pairs of adverts that may be one flat and are not linked: their photos are worth requesting.
 
 
 class Doubt(NamedTuple):
@@ -206,10 +206,10 @@ class Doubt(NamedTuple):
 
 
 def find_doubts(connection: Connection, least: float) -> list[Doubt]:
-    """All of this probability or more, the likeliest first; none of which the buyer has spoken.
+    """All pairs of at least this probability that the buyer has not decided, the likeliest first.
 
-    Of adverts that are offered and whose building stands: others have no photos of their own.
-    More than the review queue holds: there a person looks, and only at what two kinds of evidence speak for.
+    Only adverts on offer in finished buildings: others have no photos of their own. These are more pairs than
+    in the review queue, which has only those with two kinds of evidence.
     """
     adverts = Adverts.of_bytes(*read_fingerprints(connection))
     adverts = adverts.take(np.flatnonzero(np.isin(adverts.ids, _with_photos(connection))))
