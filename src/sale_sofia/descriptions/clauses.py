@@ -518,7 +518,7 @@ def _leads_aside(tokens: Sequence[Token], first: int, place: int) -> int:
     return lead if tokens[first].tags & _WHOLES or _begins_with_ours(tokens, first, lead) else 0
 
 
-def _is_this_one(tokens: Sequence[Token], first: int) -> bool:
+def _is_contrasted(tokens: Sequence[Token], first: int) -> bool:
     """Whether a clause contrasts this flat with one mentioned before: "…, този е празен"."""
     opening = [token for token in tokens[first : first + 3] if "contrast" not in token.tags]
     return tagged(opening[:1], _words_of("this_one")) and tagged(opening[1:2], {"verb", "-"})
@@ -526,7 +526,7 @@ def _is_this_one(tokens: Sequence[Token], first: int) -> bool:
 
 def _give_away(tokens: Sequence[Token], first: int) -> None:
     """Give what the sentence said before of a flat (or of one of several buildings) to another one."""
-    if not _is_this_one(tokens, first):
+    if not _is_contrasted(tokens, first):
         return
     nearest = tokens[max(0, first - CLAUSE_MOST_TOKENS) : first]  # bounded, to keep the time linear
     earlier = [token for token in nearest if token.sentence == tokens[first].sentence]

@@ -155,8 +155,8 @@ def is_not_the_flats(fact: Candidate, tokens: Sequence[Token]) -> bool:
 def _is_priced(fact: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether a thing has a price of its own: "склад - 8 000 евро"."""
     ahead = after(tokens, fact.after, 5)
-    is_told = tagged(ahead[:1], {"-", ":"}) and tagged(ahead[1:2], {"num"})
-    return is_told and tagged(ahead, {"money", "€"}) and not tagged(ahead, {"sqm"})
+    is_labelled = tagged(ahead[:1], {"-", ":"}) and tagged(ahead[1:2], {"num"})
+    return is_labelled and tagged(ahead, {"money", "€"}) and not tagged(ahead, {"sqm"})
 
 
 def _is_a_ceiling(fact: Candidate, tokens: Sequence[Token]) -> bool:
@@ -253,9 +253,9 @@ def leads_elsewhere(fact: Candidate, tokens: Sequence[Token]) -> bool:
 
 def is_only_spoken_of(fact: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether "the cellar" is mentioned without being part of the flat: "мазето е наводнено"."""
-    is_the_one = tokens[fact.first].text.endswith(ARTICLES)
+    is_definite = tokens[fact.first].text.endswith(ARTICLES)
     clause = same_clause(tokens, fact.first)
-    return is_the_one and (tagged(clause, {"not"}) or not tagged(clause, group("belonging")))
+    return is_definite and (tagged(clause, {"not"}) or not tagged(clause, group("belonging")))
 
 
 def is_of_a_thing(fact: Candidate, tokens: Sequence[Token]) -> bool:
@@ -412,9 +412,9 @@ def _is_taken_along(tokens: Sequence[Token], metro: int) -> bool:
 
 def _is_no_place(clause: Sequence[Token], ahead: Sequence[Token]) -> bool:
     """Whether the text does not say where the metro is: "метрото е шумно", "до метрото има автобус"."""
-    is_told = tagged(ahead[:1], {"е"}) and tagged(ahead[1:], {"plain"})
+    is_described = tagged(ahead[:1], {"е"}) and tagged(ahead[1:], {"plain"})
     is_way = clause[0].text == "до" and tagged(ahead[:1], {"има", "имат"})
-    return is_way or (is_told and not tagged(ahead[1:], group("stands")))
+    return is_way or (is_described and not tagged(ahead[1:], group("stands")))
 
 
 _JUDGES: Final[Sequence[tuple[AbstractSet[str], Callable[[Candidate, Sequence[Token]], bool]]]] = (

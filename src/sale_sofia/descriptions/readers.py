@@ -478,8 +478,8 @@ def _is_exposure(chain: Sequence[Candidate], tokens: Sequence[Token]) -> bool:
         return len(chain) > 1 or _is_noun_of_flat(chain[0], tokens)
     if tagged(ahead[:2], {"town_part"}):
         return False
-    is_told = tagged(back[:1], {"verb"}) and tagged(back[1:], group("facing_rooms"))  # "дневната е южна"
-    if is_told or tagged(ahead, group("facing")):
+    is_stated = tagged(back[:1], {"verb"}) and tagged(back[1:], group("facing_rooms"))  # "дневната е южна"
+    if is_stated or tagged(ahead, group("facing")):
         return True
     # "Южен, тих": the flat; "южен вятър": something else.
     return word.text.endswith("ен") and not tagged(ahead[:1], {"plain", "yard"})
