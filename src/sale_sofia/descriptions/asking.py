@@ -223,7 +223,7 @@ async def ask_model(
     return AnswerJudgement({**first.attributes, **second.attributes}, second.problems)
 
 
-def merged(dictionary: Attributes, answered: Attributes) -> Attributes:
+def merge_answers(dictionary: Attributes, answered: Attributes) -> Attributes:
     """The dictionary's result, with the model's answers for fields in conflict or missing."""
     settled = {name: value for name, value in dictionary.items() if value.status != "conflict"}
     return {**dictionary, **answered, **settled}

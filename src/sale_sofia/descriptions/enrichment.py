@@ -15,7 +15,7 @@ from sqlalchemy import Connection, RowMapping, delete, func, or_, select, update
 from sale_sofia.crawl.resilience.errors import ServiceOllama
 from sale_sofia.crawl.resilience.factory import get_gate
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
-from sale_sofia.descriptions.asking import AnswerKey, ask_model, judge, merged, open_fields
+from sale_sofia.descriptions.asking import AnswerKey, ask_model, judge, merge_answers, open_fields
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.descriptions.fields import Attribute, Attributes
 from sale_sofia.descriptions.ollama import ModelBusy, OllamaModel
@@ -303,7 +303,7 @@ async def _store(
         return
     summary.answered += 1
     stored = {name: Attribute(**value) for name, value in row["attributes"].items()}
-    attributes = merged(stored, answers)
+    attributes = merge_answers(stored, answers)
     read = DescriptionRead(
         listing_id=row["listing_id"],
         content_hash=row["content_hash"],
