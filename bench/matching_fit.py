@@ -17,7 +17,7 @@ import yaml
 from numpy.typing import NDArray
 
 from sale_sofia.flats.matching.candidates import expanded
-from sale_sofia.flats.matching.comparison import LEVELS, Comparison, weights_from
+from sale_sofia.flats.matching.comparison import LEVELS, PairComparison, weights_from
 from sale_sofia.flats.matching.files import read_adverts
 from sale_sofia.flats.matching.fingerprint import (
     ROUND_AREAS,
@@ -61,7 +61,7 @@ def main() -> None:
     pairs = base_pairs(adverts)
     fitted = fit(pairs)
     counts = {
-        "pairs": len(pairs.one),
+        "pairs": len(pairs.left),
         "same": int(same(pairs).sum()),
         "different": int(different(pairs).sum()),
     }
@@ -78,19 +78,19 @@ def read_half(path: Path, half: int | None) -> Adverts:
     return Adverts.of(range(len(rows)), PropertyFingerprinter(b"fit").fingerprints(rows))
 
 
-def base_pairs(adverts: Adverts) -> Comparison:
+def base_pairs(adverts: Adverts) -> PairComparison:
     """All pairs with nearly the same area and price, wherever they are."""
     known = np.flatnonzero(~np.isnan(adverts["area"] + adverts["price"]))
     order = known[np.argsort(adverts["area"][known], kind="stable")]
     areas = adverts["area"][order]
     reach = np.searchsorted(areas, areas / (1 - AREA_TOLERANCE), "right") - np.arange(len(areas)) - 1
     owners, steps = expanded(reach)
-    pairs = Comparison(adverts, order[owners], order[owners + steps + 1])
+    pairs = PairComparison(adverts, order[owners], order[owners + steps + 1])
     near = (pairs.price_gap <= PRICE_TOLERANCE) & (pairs.area_gap <= AREA_TOLERANCE)
-    return Comparison(adverts, pairs.one[near], pairs.two[near])
+    return PairComparison(adverts, pairs.left[near], pairs.right[near])
 
 
-def same(pairs: Comparison, without: str = "") -> Flags:
+def same(pairs: PairComparison, without: str = "") -> Flags:
     """Pairs that are one flat: all of these agree, but for the field that is to be judged."""
     rules = {
         "text": pairs.at("text", "same"),
@@ -108,7 +108,7 @@ def same(pairs: Comparison, without: str = "") -> Flags:
     return np.logical_and.reduce([*kept, floors] if without != "floors" else kept)
 
 
-def different(pairs: Comparison, without: str = "") -> Flags:
+def different(pairs: PairComparison, without: str = "") -> Flags:
     """Pairs that are two flats."""
     if without in {"floor", "floors"}:
         return (
@@ -117,7 +117,7 @@ def different(pairs: Comparison, without: str = "") -> Flags:
     return pairs.at("floor", "other")
 
 
-def fit(pairs: Comparison) -> dict[str, Any]:
+def fit(pairs: PairComparison) -> dict[str, Any]:
     """The whole table of weights."""
     levels = {field: fit_field(pairs, field) for field in FITTED}
     levels["price"]["rival"] = round(levels["price"]["same"] + fit_rival(pairs), 3)
@@ -129,7 +129,7 @@ def fit(pairs: Comparison) -> dict[str, Any]:
     return {"prior": calibrated_prior(pairs, weights), **weights}
 
 
-def fit_field(pairs: Comparison, field: str) -> dict[str, float]:
+def fit_field(pairs: PairComparison, field: str) -> dict[str, float]:
     """The log of how much likelier each level is among the same than among the different."""
     chosen = {True: same(pairs, field), False: different(pairs, field)}
     shares = {label: share_of_levels(pairs.levels(field)[rows], field) for label, rows in chosen.items()}
@@ -137,7 +137,7 @@ def fit_field(pairs: Comparison, field: str) -> dict[str, float]:
     return {name: round(float(weights[number]), 3) for number, name in enumerate(LEVELS[field]) if number}
 
 
-def fit_rival(pairs: Comparison) -> float:
+def fit_rival(pairs: PairComparison) -> float:
     """What another seller's price, nearly the same, says less than an equal one, by how many floors agree.
 
     Pairs of the same words are no help: they are copies of one seller's advert, with its price.
@@ -150,7 +150,7 @@ def fit_rival(pairs: Comparison) -> float:
     )
 
 
-def log_odds_by_floors(pairs: Comparison, chosen: Flags) -> float:
+def log_odds_by_floors(pairs: PairComparison, chosen: Flags) -> float:
     """Log-odds that these are one flat: floors agree oftener than those of flats far apart do by chance."""
     known = ~pairs.at("floor", "unknown")
     agree, by_chance, of_one = (
@@ -170,7 +170,7 @@ def share_of_levels(levels: NDArray[np.int8], field: str) -> NDArray[np.float64]
 
 
 def by_roundness(
-    pairs: Comparison, field: str, roundness: Callable[[Any], NDArray[np.int64]], names: tuple[str, ...]
+    pairs: PairComparison, field: str, roundness: Callable[[Any], NDArray[np.int64]], names: tuple[str, ...]
 ) -> Mapping[str, float]:
     """What an equal number is worth, by how round it is."""
     level = pairs.levels(field) == 1
@@ -185,14 +185,14 @@ def by_roundness(
     return weights
 
 
-def calibrated_prior(pairs: Comparison, weights: Mapping[str, Any]) -> float:
+def calibrated_prior(pairs: PairComparison, weights: Mapping[str, Any]) -> float:
     """Where a pair begins, so that the scores without the floor foretell how many floors agree.
 
     Two different flats are on different floors in a known share of cases, so the pairs on different floors
     tell how many of all are different.
     """
-    known = Comparison(
-        pairs.adverts, *(side[~pairs.at("floor", "unknown")] for side in (pairs.one, pairs.two))
+    known = PairComparison(
+        pairs.adverts, *(side[~pairs.at("floor", "unknown")] for side in (pairs.left, pairs.right))
     )
     far = different(known, "floor")
     differing = known.at("floor", "other").mean() / known.at("floor", "other")[far].mean()

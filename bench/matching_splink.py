@@ -9,7 +9,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from splink import DuckDBAPI, Linker, SettingsCreator
 from splink.blocking_rule_library import CustomRule
 
-from sale_sofia.flats.matching.comparison import LEVELS, Weights
+from sale_sofia.flats.matching.comparison import LEVELS, MatchWeights
 from sale_sofia.flats.matching.fingerprint import UNKNOWN_FLOOR, Adverts
 
 ALIKE = (
@@ -55,7 +55,7 @@ CONDITIONS = {
 }
 
 
-def run(adverts: Adverts, weights: Weights, threshold: float) -> dict[str, Any]:
+def run(adverts: Adverts, weights: MatchWeights, threshold: float) -> dict[str, Any]:
     """Its groups (advert → cluster), and how long scoring and clustering took."""
     logging.getLogger("splink").setLevel(logging.ERROR)
     api = DuckDBAPI()
@@ -83,7 +83,7 @@ def run(adverts: Adverts, weights: Weights, threshold: float) -> dict[str, Any]:
     }
 
 
-def _comparison(field: str, weights: Weights) -> dict[str, Any]:
+def _comparison(field: str, weights: MatchWeights) -> dict[str, Any]:
     by_level = zip(LEVELS[field], CONDITIONS[field], weights.levels[field].tolist(), strict=False)
     levels = [_level(*one) for one in by_level if one[1] not in {"", "false"}]
     return {"output_column_name": field, "comparison_levels": levels}

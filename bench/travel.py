@@ -17,7 +17,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.flats.rows import read_flats
-from sale_sofia.flats.walks import METRO_FACTS, told_minutes, travel_to, walk_around, what_is_near
+from sale_sofia.flats.walks import METRO_FACTS, stated_minutes, travel_to, walk_around, what_is_near
 from sale_sofia.geography.gazetteer import areas
 from sale_sofia.geography.shapes import BUYERS_CENTRE, Place, Point, Shape
 from sale_sofia.geography.travel import network
@@ -99,7 +99,7 @@ def _of_adverts(path: Path) -> Iterator[Known]:
 def _of_database() -> Iterator[Known]:
     """By all that is known."""
     for flat in open_ready(load_settings()).run_read(lambda connection: list(read_flats(connection))):
-        told = told_minutes(flat.metro_minutes, flat.metro_distance_m) is not None
+        told = stated_minutes(flat.metro_minutes, flat.metro_distance_m) is not None
         facts = (flat.metro_walk, flat.centre_travel, flat.nearby.shop, flat.nearby.stop)
         yield Known(flat.neighbourhood, told, *(one is not None for one in facts))
 

@@ -1,4 +1,4 @@
-"""One description put to the model: a question, at most one repair, and only what can be shown to be said."""
+"""Asks the model about one description, with at most one repair; only answers with a valid quote count."""
 
 import hashlib
 import json
@@ -37,11 +37,11 @@ _TASK: Final = (
 _REPAIR: Final = "That answer cannot be used: {problems}. Answer again, as JSON of the same shape."
 
 
-# What the rules leave open: fields in conflict, and words of this flat that no rule explained.
+# What the rules leave open: fields in conflict, and words about this flat that no rule explained.
 
 
 def open_fields(text: str, attributes: Attributes) -> tuple[str, ...]:
-    """The fields worth a question, in the order of `ATTRIBUTE_FIELDS`."""
+    """The fields worth asking the model about, in the order of `ATTRIBUTE_FIELDS`."""
     tokens = read_clauses(prepare(text))
 
     def is_open(name: str) -> bool:
@@ -59,11 +59,11 @@ def _words(name: str) -> frozenset[str]:
     return frozenset(load_rules_file("questions.yaml")[name])
 
 
-# The model's answer judged: what counts is well-formed, allowed, and said by its quote of this flat.
+# The model's answer judged: a value counts if it is well-formed, allowed, and its quote says it of this flat.
 
 
 class FieldAnswer(BaseModel):
-    """One field of the answer as it came."""
+    """One field of the model's answer."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -72,27 +72,27 @@ class FieldAnswer(BaseModel):
 
 
 @dataclass(slots=True)
-class Judgement:
-    """What counts of an answer, and in one sentence each what does not."""
+class AnswerJudgement:
+    """The valid attributes of an answer, and a sentence for each invalid one."""
 
     attributes: Attributes = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
-def judge_text(answer: str, fields: Sequence[str], text: str) -> Judgement:
-    """Judge the model's words."""
+def judge_text(answer: str, fields: Sequence[str], text: str) -> AnswerJudgement:
+    """Judge the text of an answer."""
     try:
         loaded = json.loads(answer)
     except (ValueError, RecursionError):
-        return Judgement(problems=["the answer is not JSON"])
+        return AnswerJudgement(problems=["the answer is not JSON"])
     return judge(loaded, fields, text)
 
 
-def judge(loaded: object, fields: Sequence[str], text: str) -> Judgement:
-    """Judge an answer that has been read: each field by itself, so that one bad field spoils no other."""
+def judge(loaded: object, fields: Sequence[str], text: str) -> AnswerJudgement:
+    """Judge a parsed answer field by field, so that one bad field does not spoil the others."""
     if not isinstance(loaded, dict):
-        return Judgement(problems=["the answer is not an object"])
-    judgement = Judgement()
+        return AnswerJudgement(problems=["the answer is not an object"])
+    judgement = AnswerJudgement()
     prepared = prepare(text)
     tokens = read_clauses(prepared)
     for name in fields:
@@ -106,9 +106,9 @@ def judge(loaded: object, fields: Sequence[str], text: str) -> Judgement:
     return judgement
 
 
-def _judge_field(name: str, given: object, prepared: Prepared, tokens: Sequence[Token]) -> Attribute | None:
+def _judge_field(name: str, raw: object, prepared: Prepared, tokens: Sequence[Token]) -> Attribute | None:
     try:
-        answer = FieldAnswer.model_validate(given)
+        answer = FieldAnswer.model_validate(raw)
     except ValidationError:
         raise ValueError(f'{name}: {{"value": …, "quote": …}} is needed') from None
     value = check_value(name, answer.value)
@@ -126,15 +126,15 @@ def _judge_field(name: str, given: object, prepared: Prepared, tokens: Sequence[
 
 
 def _find(quote: str, prepared: Prepared) -> Iterator[tuple[int, int]]:
-    """Where the quote stands; case, look-alike letters and white space make no difference."""
+    """Where the quote occurs, ignoring case, look-alike letters and white space."""
     words = prepare(quote).plain.split() if len(quote) <= QUOTE_CHARACTERS else []
     if words:
         pattern = re.compile(r"\s+".join(map(re.escape, words)))
-        yield from (found.span() for found in pattern.finditer(prepared.plain))
+        yield from (match.span() for match in pattern.finditer(prepared.plain))
 
 
 def _is_of_this_flat(name: str, value: Any, tokens: Sequence[Token], start: int, end: int) -> bool:  # noqa: ANN401
-    """Whether a word of the quote that speaks of the field stands in a clause of the right owner and mood."""
+    """Whether a word of the quote about the field stands in a clause of the right owner and mood."""
     owners, moods = takes(name)
     if value is False or value == "unfurnished":
         moods |= {"denied"}
@@ -151,7 +151,7 @@ def _is_of_this_flat(name: str, value: Any, tokens: Sequence[Token], start: int,
 
 
 def _is_only_named(name: str, value: Any, tokens: Sequence[Token], places: Sequence[int]) -> bool:  # noqa: ANN401
-    """Whether the words of a quote, as those that a rule finds, do no more than name a thing."""
+    """Whether the words of a quote only mention a thing, by the test that rules use."""
     speaking = [
         place for place in places if tokens[place].tags & _words(name) or tokens[place].value == value
     ]
@@ -161,7 +161,7 @@ def _is_only_named(name: str, value: Any, tokens: Sequence[Token], places: Seque
 
 
 def _is_said_by(name: str, value: Any, quote: str) -> bool:  # noqa: ANN401
-    """Whether the quote can say it: it speaks of the field, has the number, and the rules do not deny it."""
+    """Whether the quote supports the value: it is about the field, has the number, and the rules agree."""
     tokens = tokenize(prepare(quote))
     if not tagged(tokens, _words(name)):
         return False
@@ -198,12 +198,14 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-async def ask_model(model: OllamaModel, text: str, fields: Sequence[str], budget: TimeoutBudget) -> Judgement:
-    """What the model says of the fields and the text bears out, after one repair where it is needed.
+async def ask_model(
+    model: OllamaModel, text: str, fields: Sequence[str], budget: TimeoutBudget
+) -> AnswerJudgement:
+    """The model's answers that the text supports, after at most one repair.
 
     Raises:
-        ServiceOllama: it failed.
-        ModelBusy: it may not be asked now.
+        ServiceOllama: the model failed.
+        ModelBusy: the model may not be asked now.
     """
     schema = json_schema(fields)
     content = f"Fields: {', '.join(fields)}.\nText:\n{text[:TEXT_CHARACTERS_ASKED]}"
@@ -218,10 +220,10 @@ async def ask_model(model: OllamaModel, text: str, fields: Sequence[str], budget
         {"role": "user", "content": complaint},
     ]
     second = judge_text(await model.ask(messages, schema, budget), fields, text)
-    return Judgement({**first.attributes, **second.attributes}, second.problems)
+    return AnswerJudgement({**first.attributes, **second.attributes}, second.problems)
 
 
-def merged(dictionary: Attributes, answered: Attributes) -> Attributes:
-    """The dictionary's result with the model's answers where it was in conflict or said nothing."""
+def merge_answers(dictionary: Attributes, answered: Attributes) -> Attributes:
+    """The dictionary's result, with the model's answers for fields in conflict or missing."""
     settled = {name: value for name, value in dictionary.items() if value.status != "conflict"}
     return {**dictionary, **answered, **settled}

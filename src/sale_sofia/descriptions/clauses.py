@@ -1,11 +1,11 @@
-"""What a clause is about and how it is said: read before any rule.
+"""Whom a clause is about and in what mood: determined before any rule runs.
 
-A text is cut into clauses. Each has an owner, of whom it tells: this flat, a room of it, its building, a part
-of either (a roof, a door, the yard), another flat or its people, the district, or something that is offered
-besides. And each has a mood: stated, denied, planned, possible, or former. A rule takes a fact only from
-clauses of the owners and moods that `rules/clauses.yaml` names for its field. Where every word is understood
-and none speaks against it, a clause is this flat's, and stated; where a word that nobody knows may be what it
-is about, it is nobody's, and no rule takes it.
+A text is cut into clauses. Each has an owner, its topic: this flat, a room of it, its building, a part
+of either (a roof, a door, the yard), another flat or its people, the district, or an optional extra. And each
+has a mood: stated, denied, planned, possible, or former. A rule reads a fact only from clauses of the owners
+and moods that `rules/clauses.yaml` names for its field. By default, where every word is understood, a clause
+is about this flat, and stated; where an unknown word may be its subject, the owner is unknown and no rule
+reads it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ Mood = Literal["stated", "planned", "possible", "former", "denied"]
 
 
 def read_clauses(prepared: Prepared) -> list[Token]:
-    """The tokens of a text; each has the number of its clause, its owner and its mood."""
+    """The tokens of a text, each with the number of its clause, its owner and its mood."""
     tokens = restore_nouns(tokenize(prepared))
     carried: Carried = _NOTHING
     previous = 0
@@ -66,25 +66,25 @@ def read_clauses(prepared: Prepared) -> list[Token]:
 
 @cache
 def takes(field: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The owners and the moods of the clauses that a field takes its facts from."""
+    """The owners and moods of the clauses that a field is read from."""
     table = _table()["takes"]
     entry = table.get(field, table["traps"])
     return frozenset(entry["owners"]), frozenset(entry["moods"])
 
 
 def is_taken(field: str, token: Token) -> bool:
-    """Whether what stands here can be a fact of the field."""
+    """Whether the field may be read from this token's clause."""
     owners, moods = takes(field)
     return token.owner in owners and token.mood in moods
 
 
 def may_be_taken(field: str, token: Token) -> bool:
-    """Whether it can be one as far as the rules know: what they do not understand a model may."""
+    """Like `is_taken`, but also for clauses the rules do not understand: a model may."""
     return is_taken(field, token) or (token.owner == "unknown" and token.mood in takes(field)[1])
 
 
 def is_anothers(field: str, tokens: Sequence[Token], place: int) -> bool:
-    """Whether what stands here is said of a thing that is not this flat: "офис на втори етаж"."""
+    """Whether this place is about something other than this flat: "офис на втори етаж"."""
     first, end = _bounds(tokens, place)
     clause = tokens[first:end]
     if tagged(clause, _elsewhere(field)) and not tagged(clause, {"flat", "roomed"}):
@@ -107,18 +107,18 @@ def is_anothers(field: str, tokens: Sequence[Token], place: int) -> bool:
 
 
 def _is_in_a_subject(tokens: Sequence[Token], first: int, end: int, place: int) -> bool:
-    """Whether it only says which thing is meant, of which a verb then tells: "цените край метрото са …"."""
+    """Whether it only qualifies the subject of a following verb: "цените край метрото са …"."""
     if tagged(tokens[first:place], {"verb"}) or not tagged(tokens[place + 1 : end], _PREDICATES):
         return False
     heads = [head for head, _ in find_heads(tokens, first, place)]
-    if not heads or tokens[heads[-1]].tags & _may_be_told_of():
+    if not heads or tokens[heads[-1]].tags & _possible_subjects():
         return False
     between = tokens[heads[-1] + 1 : place]
     return tagged(between[:1], {"preposition"}) and not tagged(between, _SIGNS | {"verb", ":", "-"})
 
 
 @cache
-def _may_be_told_of() -> frozenset[str]:
+def _possible_subjects() -> frozenset[str]:
     return _whole_subjects() | {"offers", "sells", "lets", "verb", "does", "offering"}
 
 
@@ -151,7 +151,7 @@ def _bounds(tokens: Sequence[Token], place: int) -> tuple[int, int]:
 
 
 def same_clause(tokens: Sequence[Token], place: int) -> Sequence[Token]:
-    """All tokens of the clause of one."""
+    """All tokens of the clause of the token at a place."""
     first, end = _bounds(tokens, place)
     return tokens[first:end]
 
@@ -160,7 +160,7 @@ def same_clause(tokens: Sequence[Token], place: int) -> Sequence[Token]:
 
 
 class Cue(BaseModel):
-    """Words that tell an owner or a mood, and how far they reach; the file says what each key means."""
+    """Words that set an owner or a mood, and how far they reach; the file explains each key."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -175,7 +175,7 @@ class Cue(BaseModel):
 
 
 Found = tuple[Cue, int, int]
-"""A cue, where it stands, and the place behind it."""
+"""A cue, its place, and the place behind it."""
 
 
 @cache
@@ -202,7 +202,7 @@ def _cues() -> PatternIndex[Cue]:
 
 @cache
 def _facts() -> frozenset[str]:
-    """The tags of words that speak of a field, but for those that stand in sentences of any kind."""
+    """The tags of words about a field, without those that occur in any kind of sentence."""
     questions = load_rules_file("questions.yaml")
     speaking = frozenset(tag for words in questions.values() for tag in words)
     return speaking - {"year", "decade", "erected", "room"} - frozenset(questions["deal"])
@@ -229,15 +229,15 @@ def _is_urging(following: Sequence[Token]) -> bool:
     return any(token.text.endswith(("йте", "ете")) for token in following)
 
 
-def _is_recent(told: Sequence[Token]) -> bool:
-    """Whether it was so few years ago that it still counts: "ремонтиран преди две години"."""
-    return tagged(told, {"years"}) and any(
-        isinstance(token.value, int) and token.value <= RECENT_YEARS for token in told
+def _is_recent(tokens: Sequence[Token]) -> bool:
+    """Whether it was recent enough to count: "ремонтиран преди две години"."""
+    return tagged(tokens, {"years"}) and any(
+        isinstance(token.value, int) and token.value <= RECENT_YEARS for token in tokens
     )
 
 
 def _is_the_offer(following: Sequence[Token]) -> bool:
-    """Whether what is possible is to buy the flat: "възможност да придобиете двустаен апартамент"."""
+    """Whether the possibility is to buy the flat: "възможност да придобиете двустаен апартамент"."""
     return tagged(following[:3], {"buy", "owning"}) and tagged(
         following[1:], _subjects()["flat"] | _subjects()["building"]
     )
@@ -254,7 +254,7 @@ _NO_ITEMS: Final = frozenset(
 
 
 def _cut(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Where each clause begins and ends; together they hold every token."""
+    """The start and end of each clause; together they cover every token."""
     first, without = 0, False
     for place in range(1, len(tokens)):
         ends_denial = without and tokens[place].tags & _words_of("after_without")
@@ -283,7 +283,7 @@ def _begins_clause(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _is_free_sign(tokens: Sequence[Token], place: int) -> bool:
-    """A dash or slash between spaces parts clauses; one in "2-ри" or "метро - 5 минути" does not."""
+    """Whether a dash or slash separates clauses, which one in "2-ри" or "метро - 5 минути" does not."""
     if tokens[place].text not in {"-", "/"} or not 0 < place < len(tokens) - 1:
         return False
     following = [
@@ -295,12 +295,12 @@ def _is_free_sign(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _goes_on(tokens: Sequence[Token], first: int) -> bool:
-    """Whether an "и" with a number only adds to the clause before: "беше с три стаи и две бани"."""
+    """Whether an "и" with a number only extends the clause before: "беше с три стаи и две бани"."""
     return tokens[first].text == "и" and tagged(tokens[first + 1 : first + 2], _NUMBERS | {"preposition"})
 
 
 def _is_led_in(tokens: Sequence[Token], first: int) -> bool:
-    """Whether the few words before, of no fact, tell how this is said: "в бъдеще - газ"."""
+    """Whether a few words before, without a fact, set the mood of this: "в бъдеще - газ"."""
     before, _ = _bounds(tokens, first - 1)
     led_in = tokens[before:first]
     return (
@@ -312,7 +312,7 @@ def _is_led_in(tokens: Sequence[Token], first: int) -> bool:
 
 
 def _is_listed(tokens: Sequence[Token], first: int) -> bool:
-    """Whether a list goes on of what a verb told: "ще има асансьор, мазе и гараж"."""
+    """Whether a list continues that a verb began: "ще има асансьор, мазе и гараж"."""
     if tokens[first - 1].text != "," or tokens[first - 1].sentence != tokens[first].sentence:
         return False
     before, _ = _bounds(tokens, first - 1)
@@ -329,7 +329,7 @@ def _is_listed(tokens: Sequence[Token], first: int) -> bool:
 
 
 def _inherit_mood(tokens: Sequence[Token], first: int, end: int) -> None:
-    """Give a clause the mood of the one before where it only goes on."""
+    """Give a clause the mood of the one before if it only continues it."""
     mood = tokens[first - 1].mood
     # "без преходи и две тераси": these are there.
     goes_on = mood != "denied" and (_goes_on(tokens, first) or _is_led_in(tokens, first))
@@ -342,16 +342,16 @@ def _inherit_mood(tokens: Sequence[Token], first: int, end: int) -> None:
 
 
 def _is_condition(tokens: Sequence[Token], place: int) -> bool:
-    """Whether what follows holds only if something is done: "ако се закупи и таванът, площта е …"."""
+    """Whether what follows depends on a condition: "ако се закупи и таванът, площта е …"."""
     clause = same_clause(tokens, place)
     is_begun = clause[0].text == "ако" and clause[0].sentence == tokens[place + 1].sentence
     return is_begun and not any(token.text.endswith("те") for token in clause)  # "ако търсите тристаен, …"
 
 
-# Whose a clause is: by its subject, then by other words.
+# The owner of a clause: by its subject, then by other words.
 
 Carried = tuple[str, str]
-"""Whose the next clause of the sentence is, and how far that reaches."""
+"""The owner of the next clause of the sentence, and how far that reaches."""
 _NOTHING: Final[Carried] = ("flat", "")
 _FULL_ARTICLES: Final = ("ът", "ят")
 _VERB_ENDINGS: Final = ("ува", "ват", "жва", "ира", "ират")
@@ -369,7 +369,7 @@ _PREDICATES: Final = frozenset({"е", "са", "има", "имат", "беше", 
 _POINTING: Final = frozenset(
     {"floor", "metro_near", "deal", "heating", "storage", "construction", "elevator"}
 )
-"""Fields whose words also say which of several things is meant."""
+"""Fields whose words also tell several things apart."""
 _ASIDE: Final = frozenset({"с", "със", "без", "като"})
 _WHOLES: Final = frozenset({"roomed", "storeys", "sells", "lets"})
 _ADDING: Final = frozenset({"-", "(", ":"})
@@ -388,7 +388,7 @@ _LATE_SUBJECTS: Final = frozenset({"district", "part", "building", "room"})
 
 
 def _carry_on(tokens: Sequence[Token], first: int, carried: Carried) -> Carried:
-    """Whose a clause is by what joins it to the one before: a dash, a "който", an "и" with a number."""
+    """The owner of a clause by what joins it to the one before: a dash, a "който", an "и" with a number."""
     owner = tokens[first - 1].owner
     if tokens[first - 1].text == "-" and owner in _CARRIED_BY_DASH:
         carried = (owner, "sentence")
@@ -412,7 +412,7 @@ def _carry_on(tokens: Sequence[Token], first: int, carried: Carried) -> Carried:
 
 
 def _resumed(tokens: Sequence[Token], first: int, carried: Carried) -> Carried:
-    """Whose a verb is behind a "който …" between commas: "дворът, който ползват всички, е около 700 кв.м"."""
+    """The owner behind a "който …" between commas: "дворът, който ползват всички, е около 700 кв.м"."""
     inner, _ = _bounds(tokens, first - 1)
     if not inner or "relative" not in tokens[inner].tags:
         return carried
@@ -428,7 +428,7 @@ def _follows_opening(tokens: Sequence[Token], first: int) -> bool:
 
 
 def _mark_subjects(tokens: Sequence[Token], first: int, end: int, carried: Carried) -> Carried:
-    """Write the owner that each subject gives to the words from it on; whose the end of the clause is."""
+    """Set the owner of the words after each subject; returns the owner at the end of the clause."""
     owner, reach = carried
     in_phrase = has_verb = False
     subjects = 0
@@ -437,7 +437,7 @@ def _mark_subjects(tokens: Sequence[Token], first: int, end: int, carried: Carri
         subject = _subject(tokens, place, may_be_thing=not subjects and place - first < 2)  # noqa: PLR2004
         if subject and not in_phrase and reach != "rest":
             owner, reach = subject, ""
-            # "Тухлена ограда", "на партера има магазин": the words before it are said of it too.
+            # "Тухлена ограда", "на партера има магазин": the words before it are about it too.
             if not subjects and subject in (_LATE_SUBJECTS if has_verb else _NEAR_SUBJECTS):
                 _give(tokens[first:place], owner)
             subjects += 1
@@ -463,7 +463,7 @@ def _begins(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _is_thing(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a noun with an article that no rule knows is or does something: "пътят е", "хазяинът има"."""
+    """Whether an unknown noun with an article is or does something: "пътят е", "хазяинът има"."""
     token = tokens[place]
     if "plain" not in token.tags or token.tags & _NO_THINGS or len(token.text) < ARTICLE_LETTERS:
         return False
@@ -475,12 +475,12 @@ def _is_thing(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _is_doing(following: Sequence[Token]) -> bool:
-    """Whether a word that no rule knows has the ending of a verb: "практикува", "обслужва"."""
+    """Whether an unknown word has the ending of a verb: "практикува", "обслужва"."""
     return tagged(following, {"plain"}) and following[0].text.endswith(_VERB_ENDINGS)
 
 
 def _ends_phrase(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a verb (or a colon) ends what a preposition began; the "се" of "новострояща се" is none."""
+    """Whether a verb or a colon ends a prepositional phrase; the "се" of "новострояща се" does not."""
     if tokens[place].text == "се" and place and tokens[place - 1].text.endswith(("щ", "ща", "що", "щи")):
         return False
     return "verb" in tokens[place].tags or tokens[place].text == ":"
@@ -489,7 +489,7 @@ def _ends_phrase(tokens: Sequence[Token], place: int) -> bool:
 def _mark_owners(
     tokens: Sequence[Token], first: int, end: int, cues: Sequence[Found], carried: Carried
 ) -> Carried:
-    """Write the owners that other words tell; what is carried to the next clause of the sentence."""
+    """Set the owners given by other words; returns what is carried to the next clause of the sentence."""
     owner, reach = carried
     for cue, place, behind in cues:
         if cue.says in _STRENGTH:
@@ -498,108 +498,106 @@ def _mark_owners(
         if cue.says in _NOT_OURS and (lead := _leads_aside(tokens, first, place)):
             start = max(start, lead)
         reached = (token for token in tokens[start:end] if not cue.only or token.tags & cue.only)
-        # What a neighbour offers is no extra of this offer.
-        _give((one for one in reached if cue.says != "extra" or one.owner != "other"), cue.says)
+        # What a neighbour offers is not an extra of this offer.
+        _give((token for token in reached if cue.says != "extra" or token.owner != "other"), cue.says)
         if cue.reach in {"sentence", "rest"}:
             owner, reach = cue.says, cue.reach
     return (owner, reach) if reach else _NOTHING
 
 
 def _leads_aside(tokens: Sequence[Token], first: int, place: int) -> int:
-    """Where a preposition leads from this flat or its building to others; 0: nowhere.
+    """The place of the preposition that leads from this flat or its building to others; 0: none.
 
     "Двустаен апартамент с обща тераса с другите апартаменти" still is one of two rooms.
     """
-    leads = (one for one in range(place - 1, first, -1) if "preposition" in tokens[one].tags)
+    leads = (index for index in range(place - 1, first, -1) if "preposition" in tokens[index].tags)
     lead = next(leads, 0)
     is_aside = lead and tokens[lead].text in _ASIDE and place - lead <= OFFER_WORDS
     if not is_aside or tagged(tokens[lead:place], {"verb"}):
         return 0
-    return lead if tokens[first].tags & _WHOLES or _is_told_of_this(tokens, first, lead) else 0
+    return lead if tokens[first].tags & _WHOLES or _begins_with_ours(tokens, first, lead) else 0
 
 
-def _is_this_one(tokens: Sequence[Token], first: int) -> bool:
-    """Whether a clause sets this flat against one that was spoken of before: "…, този е празен"."""
+def _is_contrasted(tokens: Sequence[Token], first: int) -> bool:
+    """Whether a clause contrasts this flat with one mentioned before: "…, този е празен"."""
     opening = [token for token in tokens[first : first + 3] if "contrast" not in token.tags]
     return tagged(opening[:1], _words_of("this_one")) and tagged(opening[1:2], {"verb", "-"})
 
 
 def _give_away(tokens: Sequence[Token], first: int) -> None:
-    """What the sentence said before of a flat (or of one of several buildings) was said of another."""
-    if not _is_this_one(tokens, first):
+    """Give what the sentence said before of a flat (or of one of several buildings) to another one."""
+    if not _is_contrasted(tokens, first):
         return
-    nearest = tokens[
-        max(0, first - CLAUSE_MOST_TOKENS) : first
-    ]  # bounded, so that time grows with the text alone
+    nearest = tokens[max(0, first - CLAUSE_MOST_TOKENS) : first]  # bounded, to keep the time linear
     earlier = [token for token in nearest if token.sentence == tokens[first].sentence]
     is_flat = tagged(earlier, {"flat", "roomed"})
-    _give((one for one in earlier if one.owner == "flat" and is_flat), "other")
+    _give((token for token in earlier if token.owner == "flat" and is_flat), "other")
     if tagged(tokens[first : first + 2], {"нашата", "тази"}):
-        _give((one for one in earlier if one.owner == "building"), "other")
+        _give((token for token in earlier if token.owner == "building"), "other")
 
 
-# What is not understood is nobody's.
+# What is not understood has an unknown owner.
 
 
 def _abstain(tokens: Sequence[Token], first: int, end: int) -> None:
-    """Nobody's is what a clause says that is not understood, unless its subject is ours."""
+    """Set the owner of a clause with unknown words to unknown, unless its subject is ours."""
     if "relative" in tokens[first].tags and _begins(tokens, first):  # "който иска мазе, доплаща"
-        _give((one for one in tokens[first:end] if one.owner in _OURS), "unknown")
+        _give((token for token in tokens[first:end] if token.owner in _OURS), "unknown")
         return
     strangers = list(find_strangers(tokens, first, end))
     if not strangers or tagged(tokens[first:end], _OFFERING):
         return
-    told = tokens[first:end]
+    clause = tokens[first:end]
     if not any(is_owner for _, is_owner in strangers):
-        if _is_told_of_this(tokens, first, strangers[0][0]):
+        if _begins_with_ours(tokens, first, strangers[0][0]):
             return
-        if _is_presupposed(told[0]):
-            told = told[1:]
-    _give((one for one in told if one.owner in _OURS), "unknown")
+        if _is_presupposed(clause[0]):
+            clause = clause[1:]
+    _give((token for token in clause if token.owner in _OURS), "unknown")
 
 
 def _abstain_in_doubt(tokens: Sequence[Token], first: int, end: int, cues: Sequence[Found]) -> None:
-    """Nobody's is what a clause states with words that adverts state nothing with: "дали е тухла …"."""
+    """Set the owner to unknown if a clause has words that adverts state no facts with: "дали е тухла …"."""
     explained = frozenset(place for _, start, behind in cues for place in range(start, behind))
     if tagged(tokens[first:end], _OFFERING) or not is_doubtful(tokens, first, end, explained):
         return
     is_there = _is_presupposed(tokens[first]) and not tagged(tokens[first + 1 : first + 2], _PRONOUNS)
-    told = tokens[first + 1 if is_there else first : end]
-    _give((one for one in told if one.owner in _OURS and one.mood != "denied"), "unknown")
+    doubted = tokens[first + 1 if is_there else first : end]
+    _give((token for token in doubted if token.owner in _OURS and token.mood != "denied"), "unknown")
 
 
 def _is_presupposed(token: Token) -> bool:
-    """Whether a thing is there whatever is said of it: "асансьорът тръгва от …"."""
+    """Whether a thing exists whatever is said about it: "асансьорът тръгва от …"."""
     return not token.tags.isdisjoint(_PRESUPPOSED) and token.text.endswith(ARTICLES)
 
 
 def _abstain_before_not(tokens: Sequence[Token], first: int, end: int) -> None:
-    """What a "не" follows is not stated, whatever is denied: "асансьор така и не сложиха"."""
+    """Set the owner of what precedes a "не" to unknown, whatever is denied: "асансьор така и не сложиха"."""
     place = next((place for place in range(first, end) if "not" in tokens[place].tags), first)
-    told = tokens[first:place]
-    if tagged(tokens[place:end], _facts()) or _is_told_of_this(tokens, first, place):
+    preceding = tokens[first:place]
+    if tagged(tokens[place:end], _facts()) or _begins_with_ours(tokens, first, place):
         return
-    if any(token.tags & _facts() and token.text.endswith(ARTICLES) for token in told):
+    if any(token.tags & _facts() and token.text.endswith(ARTICLES) for token in preceding):
         return  # "асансьорът не работи": there is one
-    _give((one for one in told if one.owner in _OURS and one.mood != "denied"), "unknown")
+    _give((token for token in preceding if token.owner in _OURS and token.mood != "denied"), "unknown")
 
 
 def _look_back(tokens: Sequence[Token], first: int, end: int) -> None:
-    """What a clause says of the one before: where the flat is, that it is shared, that "it" is not so."""
+    """Apply what a clause says about the one before: that the flat is there, that it is shared or denied."""
     before, _ = _bounds(tokens, first - 1)
     if tokens[before].sentence != tokens[first].sentence:
         return
     opening = [token for token in tokens[first:end] if not token.tags & _INTRODUCING]
     if _has_the_flat(tokens, first, end):
-        _give((one for one in tokens[before:first] if one.owner == "unknown"), "flat")
+        _give((token for token in tokens[before:first] if token.owner == "unknown"), "flat")
     elif (
         opening
         and opening[0].text in _SHARED
         and (tagged(opening[1:2], {"за"}) or not tagged(opening, _NUMBERS))
     ):
-        _give((one for one in tokens[before:first] if one.owner in _OURS), "building")
+        _give((token for token in tokens[before:first] if token.owner in _OURS), "building")
     elif tagged(opening[:1], {"not"}) and tagged(opening[1:2], _PRONOUNS):
-        _give((one for one in tokens[before:first] if one.owner in _OURS), "unknown")
+        _give((token for token in tokens[before:first] if token.owner in _OURS), "unknown")
     elif (
         (tokens[first - 1].text in _ADDING or _is_short_offer(tokens[first:end]))
         and not tagged(opening, _facts())
@@ -610,32 +608,31 @@ def _look_back(tokens: Sequence[Token], first: int, end: int) -> None:
             _raise_mood(tokens[before:first], mood)
     elif tokens[first].text == "но" and not tagged(opening, _facts()):
         if opening and opening[-1].owner == "other":  # "има Акт 16, но за друг вход"
-            _give(
-                (one for one in tokens[before:first] if one.owner in _OURS and one.mood != "denied"), "other"
-            )
+            earlier = tokens[before:first]
+            _give((token for token in earlier if token.owner in _OURS and token.mood != "denied"), "other")
         mood = max((token.mood for token in opening), key=_STRENGTH.__getitem__, default="stated")
         if mood in _LIMITING:  # "ремонтиран е, но преди 20 години"
             _raise_mood(tokens[before:first], mood)
 
 
-def _is_short_offer(told: Sequence[Token]) -> bool:
-    """Whether it only says that one may have it: "гараж, по желание"."""
-    return len(told) <= OFFER_WORDS and tagged(told, {"possible"})
+def _is_short_offer(clause: Sequence[Token]) -> bool:
+    """Whether a clause only says that something is optional: "гараж, по желание"."""
+    return len(clause) <= OFFER_WORDS and tagged(clause, {"possible"})
 
 
 def _is_whole(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a clause names the flat: what may be done with that says nothing of what it has."""
+    """Whether a clause names the flat or building: what may be done with it is no fact about it."""
     return tagged(same_clause(tokens, place), _subjects()["flat"] | _subjects()["building"])
 
 
 def _has_the_flat(tokens: Sequence[Token], first: int, end: int) -> bool:
-    """Whether a clause says that the flat is where the clause before was: "…, където е жилището"."""
+    """Whether a clause says that the flat is in the place named before: "…, където е жилището"."""
     return tagged(tokens[first : first + 2], {"relative"}) and any(
         token.tags & _subjects()["flat"] and token.text.endswith(ARTICLES) for token in tokens[first:end]
     )
 
 
-def _is_told_of_this(tokens: Sequence[Token], first: int, end: int) -> bool:
+def _begins_with_ours(tokens: Sequence[Token], first: int, end: int) -> bool:
     """Whether a clause begins with "апартаментът", "сградата", "кухнята", "собственикът" or the like."""
     for token in tokens[first:end]:
         if "preposition" in token.tags:
@@ -665,31 +662,31 @@ def _give(tokens: Iterable[Token], owner: str) -> None:
         token.owner = owner
 
 
-# How a clause is said.
+# The mood of a clause.
 
 _STRENGTH: Final[Mapping[str, int]] = {"stated": 0, "planned": 1, "possible": 2, "former": 3, "denied": 4}
-"""Of two moods over the same words the stronger one counts: "не се очаква Акт 16" is denied."""
+"""Of two moods for the same words the stronger one counts: "не се очаква Акт 16" is denied."""
 _COPULAS: Final = frozenset({"е", "са"})
 _LIMITING: Final = frozenset({"planned", "possible", "former"})
 
 
 def _doubt(tokens: Sequence[Token], end: int) -> None:
-    """A short question states nothing: what it asks for is possible at most."""
+    """Make the mood of a short question possible: it states nothing."""
     last = tokens[end - 1]
     # A lost sign is often a "?" too: "обща площ 84 м?", "? Без комисиона".
-    is_asked = tokens[end].text == "?" and last.end == tokens[end].start and "word" in last.tags
+    is_question = tokens[end].text == "?" and last.end == tokens[end].start and "word" in last.tags
     nearest = tokens[max(0, end - QUESTION_TOKENS - 1) : end]
-    asked = [token for token in nearest if token.sentence == tokens[end].sentence]
-    if not is_asked or "metre" in last.tags or len(asked) > QUESTION_TOKENS:
+    question = [token for token in nearest if token.sentence == tokens[end].sentence]
+    if not is_question or "metre" in last.tags or len(question) > QUESTION_TOKENS:
         return
-    _raise_mood(asked, "possible")
+    _raise_mood(question, "possible")
 
 
 def _spread_mood(
-    tokens: Sequence[Token], cue: Cue, found: tuple[int, int], bounds: tuple[int, int, int]
+    tokens: Sequence[Token], cue: Cue, span: tuple[int, int], bounds: tuple[int, int, int]
 ) -> None:
-    """Give the mood of a cue to the words that it reaches."""
-    place, behind = found
+    """Give the mood of a cue to the words it reaches."""
+    place, behind = span
     previous, first, end = bounds
     start = place
     stop = next((n for n in range(min(behind, place + 2), end) if tokens[n].tags & cue.until), end)
@@ -699,7 +696,7 @@ def _spread_mood(
         start, stop = first, end
     elif cue.back == "sentence":
         reached = range(first, max(-1, first - CLAUSE_MOST_TOKENS), -1)
-        _raise_mood(tokens[next((one for one in reached if _begins(tokens, one)), first) : end], cue.says)
+        _raise_mood(tokens[next((n for n in reached if _begins(tokens, n)), first) : end], cue.says)
         return
     ends_clause = cue.says != "possible" and not any(
         "word" in token.tags and token.text not in _COPULAS for token in tokens[behind:end]

@@ -1,6 +1,6 @@
-"""After the crawl: every description read by the rules and stored, and then, if wanted, the model asked.
+"""Enrichment after a crawl: rules read every description and store the result; then the model may be asked.
 
-The rules' result is stored before the model is asked anything, so that nothing is lost with it.
+The rules' result is stored before the model is asked, so that a failing model loses nothing.
 """
 
 import logging
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, RowMapping, delete, func, or_, select, update
 from sale_sofia.crawl.resilience.errors import ServiceOllama
 from sale_sofia.crawl.resilience.factory import get_gate
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
-from sale_sofia.descriptions.asking import AnswerKey, ask_model, judge, merged, open_fields
+from sale_sofia.descriptions.asking import AnswerKey, ask_model, judge, merge_answers, open_fields
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.descriptions.fields import Attribute, Attributes
 from sale_sofia.descriptions.ollama import ModelBusy, OllamaModel
@@ -35,7 +35,7 @@ from sale_sofia.storage.upserts import insert_into, replace_in
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A field of which the portal and the description say different things; the portal is believed."""
+    """A field on which the portal and the description differ; the portal is believed."""
 
     field: str
     portal: Any
@@ -44,8 +44,8 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """What a description was found to say."""
+class DescriptionRead:
+    """The result of reading a description."""
 
     listing_id: int
     content_hash: str
@@ -53,7 +53,7 @@ class Read:
     attributes: Mapping[str, Any]
     open_fields: Sequence[str]
     disagreements: Sequence[Disagreement] = ()
-    asked: str | None = None
+    question: str | None = None
 
 
 def unread_listings(connection: Connection, rules: str, ids: Collection[int]) -> Sequence[RowMapping]:
@@ -62,7 +62,7 @@ def unread_listings(connection: Connection, rules: str, ids: Collection[int]) ->
     stale = or_(
         read.c.listing_id.is_(None), read.c.content_hash != listings.c.content_hash, read.c.rules != rules
     )
-    found = (
+    query = (
         select(listings)
         .outerjoin(read, read.c.listing_id == listings.c.id)
         .where(
@@ -70,28 +70,28 @@ def unread_listings(connection: Connection, rules: str, ids: Collection[int]) ->
         )
         .order_by(listings.c.id)
     )
-    return connection.execute(found).mappings().all()
+    return connection.execute(query).mappings().all()
 
 
 def open_reads(
-    connection: Connection, rules: str, asked: str, after: int, limit: int
+    connection: Connection, rules: str, question: str, after: int, limit: int
 ) -> Sequence[RowMapping]:
-    """Reads that left fields open about which this model was not asked yet; with the advert's description."""
+    """Reads with open fields that this model was not asked about yet, with the advert's columns."""
     read = description_reads
-    found = (
+    query = (
         select(*read.c, *(column for column in listings.c if column.name not in read.c))
         .join(listings, read.c.listing_id == listings.c.id)
         .where(read.c.listing_id > after, read.c.open_count > 0, listings.c.closed_at.is_(None))
         .where(read.c.rules == rules, read.c.content_hash == listings.c.content_hash)
-        .where(or_(read.c.asked.is_(None), read.c.asked != asked))
+        .where(or_(read.c.asked.is_(None), read.c.asked != question))
         .order_by(read.c.listing_id)
         .limit(limit)
     )
-    return connection.execute(found).mappings().all()
+    return connection.execute(query).mappings().all()
 
 
-def save_reads(connection: Connection, reads: Sequence[Read], *, now: float) -> None:
-    """Store reads, each with its disagreements in place of earlier ones. Needs a write transaction."""
+def save_reads(connection: Connection, reads: Sequence[DescriptionRead], *, now: float) -> None:
+    """Store reads, and replace the disagreements of each. Needs a write transaction."""
     table = description_disagreements
     for read in reads:
         values = {
@@ -101,51 +101,52 @@ def save_reads(connection: Connection, reads: Sequence[Read], *, now: float) -> 
             "attributes": dict(read.attributes),
             "open_fields": list(read.open_fields),
             "open_count": len(read.open_fields),
-            "asked": read.asked,
+            "asked": read.question,
             "read_at": now,
         }
         connection.execute(replace_in(connection, description_reads), values)
         connection.execute(delete(table).where(table.c.listing_id == read.listing_id))
-        rows = [{"listing_id": read.listing_id, **asdict(one), "seen_at": now} for one in read.disagreements]
+        common = {"listing_id": read.listing_id, "seen_at": now}
+        rows = [asdict(disagreement) | common for disagreement in read.disagreements]
         if rows:
             connection.execute(table.insert(), rows)
     touch(connection, [read.listing_id for read in reads])
 
 
-def mark_asked(connection: Connection, listing_id: int, asked: str) -> None:
-    """The model was asked about this advert and said nothing that counts."""
+def mark_asked(connection: Connection, listing_id: int, question: str) -> None:
+    """Record that the model was asked about this advert and gave no valid answer."""
     table = description_reads
-    connection.execute(update(table).where(table.c.listing_id == listing_id).values(asked=asked))
+    connection.execute(update(table).where(table.c.listing_id == listing_id).values(asked=question))
 
 
 def read_disagreements(connection: Connection, limit: int) -> Sequence[RowMapping]:
     """Where portal and description differ, with the advert's address, the newest first."""
     table = description_disagreements
-    found = (
+    query = (
         select(table, listings.c.site, listings.c.external_id, listings.c.url)
         .join(listings, listings.c.id == table.c.listing_id)
         .order_by(table.c.seen_at.desc(), table.c.listing_id, table.c.field)
         .limit(limit)
     )
-    return connection.execute(found).mappings().all()
+    return connection.execute(query).mappings().all()
 
 
 def count_disagreements(connection: Connection) -> dict[str, int]:
     """How many adverts differ from their description, by field."""
     table = description_disagreements
-    found = select(table.c.field, func.count()).group_by(table.c.field).order_by(table.c.field)
-    return {row[0]: row[1] for row in connection.execute(found)}
+    query = select(table.c.field, func.count()).group_by(table.c.field).order_by(table.c.field)
+    return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def cached_answer(connection: Connection, key: str) -> Mapping[str, Any] | None:
     """The answer stored under this key."""
-    found = select(llm_answers.c.answer).where(llm_answers.c.key == key)
-    answer: Mapping[str, Any] | None = connection.execute(found).scalar_one_or_none()
+    query = select(llm_answers.c.answer).where(llm_answers.c.key == key)
+    answer: Mapping[str, Any] | None = connection.execute(query).scalar_one_or_none()
     return answer
 
 
 def store_answer(connection: Connection, key: AnswerKey, answer: Mapping[str, Any], *, now: float) -> None:
-    """Keep an answer; one that is there already stays. Needs a write transaction."""
+    """Store an answer, unless the key has one. Needs a write transaction."""
     values = {**asdict(key), "key": key.digest, "answer": dict(answer), "created_at": now}
     connection.execute(insert_into(connection, llm_answers).values(values).on_conflict_do_nothing())
 
@@ -174,14 +175,14 @@ COLUMNS: Final[Mapping[str, str]] = {
 
 
 def find_disagreements(listing: Mapping[Any, Any], attributes: Attributes) -> Iterator[Disagreement]:
-    """The fields of which both say something, and not the same."""
+    """The fields that both give, with different values."""
     for field, column in COLUMNS.items():
-        said = attributes.get(field)
-        if said is None or said.value is None or said.status == "conflict":
+        fact = attributes.get(field)
+        if fact is None or fact.value is None or fact.status == "conflict":
             continue
         portal = listing[column]
-        if portal not in (None, []) and not _agree(compared(column, portal), compared(column, said.value)):
-            yield Disagreement(column, portal, said.value, said.quote)
+        if portal not in (None, []) and not _agree(compared(column, portal), compared(column, fact.value)):
+            yield Disagreement(column, portal, fact.value, fact.quote)
 
 
 def _agree(portal: Any, text: Any) -> bool:  # noqa: ANN401 - values of any field
@@ -194,7 +195,7 @@ def _agree(portal: Any, text: Any) -> bool:  # noqa: ANN401 - values of any fiel
 
 @dataclass(slots=True)
 class Summary:
-    """What an enrichment did. `model`: off, used, or why it was not."""
+    """What an enrichment did. `model`: off, used, or why it was not used."""
 
     read: int = 0
     asked: int = 0
@@ -210,7 +211,7 @@ FOLLOWER: Final = "descriptions"
 def read_all(database: Database, summary: Summary, clock: Callable[[], float] = time.time) -> None:
     """Read every description that is new, changed, or was read by other rules.
 
-    Who is killed meanwhile has read some of them, and the next reads the rest.
+    Safe to kill: finished batches stay, and the next call reads the rest.
     """
     rules = rules_version()
     changes = database.run_read(lambda c: changes_since(c, position(c, FOLLOWER, rules)))
@@ -226,9 +227,9 @@ def read_all(database: Database, summary: Summary, clock: Callable[[], float] = 
         database.run_write(lambda c: advance(c, FOLLOWER, rules, changes))
 
 
-def _read(listing: Mapping[Any, Any]) -> Read:
+def _read(listing: Mapping[Any, Any]) -> DescriptionRead:
     attributes = read_description(listing["description"])
-    return Read(
+    return DescriptionRead(
         listing_id=listing["id"],
         content_hash=listing["content_hash"],
         rules=rules_version(),
@@ -245,7 +246,7 @@ def _as_stored(attributes: Attributes) -> dict[str, Any]:
 async def ask_all(
     settings: Settings, database: Database, summary: Summary, redis_url: str | None = None
 ) -> None:
-    """Ask the model about all that is open, until all is asked, the budget is used up, or it fails."""
+    """Ask the model about all open fields, until done, the budget is used up, or it fails."""
     rate, places = settings.llm_requests_per_minute, settings.llm_concurrency
     gate = get_gate(settings, lambda _: settings.rate_limit(LLM_DOMAIN, rate), lambda _: places, redis_url)
     model = OllamaModel(settings, gate)
@@ -253,15 +254,15 @@ async def ask_all(
     try:
         digest = await model.digest()
         summary.model = "used"
-        last, asked = 0, AnswerKey.of("", (), digest).digest
+        last, question = 0, AnswerKey.of("", (), digest).digest
         while batch := await database.run_read_async(
-            partial(open_reads, rules=rules_version(), asked=asked, after=last, limit=ENRICH_BATCH)
+            partial(open_reads, rules=rules_version(), question=question, after=last, limit=ENRICH_BATCH)
         ):
             for row in batch:
                 key = AnswerKey.of(row["description"], row["open_fields"], digest)
-                found = await _answer(database, model, row, key, budget, summary)
-                if found is not None:
-                    await _store(database, row, found, asked, summary)
+                answers = await _answer(database, model, row, key, budget, summary)
+                if answers is not None:
+                    await _store(database, row, answers, question, summary)
             last = batch[-1]["listing_id"]
     except (ServiceOllama, ModelBusy) as error:
         summary.model = str(error)
@@ -277,40 +278,40 @@ async def _answer(
     budget: TimeoutBudget,
     summary: Summary,
 ) -> Attributes | None:
-    """The answer that is kept, or else the model's, which is kept then; None: it failed."""
+    """The cached answer, else the model's, which is then cached; None if the model failed."""
     fields: Sequence[str] = row["open_fields"]
-    kept = await database.run_read_async(partial(cached_answer, key=key.digest))
-    if kept is not None:
+    cached = await database.run_read_async(partial(cached_answer, key=key.digest))
+    if cached is not None:
         summary.cached += 1
-        return judge(kept, fields, row["description"]).attributes
+        return judge(cached, fields, row["description"]).attributes
     try:
-        found = await ask_model(model, row["description"], fields, budget)
+        judgement = await ask_model(model, row["description"], fields, budget)
     except ServiceOllama:
         summary.failed += 1
         return None  # asked again by the next enrichment; when it fails too often, the gate refuses
     summary.asked += 1
-    answer = _as_stored(found.attributes)
+    answer = _as_stored(judgement.attributes)
     await database.run_write_async(partial(store_answer, key=key, answer=answer, now=time.time()))
-    return found.attributes
+    return judgement.attributes
 
 
 async def _store(
-    database: Database, row: Mapping[Any, Any], found: Attributes, asked: str, summary: Summary
+    database: Database, row: Mapping[Any, Any], answers: Attributes, question: str, summary: Summary
 ) -> None:
-    if not found:
-        await database.run_write_async(partial(mark_asked, listing_id=row["listing_id"], asked=asked))
+    if not answers:
+        await database.run_write_async(partial(mark_asked, listing_id=row["listing_id"], question=question))
         return
     summary.answered += 1
     stored = {name: Attribute(**value) for name, value in row["attributes"].items()}
-    attributes = merged(stored, found)
-    read = Read(
+    attributes = merge_answers(stored, answers)
+    read = DescriptionRead(
         listing_id=row["listing_id"],
         content_hash=row["content_hash"],
         rules=row["rules"],
         attributes=_as_stored(attributes),
-        open_fields=[name for name in row["open_fields"] if name not in found],
+        open_fields=[name for name in row["open_fields"] if name not in answers],
         disagreements=tuple(find_disagreements(row, attributes)),
-        asked=asked,
+        question=question,
     )
     await database.run_write_async(partial(save_reads, reads=[read], now=time.time()))
 
@@ -323,11 +324,11 @@ log: Final = logging.getLogger(__name__)
 def read_new(database: Database, clock: Callable[[], float] = time.time) -> None:
     """Read the descriptions that are new or changed, by the rules alone; never raises.
 
-    A failure is logged; the next call, or `sale-sofia enrich`, does what is left undone.
+    A failure is logged; the next call, or `sale-sofia enrich`, does the rest.
     """
     try:
         read_all(database, Summary(), clock)
-    except DatabaseError as error:  # it says itself what is wrong
+    except DatabaseError as error:  # its message is enough
         log.warning("reading descriptions after a crawl failed: %s", error)
     except Exception:
         log.exception("reading descriptions after a crawl failed")

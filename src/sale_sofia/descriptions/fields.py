@@ -1,4 +1,4 @@
-"""What a description may say: the fields, and one field's answer with the words it came from."""
+"""The fields of a description, and the value of one field with the words it came from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ FIELDS: Final = (*ATTRIBUTE_FIELDS, *TRAP_FIELDS)
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One field. A value of None with a status says why there is none: negated, or only possible."""
+    """The value of a field. For None, the status says why: negated, or only possible."""
 
     value: Any
     status: Status
@@ -53,7 +53,7 @@ class Attribute:
 Attributes = dict[str, Attribute]
 
 
-# Which values a field may have, as a JSON schema that a model can follow and as a check that it did.
+# Which values a field may have: as a JSON schema for the model, and as a check of its answer.
 
 UNKNOWN: Final = "unknown"
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -83,10 +83,10 @@ _YES_NO: Final[Mapping[str, bool]] = {"yes": True, "no": False}
 
 
 def json_schema(fields: Sequence[str]) -> dict[str, Any]:
-    """The answer's shape, flat: no references, no alternatives, no ranges, "unknown" where there is nothing.
+    """The shape of the answer, flat: no references, alternatives or ranges; "unknown" for no value.
 
-    What a server does not understand of a schema it drops without a word, so that nothing is in it that
-    one of them is known to drop; whatever comes is checked again.
+    Servers silently drop the parts of a schema they do not support, so it uses only what all of them support;
+    every answer is checked again.
     """
     properties = {
         field: {
@@ -109,56 +109,56 @@ def _value_schema(field: str) -> dict[str, Any]:
     return {"type": "string"}  # a number in digits, or "unknown"
 
 
-def check_value(field: str, given: object) -> Any:  # noqa: ANN401 - each field has values of its own kind
+def check_value(field: str, value: object) -> Any:  # noqa: ANN401 - each field has values of its own kind
     """The value as it is stored; None for "unknown".
 
     Raises:
-        ValueError: the field cannot have it; the sentence says what is allowed.
+        ValueError: the field cannot have this value; the message says what is allowed.
     """
-    if given in (UNKNOWN, "", [], None):
+    if value in (UNKNOWN, "", [], None):
         return None
     if field in LIST_FIELDS:
-        if not isinstance(given, list):
+        if not isinstance(value, list):
             raise ValueError(f"{field}: a list is needed")
-        return [_check_word(field, word) for word in dict.fromkeys(map(str, given))]
+        return [_check_word(field, word) for word in dict.fromkeys(map(str, value))]
     if field in WORDS:
-        return _check_word(field, given)
+        return _check_word(field, value)
     if field in SWITCHES:
-        # A list or an object could not even be looked up.
-        switch = given if isinstance(given, bool) else _YES_NO.get(str(given))
+        # As text, because a list or an object is not hashable.
+        switch = value if isinstance(value, bool) else _YES_NO.get(str(value))
         if switch is None:
-            raise ValueError(f"{field}: {given!r} is none of yes, no")
+            raise ValueError(f"{field}: {value!r} is none of yes, no")
         return switch
-    return _check_span(given) if field == "year_range" else _check_number(field, given)
+    return _check_span(value) if field == "year_range" else _check_number(field, value)
 
 
-def _check_word(field: str, given: object) -> str:
-    if given not in WORDS[field]:
-        raise ValueError(f"{field}: {given!r} is none of {', '.join(WORDS[field])}")
-    return str(given)
+def _check_word(field: str, word: object) -> str:
+    if word not in WORDS[field]:
+        raise ValueError(f"{field}: {word!r} is none of {', '.join(WORDS[field])}")
+    return str(word)
 
 
-def _check_span(given: object) -> str:
-    first, _, last = str(given).partition("-")
+def _check_span(span: object) -> str:
+    first, _, last = str(span).partition("-")
     if not (
         first.isdecimal()
         and last.isdecimal()
         and fixed.YEAR_FIRST <= int(first) <= int(last) <= fixed.YEAR_LAST
     ):
-        raise ValueError(f"year_range: {given!r} is no span such as 1970-1979")
+        raise ValueError(f"year_range: {span!r} is no span such as 1970-1979")
     return f"{int(first)}-{int(last)}"
 
 
-def _check_number(field: str, given: object) -> float | int:
+def _check_number(field: str, value: object) -> float | int:
     least, most = RANGES[field]
     try:
-        number = float(str(given).replace(",", "."))
+        number = float(str(value).replace(",", "."))
     except ValueError:
-        raise ValueError(f"{field}: {given!r} is no number") from None
-    if isinstance(given, bool) or not least <= number <= most:
-        raise ValueError(f"{field}: {given!r} is not from {least} to {most}")
+        raise ValueError(f"{field}: {value!r} is no number") from None
+    if isinstance(value, bool) or not least <= number <= most:
+        raise ValueError(f"{field}: {value!r} is not from {least} to {most}")
     if field in {"area", "area_built"}:
         return int(number) if number.is_integer() else number
     if not number.is_integer():
-        raise ValueError(f"{field}: {given!r} is no whole number")
+        raise ValueError(f"{field}: {value!r} is no whole number")
     return int(number)

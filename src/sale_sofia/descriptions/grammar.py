@@ -1,9 +1,9 @@
-"""Which words of a clause can be what it is about, and which of them nobody knows.
+"""Which words of a clause can be its subject, and which of them are unknown.
 
-There is no parser of Bulgarian here, but the order of its words tells enough: an adjective leads to the noun
-behind it, a preposition governs the one noun that follows, a capital inside a sentence marks a name, and a
-verb of the first or second person has the seller or the buyer for its subject. A word that no list knows and
-that stands in none of these places is a stranger: perhaps somebody else, perhaps a verb of somebody else's.
+This is not a parser of Bulgarian, but word order says enough: an adjective leads to the noun behind it, a
+preposition governs the one noun that follows, a capital inside a sentence marks a name, and a verb in the
+first or second person has the seller or the buyer as its subject. A word that is in no list and in none of
+these places is a stranger: perhaps somebody else, or somebody else's verb.
 """
 
 import re
@@ -39,14 +39,14 @@ _HARMLESS: Final = (
     *_FIRST_PERSONS,
 )  # fmt: skip
 _PAST: Final = ("хме", "хте", "аха", "иха", "яха", "оха", "аше", "яше", "еше")
-"""Endings of verbs that tell of the past."""
+"""Endings of verbs in the past tense."""
 _PERFECT: Final = ("ал", "ала", "ало", "али", "ил", "ила", "ило", "или", "ял", "яла", "яло", "яли", "ели")
 """Endings of what somebody has done: "е живяло", "са правили"."""
 _BE: Final = frozenset({"е", "са", "съм", "сме", "си", "сте", "се"})
 _ADVERBS: Final = ("но", "ко", "во", "ро", "ски")
-"""Endings of adverbs, and of nouns, which however seldom stand inside a clause without a preposition."""
+"""Endings of adverbs; nouns that end so are rare inside a clause without a preposition."""
 _PLURALS: Final = ("овете", "евете", "щата", "щите")
-"""Of nouns, which end as some of the harmless do."""
+"""Endings of nouns that look like some of the harmless ones."""
 _PARTICIPLES: Final = ("ена", "ено", "ени", "ана", "ано", "ани")
 ARTICLES: Final = ("ът", "ят", "та", "то", "те")
 _EXIST: Final = frozenset({"има", "имат"})
@@ -61,16 +61,16 @@ _NOTHING: Final = frozenset({"plain", "word"})
 _OBJECTS: Final = frozenset({"го", "ги", "я"})
 _NO_DOUBTS: Final = frozenset({"made", "harmless", "verb", "lacking", "not"})
 _OUTSIDE: Final = frozenset({'"', "към", "между", "не", "..", "..."})
-"""Beside a word of these it is a name, or stands for what was just named: "две бани и тоалетни към тях"."""
+"""A word beside one of these is a name, or refers back: "две бани и тоалетни към тях"."""
 _AGENCY_DOES: Final = frozenset({"sells", "lets", "offering"})
 _OTHERS_DO: Final = frozenset({"occupies", "seeks", "lives"})
-"""Verbs that are known, and that say nothing of this flat unless it is their subject."""
+"""Known verbs that say nothing about this flat unless it is their subject."""
 
 
 def find_heads(tokens: Sequence[Token], first: int, end: int) -> Iterator[tuple[int, bool]]:
-    """The places of a clause's words that are no adjectives and that no preposition governs.
+    """The places of a clause's words that are not adjectives and not governed by a preposition.
 
-    Those that own what the clause tells of count too, and are marked: "терасата на кафенето", "в мола има …".
+    Owners of what the clause is about count too, and are marked: "терасата на кафенето", "в мола има …".
     """
     governed = was_governed = may_own = False
     for place in range(first, end):
@@ -82,7 +82,7 @@ def find_heads(tokens: Sequence[Token], first: int, end: int) -> Iterator[tuple[
             governed = was_governed
         elif token.text == ":":
             governed = was_governed = False
-        elif token.text == "да":  # what one can do with it; by whom was said before
+        elif token.text == "да":  # what can be done with it; the subject came before
             return
         elif "word" in token.tags and not _leads_on(tokens, place, end):
             if _is_unknown(token) and _is_harmless(tokens, place, is_first=place == first):
@@ -110,19 +110,19 @@ def _holds(tokens: Sequence[Token], place: int) -> bool:
 
 
 def find_strangers(tokens: Sequence[Token], first: int, end: int) -> Iterator[tuple[int, bool]]:
-    """The places of a clause's words that nobody knows and that may be its subject, its verb or an owner."""
+    """The places of a clause's unknown words that may be its subject, its verb or an owner."""
     return ((place, owns) for place, owns in find_heads(tokens, first, end) if _is_unknown(tokens[place]))
 
 
 def is_doubtful(tokens: Sequence[Token], first: int, end: int, explained: Container[int]) -> bool:
-    """Whether a clause has a word that adverts do not state facts with, and that no cue explains."""
+    """Whether a clause has a word that adverts state no facts with, and that no cue explains."""
     return any(place not in explained and _is_doubt(tokens, place) for place in range(first, end))
 
 
 def _is_doubt(tokens: Sequence[Token], place: int) -> bool:
     token, following = tokens[place], tokens[place + 1 : place + 3]
     beside = (*tokens[max(0, place - 1) : place], *following[:1])
-    if "word" not in token.tags or token.tags & _NO_DOUBTS or any(one.text in _OUTSIDE for one in beside):
+    if "word" not in token.tags or token.tags & _NO_DOUBTS or any(near.text in _OUTSIDE for near in beside):
         return False
     if "only" in token.tags:
         return not tagged(following, group("singled_out"))
@@ -135,7 +135,7 @@ def _is_doubt(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _is_ours_to_do(verb: Token) -> bool:
-    """Whether the seller or the buyer does it ("да го наемете"), or the flat was made what it is."""
+    """Whether the seller or the buyer does it ("да го наемете"), or it was done to the flat."""
     return "made" in verb.tags or verb.text.endswith(_FIRST_PERSONS)
 
 
@@ -145,13 +145,13 @@ def _is_unknown(token: Token) -> bool:
     return (
         token.tags - {token.text} == _NOTHING
         and len(token.text) >= STRANGER_LETTERS
-        and token.text not in _named()
+        and token.text not in _pattern_words()
     )
 
 
 @cache
-def _named() -> frozenset[str]:
-    """The words that a pattern names as they are."""
+def _pattern_words() -> frozenset[str]:
+    """The words that patterns name literally."""
     table = load_rules_file("clauses.yaml")
     entries = [*table["owners"], *table["moods"]]
     for name in ("offer.yaml", "building.yaml", "inside.yaml", "around.yaml"):
@@ -161,7 +161,7 @@ def _named() -> frozenset[str]:
 
 
 def _is_harmless(tokens: Sequence[Token], place: int, *, is_first: bool) -> bool:
-    """Whether an unknown word can be neither: by its ending, as a name, as a label, or cut off."""
+    """Whether an unknown word is no stranger: by its ending, as a name, as a label, or cut off."""
     token, last, following = tokens[place], tokens[max(0, place - 1) : place], tokens[place + 1 : place + 3]
     if not token.tags.isdisjoint(_OTHERS_DO):
         return tagged(last, {"се"})  # "купува се отделно"
@@ -186,12 +186,12 @@ def _is_predicate(token: Token, last: Token, following: Sequence[Token]) -> bool
 
 
 def _is_name(tokens: Sequence[Token], place: int) -> bool:
-    """Whether it has a capital inside a sentence, or one goes before or follows: "пазар Римска стена"."""
+    """Whether it, or a word beside it, has a capital inside a sentence: "пазар Римска стена"."""
     last, following = tokens[max(0, place - 1) : place], tokens[place + 1 : place + 3]
     if not tokens[place].is_capital:
         return bool(last) and last[0].is_capital and not _begins(tokens, place - 1)
     is_agency = tagged(following[:1], _AGENCY_DOES)  # "Явлена продава …"
-    return not _begins(tokens, place) or is_agency or any(one.is_capital for one in following)
+    return not _begins(tokens, place) or is_agency or any(token.is_capital for token in following)
 
 
 def _begins(tokens: Sequence[Token], place: int) -> bool:
@@ -211,16 +211,16 @@ def _leads_on(tokens: Sequence[Token], place: int, end: int) -> bool:
     return token.text.endswith(ADJECTIVES) and not token.text.endswith(_VERBS)
 
 
-# What a clause leaves out because the one before has said it: "съседите са с две бани, ние сме с една".
+# Nouns that a clause omits because the one before has them: "съседите са с две бани, ние сме с една".
 
 _SINGULAR: Final = {"baths": "bath", "bedrooms": "bedroom", "terraces": "terrace", "toilets": "toilet"}
 _COUNTED: Final = frozenset({"sqm", "metre", "minute", *_SINGULAR, *_SINGULAR.values()})
-"""What a number may count without naming it again."""
+"""What a number may count without repeating the noun."""
 _NUMBERS: Final = frozenset({"num", "count", "twin"})
 _FLOORS: Final = frozenset({"floor", "floors", "storeys"})
 _COUNTABLE: Final = _COUNTED | {"floor", "floors"}
 _HAD: Final = frozenset({"lift", "terrace", "cellar", "garage", "parking", "furnished"})
-"""What this flat may have or lack without its name."""
+"""What this flat may have or lack without repeating the noun."""
 _NAMED: Final = frozenset({"act_word", "permit", "the_bath", "the_bedroom", "the_terrace", "the_toilet"})
 _HAVING: Final = frozenset({"без", "няма", "нямаме", "има", "имаме", "не"})
 _WAITING: Final = frozenset({"чака", "очаква", "чакаме", "очакваме"})
@@ -229,7 +229,7 @@ _OPENING: Final = frozenset({"end", ",", "(", ":"})
 
 
 def restore_nouns(tokens: Sequence[Token]) -> list[Token]:
-    """The tokens, with the noun written out that a clause on this flat takes over from what stands before."""
+    """The tokens, with the nouns added that a clause about this flat omits because they came before."""
     restored: list[Token] = []
     for place, token in enumerate(tokens):
         restored.append(token)
@@ -238,7 +238,7 @@ def restore_nouns(tokens: Sequence[Token]) -> list[Token]:
             continue
         first = place - len(own)
         nearest = tokens[max(0, first - CLAUSE_MOST_TOKENS) : first]
-        before = [one for one in nearest if token.sentence - one.sentence <= 1]
+        before = [earlier for earlier in nearest if token.sentence - earlier.sentence <= 1]
         for noun in _left_out(token, own, before):
             tags = frozenset(_SINGULAR.get(tag, tag) for tag in noun.tags) if token.value == 1 else noun.tags
             copy = replace(noun, tags=tags, start=token.start, end=token.end, is_capital=False)
@@ -247,7 +247,7 @@ def restore_nouns(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _own_words(tokens: Sequence[Token], place: int) -> Sequence[Token]:
-    """The words before a place in its clause where they say that this flat is meant; else none."""
+    """The words before a place in its clause if they refer to this flat; else none."""
     if tokens[place].tags.isdisjoint(_BARE_VALUES):
         return ()
     first = place
@@ -265,7 +265,7 @@ _BARE_VALUES: Final = frozenset({"ordinal", "count", "whole"}) | _HAVING | _WAIT
 
 
 def _may_leave_out(tokens: Sequence[Token], place: int) -> bool:
-    """Whether no noun follows that could be what is meant."""
+    """Whether no noun follows that the value could belong to."""
     if tokens[place].text in _WAITING:
         return True
     following = [token for token in tokens[place + 1 : place + 3] if token.text not in _BE]
@@ -273,20 +273,20 @@ def _may_leave_out(tokens: Sequence[Token], place: int) -> bool:
     return tagged(following[:1], _BARE) and not is_cut and "year" not in tokens[place].tags
 
 
-def _left_out(token: Token, own: Sequence[Token], told: Sequence[Token]) -> Sequence[Token]:
-    """The words that a value needs, as they were told before; none where nothing fits."""
+def _left_out(token: Token, own: Sequence[Token], earlier: Sequence[Token]) -> Sequence[Token]:
+    """The earlier words that a value needs; none where nothing fits."""
     if token.text in _WAITING:
-        acts = [pair for pair in pairwise(told) if "act_word" in pair[0].tags and "whole" in pair[1].tags]
+        acts = [pair for pair in pairwise(earlier) if "act_word" in pair[0].tags and "whole" in pair[1].tags]
         return acts[-1] if acts else ()
     if token.text in _HAVING:
-        return [one for one in told if one.tags & _HAD][-1:]
+        return [noun for noun in earlier if noun.tags & _HAD][-1:]
     if "ordinal" in token.tags or tagged(own, {"building"}):
         floor = "етаж" if "ordinal" in token.tags else "етажа"
-        return _as_floors([one for one in told if one.tags & _FLOORS][-1:], floor)
+        return _as_floors([noun for noun in earlier if noun.tags & _FLOORS][-1:], floor)
     kinds = _COUNTED if tagged(own, {"flat", "ours", "us"}) else _COUNTABLE  # a flat has no storeys
-    counted = [one for last, one in pairwise(told) if one.tags & kinds and last.tags & _NUMBERS][-1:]
+    counted = [noun for last, noun in pairwise(earlier) if noun.tags & kinds and last.tags & _NUMBERS][-1:]
     return _as_floors(counted, "етажа") if tagged(counted, _FLOORS) else counted
 
 
-def _as_floors(found: Sequence[Token], floor: str) -> list[Token]:
-    return [replace(one, text=floor, tags=meaning(floor)[0], value=None) for one in found]
+def _as_floors(nouns: Sequence[Token], floor: str) -> list[Token]:
+    return [replace(noun, text=floor, tags=meaning(floor)[0], value=None) for noun in nouns]

@@ -1,4 +1,4 @@
-"""A model behind Ollama: asked through the gate, within a budget; every failure is a `ServiceOllama`."""
+"""A model served by Ollama, called through the gate and within a budget; failures raise `ServiceOllama`."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -15,21 +15,21 @@ from sale_sofia.descriptions import settings as fixed
 from sale_sofia.listings.text import plain
 from sale_sofia.settings.model import Settings
 
-# Answers of a server that is not trusted: read up to a size, as they come, and never unpacked.
+# Responses of an untrusted server: read up to a size limit, and never decompressed.
 
 
 class BoundedTransport(httpx.AsyncBaseTransport):
-    """Asks for answers as they are, and gives up on one that is packed or longer than this."""
+    """Requests uncompressed responses, and fails on one that is compressed or too long."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
         self._inner = httpx.AsyncHTTPTransport()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """One answer.
+        """Send a request.
 
         Raises:
-            httpx.DecodingError: it is packed, though nobody asked for that.
+            httpx.DecodingError: the response is compressed, against the request.
         """
         request.headers["accept-encoding"] = "identity"
         answer = await self._inner.handle_async_request(request)
@@ -40,7 +40,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         return answer
 
     async def aclose(self) -> None:
-        """Close what is open."""
+        """Close all connections."""
         await self._inner.aclose()
 
 
@@ -66,7 +66,7 @@ _FAILURES = (
     ConnectionError,
     TimeoutError,
     ValueError,
-    # What its library makes of JSON that is no answer, or is nested without end.
+    # Raised by its library for JSON of the wrong shape, or nested without end.
     TypeError,
     LookupError,
     AttributeError,
@@ -75,31 +75,31 @@ _FAILURES = (
 
 
 class ModelBusy(Exception):
-    """Not now: the gate refused, or the budget is used up. Nothing was asked."""
+    """The gate refused, or the budget is used up. Nothing was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class OllamaModel:
-    """One model. It is asked one question at a time, and never waited for longer than the budget lasts."""
+    """One model. Calls never take longer than their budget."""
 
     settings: Settings
     gate: Gate
 
     async def digest(self) -> str:
-        """Which model answers under the name: its digest, asked by `GET /api/tags`.
+        """The digest of the model under its name, from `GET /api/tags`.
 
         Raises:
-            ServiceOllama: it does not answer, or has no such model.
+            ServiceOllama: Ollama does not answer, or has no such model.
         """
         name = self.settings.ollama_model
         try:
             async with asyncio.timeout(fixed.HEALTH_SECONDS), self._client(fixed.HEALTH_SECONDS) as client:
-                known = {model.model: model.digest for model in (await client.list()).models}
+                digests = {model.model: model.digest for model in (await client.list()).models}
         except _FAILURES as error:
             raise ServiceOllama(
                 f"Ollama at {self.settings.ollama_url} does not answer: {_reason(error)}"
             ) from error
-        digest: str | None = known.get(name) or known.get(f"{name}:latest")
+        digest: str | None = digests.get(name) or digests.get(f"{name}:latest")
         if digest is None:
             raise ServiceOllama(f"Ollama has no model {name}; get it with `ollama pull {name}`")
         return digest
@@ -107,11 +107,11 @@ class OllamaModel:
     async def ask(
         self, messages: Sequence[dict[str, str]], schema: Mapping[str, Any], budget: TimeoutBudget
     ) -> str:
-        """The model's words.
+        """The text of the model's answer.
 
         Raises:
             ModelBusy: the gate refused, or no time is left.
-            ServiceOllama: it failed; the breaker has heard of it.
+            ServiceOllama: the model failed; this was reported to the breaker.
         """
         while not budget.expired:
             async with self.gate.request(fixed.LLM_DOMAIN, budget.remaining()) as admission:
@@ -142,7 +142,7 @@ class OllamaModel:
         return answer.message.content or ""
 
     def _client(self, seconds: float) -> ollama.AsyncClient:
-        # Only the address that was set: no proxy of the environment, no redirect to elsewhere.
+        # Only the configured address: no proxy from the environment, no redirects.
         return ollama.AsyncClient(
             self.settings.ollama_url,
             timeout=seconds,
@@ -153,6 +153,6 @@ class OllamaModel:
 
 
 def _reason(error: Exception) -> str:
-    """In one short line, whatever the server put into it."""
+    """The error as one short, plain line, whatever the server sent."""
     reason = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
     return plain(reason, fixed.OLLAMA_REASON_CHARACTERS)

@@ -1,8 +1,8 @@
-"""A small language of patterns over the words of a text.
+"""A small pattern language over the words of a text.
 
-A pattern is read from left to right: `tag`, `a|b` (either), `x?` (perhaps), `x{5}` (up to five), `=x` (its
-value is taken). A tag is of words.yaml or clauses.yaml, or the word itself, or one of: word, plain (one that
-stands for nothing), num, whole, year, ordinal, decade, sqm, sign, any (all but the end of a clause), end.
+A pattern is read from left to right: `tag`, `a|b` (either), `x?` (optional), `x{5}` (up to five), `=x` (its
+value is captured). A tag is from words.yaml or clauses.yaml, or the word itself, or one of: word, plain (a
+word without meaning), num, whole, year, ordinal, decade, sqm, sign, any (all but the end of a clause), end.
 Every step is bounded, so that matching at one place takes constant time.
 """
 
@@ -19,12 +19,12 @@ _ELEMENT = re.compile(r"(?P<take>=)?(?P<tags>[^\s?{}]{1,99})(?P<many>\?|\{\d+\})
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One step of a pattern: which tokens, how many of them, and whether their value is taken."""
+    """One step of a pattern: which tokens, how many of them, and whether it captures their value."""
 
     tags: frozenset[str]
     least: int
     most: int
-    taken: bool
+    captures: bool
     anything: bool
 
 
@@ -36,7 +36,7 @@ def compile_pattern(text: str) -> Pattern:
     """The pattern that a text describes.
 
     Raises:
-        ValueError: the text is no pattern, or its first step is optional.
+        ValueError: the text is not a pattern, or its first step is optional.
     """
     pattern = []
     for word in text.split():
@@ -57,15 +57,15 @@ def compile_pattern(text: str) -> Pattern:
 def match_at(
     pattern: Pattern, tokens: Sequence[Token], place: int, step: int = 0
 ) -> tuple[int, tuple[int, ...]] | None:
-    """The place behind the pattern and the tokens whose values it takes: gaps as short as they can be."""
+    """The place behind the shortest match and the places of the tokens whose values it captures."""
     if step == len(pattern):
         return place, ()
     element = pattern[step]
     for end in range(place, place + element.most + 1):
         if end - place >= element.least:
-            found = match_at(pattern, tokens, end, step + 1)
-            if found:
-                return (found[0], (place, *found[1])) if element.taken and end > place else found
+            match = match_at(pattern, tokens, end, step + 1)
+            if match:
+                return (match[0], (place, *match[1])) if element.captures and end > place else match
         if end >= len(tokens):
             return None
         tags = tokens[end].tags
@@ -75,10 +75,10 @@ def match_at(
 
 
 class PatternIndex(Generic[T]):
-    """Patterns by the tags that may begin them, so that few are tried at each token."""
+    """Patterns by the tags that can start them, so that few are tried at each token."""
 
     def __init__(self, entries: Iterable[tuple[str, T]]) -> None:
-        """Index patterns, each with what it belongs to."""
+        """Index patterns, each with its owner."""
         self._by_tag: dict[str, dict[int, tuple[T, Pattern]]] = {}
         for order, (text, owner) in enumerate(entries):
             pattern = compile_pattern(text)
@@ -86,7 +86,7 @@ class PatternIndex(Generic[T]):
                 self._by_tag.setdefault(tag, {})[order] = (owner, pattern)
 
     def matches(self, tokens: Sequence[Token], place: int) -> Iterator[tuple[T, int, tuple[int, ...]]]:
-        """What every pattern belongs to that stands here, the place behind it, and the tokens it takes."""
+        """The owner of each pattern that matches here, the place behind the match, and its captures."""
         begun: Mapping[int, tuple[T, Pattern]] = {}
         for tag in tokens[place].tags:
             if tag in self._by_tag:
@@ -99,7 +99,7 @@ class PatternIndex(Generic[T]):
 
 
 def before(tokens: Sequence[Token], place: int, most: int) -> list[Token]:
-    """The tokens before a place up to the end of a sentence or of an item, the nearest first."""
+    """The tokens before a place, back to the end of a sentence or item, the nearest first."""
     found = []
     for token in tokens[max(0, place - most) : place][::-1]:
         if "end" in token.tags:
@@ -109,7 +109,7 @@ def before(tokens: Sequence[Token], place: int, most: int) -> list[Token]:
 
 
 def after(tokens: Sequence[Token], place: int, most: int) -> list[Token]:
-    """The tokens from a place on up to the end of a sentence or of an item."""
+    """The tokens from a place to the end of a sentence or item."""
     found = []
     for token in tokens[place : place + most]:
         if "end" in token.tags:

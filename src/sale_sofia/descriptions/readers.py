@@ -1,4 +1,4 @@
-"""What patterns cannot find: whose an area is, how many rooms, winds, acts, and parking with its terms."""
+"""What patterns cannot find: what an area measures, counts of rooms, winds, acts, and parking terms."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ from sale_sofia.descriptions.settings import (
 )
 from sale_sofia.descriptions.words import Token, group
 
-# Square metres, and what they belong to: the flat, or a room, a terrace, a cellar, a yard.
+# Square metres, and what they measure: the flat, or a room, a terrace, a cellar, a yard.
 
 Owner = Literal["built", "total", "flat", "room", "open"]
 _AREA_WORDS: Final = frozenset({"area", "зп", "рзп"})
@@ -41,10 +41,10 @@ def find_areas(tokens: Sequence[Token]) -> Iterator[Candidate]:
         size = _with_lost_comma(tokens, place)
         owner = _owner_after(tokens, place + 2) or _owner_before(tokens, place)
         field = "area_built" if owner == "built" else "area"
-        named = (
+        is_named = (
             tagged(after(tokens, place + 2, 1), {"flat"}) and tokens[place].owner == "room"
         )  # "70 кв.м жилище"
-        if owner == "room" or not (named or is_taken(field, tokens[place])) or _is_range(tokens, place):
+        if owner == "room" or not (is_named or is_taken(field, tokens[place])) or _is_range(tokens, place):
             continue
         if isinstance(size, int | float) and AREA_LEAST <= size <= AREA_MOST:
             rank = 0 if place == 0 else 3 if owner == "open" else 1
@@ -52,7 +52,7 @@ def find_areas(tokens: Sequence[Token]) -> Iterator[Candidate]:
 
 
 def _is_range(tokens: Sequence[Token], place: int) -> bool:
-    """Whether it ends a range, as flats of several sizes have: "от 55 до 120 кв.м", "между 60 и 75 кв.м"."""
+    """Whether it ends a range of sizes of several flats: "от 55 до 120 кв.м", "между 60 и 75 кв.м"."""
     back = before(tokens, place, 4)
     texts = [token.text for token in back if "sqm" not in token.tags]
     is_range = (texts[:1], texts[2:3]) in ((["до"], ["от"]), (["и"], ["между"]))
@@ -62,7 +62,7 @@ def _is_range(tokens: Sequence[Token], place: int) -> bool:
 def _is_measure(tokens: Sequence[Token], place: int) -> bool:
     if "sqm" in tokens[place + 1].tags:
         return True
-    # "Застроена площ 78.55": the unit was forgotten, the word says it.
+    # "Застроена площ 78.55": the unit is missing, the word implies it.
     following = tokens[place + 1 : place + 3]
     if "whole" in tokens[place].tags and not (
         tagged(following[:1], {".", ","}) and not tagged(following[1:], {"end", "num"})
@@ -73,7 +73,7 @@ def _is_measure(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _with_lost_comma(tokens: Sequence[Token], place: int) -> object:
-    """The number; "площ 53 47 кв.м" is a number whose comma was lost on its way."""
+    """The number; in "площ 53 47 кв.м" its comma was lost."""
     token = tokens[place]
     back = before(tokens, place, 4)
     if len(token.text) != DECIMALS or not back or "whole" not in back[0].tags or "whole" not in token.tags:
@@ -82,7 +82,7 @@ def _with_lost_comma(tokens: Sequence[Token], place: int) -> object:
 
 
 def _owner_after(tokens: Sequence[Token], place: int) -> Owner | None:
-    """What follows the number: "62 кв.м чиста площ", "75 кв.м с общи части", "8 кв.м мазе"."""
+    """What the words after a number say it measures: "62 кв.м чиста площ", "8 кв.м мазе"."""
     ahead = after(tokens, place, 6)
     if ahead and ahead[0].text in {"(", "-", "/"}:
         ahead = ahead[1:]
@@ -105,13 +105,13 @@ def _owner_after(tokens: Sequence[Token], place: int) -> Owner | None:
 
 
 def _is_called_built(ahead: Sequence[Token]) -> bool:
-    """Whether the number is called so, and no other: "65 кв.м чиста и 78 кв.м обща площ"."""
-    named = takewhile(lambda token: not token.tags & group("called_ends"), ahead)
-    return tagged(ahead[:1], {"built"}) and not tagged(named, {"num"})
+    """Whether this number is called built-up, not the next: "65 кв.м чиста и 78 кв.м обща площ"."""
+    phrase = takewhile(lambda token: not token.tags & group("called_ends"), ahead)
+    return tagged(ahead[:1], {"built"}) and not tagged(phrase, {"num"})
 
 
 def _has_number_of_its_own(ahead: Sequence[Token]) -> bool:
-    """Whether what follows is measured itself: "61 кв.м, тераса 8 кв.м"."""
+    """Whether what follows has its own number: "61 кв.м, тераса 8 кв.м"."""
     for number, token in enumerate(ahead):
         if token.text in group("measure_ends"):
             return False
@@ -123,7 +123,7 @@ def _has_number_of_its_own(ahead: Sequence[Token]) -> bool:
 
 
 def _owner_before(tokens: Sequence[Token], place: int) -> Owner:
-    """The nearest word before the number that can own it; a comma ends its reach."""
+    """What the nearest word before the number says it measures; a comma ends the search."""
     area = flat = False
     for number, token in enumerate(before(tokens, place, OWNER_WINDOW)):
         first = place - number - 1
@@ -145,7 +145,7 @@ def _owner_before(tokens: Sequence[Token], place: int) -> Owner:
 
 
 def _are_shared_parts(tokens: Sequence[Token], place: int) -> bool:
-    """Whether the number is theirs alone: "общи части 12 кв.м", and not "с общи части 75 кв.м"."""
+    """Whether the number measures only the shared parts: "общи части 12 кв.м", not "с общи части 75 кв.м"."""
     if "shared" not in tokens[place].tags or not tagged(tokens[place + 1 : place + 2], {"parts"}):
         return False
     back = before(tokens, place, 1)
@@ -153,7 +153,7 @@ def _are_shared_parts(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _owner_beyond_comma(tokens: Sequence[Token], place: int) -> Owner:
-    """A list of rooms goes on, or more is said of a flat."""
+    """Whether the words before a comma list rooms or are about a flat."""
     for token in before(tokens, place, OWNER_WINDOW):
         if not is_taken("area", token):
             break
@@ -164,8 +164,8 @@ def _owner_beyond_comma(tokens: Sequence[Token], place: int) -> Owner:
     return "open"
 
 
-# How many: bedrooms, bathrooms, toilets of their own, balconies. Inside a sentence mentions are added,
-# between sentences the largest sum counts: a headline and the plan of the flat say the same twice.
+# Counts: bedrooms, bathrooms, separate toilets, balconies. Mentions are added within a sentence; the largest
+# sum of all sentences counts, as a headline and the plan of the flat say the same twice.
 
 Places = Mapping[str, Sequence[int]]
 _COUNTED: Final = frozenset({
@@ -179,7 +179,7 @@ _BATHS: Final = frozenset({"bath", "baths", "the_bath", *_NODES})
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """So many of a thing; None: several. `ordinal`: the so-manieth, so there are at least as many."""
+    """A count of a thing; None: several. `ordinal`: "the third", so there are at least so many."""
 
     count: int | None
     first: int
@@ -216,7 +216,7 @@ def find_counts(tokens: Sequence[Token]) -> Iterator[Candidate]:
 
 
 def _is_outside_the_area(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a balcony is only not counted: "86 кв.м без общи части и тераси"; so there is one."""
+    """Whether a balcony is only excluded from the area, so exists: "86 кв.м без общи части и тераси"."""
     if tokens[place].owner not in {"flat", "room"} or tokens[place].mood != "denied":
         return False
     clause = same_clause(tokens, place)
@@ -228,7 +228,7 @@ def _is_outside_the_area(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _largest(field: str, tokens: Sequence[Token], mentions: Sequence[Mention]) -> Iterator[Candidate]:
-    """Mentions added inside each sentence; the largest sum of all sentences."""
+    """The largest sum of mentions within one sentence."""
 
     def total(mentions: Sequence[Mention]) -> int:
         plain = sum(mention.count or 0 for mention in mentions if not mention.ordinal)
@@ -247,9 +247,9 @@ def _largest(field: str, tokens: Sequence[Token], mentions: Sequence[Mention]) -
         yield Candidate(field, total(best), "stated", first.first, (last if near else first).after, 1)
 
 
-def _plain_mentions(tokens: Sequence[Token], places: Places, one: str, several: str) -> Iterator[Mention]:
-    """Mentions of a thing by its singular and its plural; what is denied or only possible is none."""
-    for tag, many in ((one, False), (several, True)):
+def _plain_mentions(tokens: Sequence[Token], places: Places, singular: str, plural: str) -> Iterator[Mention]:
+    """Mentions of a thing by its singular and plural, without denied and merely possible ones."""
+    for tag, many in ((singular, False), (plural, True)):
         for place in places[tag]:
             # Two sanitary units, and in brackets what they are.
             back = before(tokens, place, 2)
@@ -260,7 +260,7 @@ def _plain_mentions(tokens: Sequence[Token], places: Places, one: str, several: 
 
 
 def _is_here(token: Token) -> bool:
-    """Whether a room that is spoken of is this flat's, and there."""
+    """Whether a mentioned room belongs to this flat, and exists."""
     return is_taken("bedrooms", token)  # all rooms are taken from the same clauses
 
 
@@ -294,7 +294,7 @@ def _counted(tokens: Sequence[Token], first: int, place: int, end: int, *, many:
             first == place - 1 and 1 < count <= COUNT_MOST
         )  # "2 балк.", "2 спалня"
         return Mention(count if is_written_so else 1, first, end, is_ordinal)
-    # With one, two and three bedrooms: several flats are spoken of.
+    # "With one, two and three bedrooms" is about several flats.
     back = before(tokens, first, 2)
     if back and back[0].text in {",", "и", "или"} and "count" in back[-1].tags:
         return Mention(None, place, end)
@@ -312,14 +312,14 @@ def _bedrooms(tokens: Sequence[Token], places: Places) -> Iterator[Mention]:
         if match := _said_behind(tokens, place):
             yield match
     if not places["bedroom"] and not places["bedrooms"] and tagged(tokens, {"двустаен"}):
-        # Only spoken of, never counted: in a flat of two rooms there is one.
+        # Mentioned but never counted: a flat of two rooms has one.
         here = [place for place in places["the_bedroom"] if _is_here(tokens[place])]
         spoken_of = [place for place in here if tokens[place].text == "спалнята"]
         yield from (Mention(1, place, place + 1) for place in spoken_of[:1])
 
 
 def _said_behind(tokens: Sequence[Token], place: int) -> Mention | None:
-    """How many there are where a sentence says just that: "спалните са две"."""
+    """The count that a sentence gives after the noun: "спалните са две"."""
     ahead = [token for token in after(tokens, place + 1, 3) if "only" not in token.tags]
     if len(ahead) < 2 or ahead[0].text not in {"е", "са"} or "count" not in ahead[1].tags:  # noqa: PLR2004
         return None
@@ -328,7 +328,7 @@ def _said_behind(tokens: Sequence[Token], place: int) -> Mention | None:
 
 
 def _is_kids_room(tokens: Sequence[Token], place: int) -> bool:
-    """A room of the children, and neither a playground nor a word on what another room is."""
+    """Whether it is a children's room, not a playground and not the use of another room."""
     if tokens[place].text != "детска" or place + 1 == len(tokens):
         return False
     if place and tokens[place - 1].text in {"-", "("}:
@@ -351,8 +351,8 @@ def _baths_and_toilets(tokens: Sequence[Token], places: Places) -> tuple[list[Me
                 toilets.append(Mention(1, mention.first, mention.after) if mention.ordinal else mention)
     for place in places["the_toilet"]:
         ahead = after(tokens, place + 1, 2)
-        told = [token for token in ahead if "verb" not in token.tags]
-        if tagged(told[:1], group("apart")) and _is_here(tokens[place]):
+        words = [token for token in ahead if "verb" not in token.tags]
+        if tagged(words[:1], group("apart")) and _is_here(tokens[place]):
             toilets.append(Mention(1, place, place + 1))
     for tag, many in (("sanitary", False), ("sanitaries", True)):
         for place in places[tag]:
@@ -369,7 +369,7 @@ def _baths_and_toilets(tokens: Sequence[Token], places: Places) -> tuple[list[Me
 
 
 def _is_toilet(tokens: Sequence[Token], places: Places, place: int, *, many: bool) -> bool:
-    """Whether this is a toilet by itself: called so, or beside a bath and not in it."""
+    """Whether this is a separate toilet: called so, or beside a bath and not in it."""
     if not _is_here(tokens[place]):
         return False
     ahead = [token.text for token in after(tokens, place + 1, 2) if token.text not in {"-", "(", "за"}]
@@ -382,7 +382,7 @@ def _is_toilet(tokens: Sequence[Token], places: Places, place: int, *, many: boo
 
 
 def _is_part_of_bath(tokens: Sequence[Token], place: int, *, many: bool) -> bool:
-    """Whether the toilet is in the bath, named before or after it."""
+    """Whether the toilet is in the bathroom named before or after it."""
     back = before(tokens, place, 4)
     for number, token in enumerate(back):
         if token.text == ",":
@@ -403,13 +403,13 @@ def _is_joined(between: Sequence[Token], bath: Token, *, many: bool) -> bool:
     return not one_beside_several and not words.isdisjoint(group("bath_joins"))
 
 
-# The winds a flat looks to: eight of them, and never a quarter of the town that is called after one.
+# The winds a flat faces: eight of them, and never a quarter of the town named after one.
 
 _WINDS: Final = frozenset({"wind", "windy"})
 
 
 def find_winds(tokens: Sequence[Token]) -> Iterator[Candidate]:
-    """Every wind that is the flat's."""
+    """Every wind that the flat faces."""
     chain: list[Candidate] = []
     for wind in _winds(tokens):
         between = tokens[chain[-1].after : wind.first] if chain else ()
@@ -439,7 +439,7 @@ def _winds(tokens: Sequence[Token]) -> Iterator[Candidate]:
 
 
 def _is_denied_with_others(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a list goes on of winds that are denied: "без север, изток и юг"."""
+    """Whether a list of denied winds continues: "без север, изток и юг"."""
     back = before(tokens, place, EXPOSURE_WINDOW)
     listed = list(takewhile(lambda token: token.text in {",", "и"} or token.tags & _WINDS, back))
     winds = [token for token in listed if token.tags & _WINDS]
@@ -447,14 +447,14 @@ def _is_denied_with_others(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _may_face(tokens: Sequence[Token], place: int) -> bool:
-    """Whether the clause may tell where the flat looks; of a building only its exposure does."""
+    """Whether the clause may say where the flat faces; one about a building needs the word "изложение"."""
     if tokens[place].owner == "building":
         return tokens[place].mood == "stated" and tagged(same_clause(tokens, place), {"exposure"})
     return is_taken("orientation", tokens[place])
 
 
 def _is_short(tokens: Sequence[Token], place: int) -> bool:
-    """A letter for a wind, which it is only beside "изложение" or another such letter: "изл. Ю/И"."""
+    """Whether a letter is a wind: only beside "изложение" or another such letter: "изл. Ю/И"."""
     if "short_wind" not in tokens[place].tags:
         return False
     following = after(tokens, place + 1, 1)
@@ -478,15 +478,15 @@ def _is_exposure(chain: Sequence[Candidate], tokens: Sequence[Token]) -> bool:
         return len(chain) > 1 or _is_noun_of_flat(chain[0], tokens)
     if tagged(ahead[:2], {"town_part"}):
         return False
-    is_told = tagged(back[:1], {"verb"}) and tagged(back[1:], group("facing_rooms"))  # "дневната е южна"
-    if is_told or tagged(ahead, group("facing")):
+    is_stated = tagged(back[:1], {"verb"}) and tagged(back[1:], group("facing_rooms"))  # "дневната е южна"
+    if is_stated or tagged(ahead, group("facing")):
         return True
     # "Южен, тих": the flat; "южен вятър": something else.
     return word.text.endswith("ен") and not tagged(ahead[:1], {"plain", "yard"})
 
 
 def _is_noun_of_flat(wind: Candidate, tokens: Sequence[Token]) -> bool:
-    """Whether "юг" alone is the flat's: it stands by itself, or a room looks to it."""
+    """Whether a single "юг" is the flat's: it stands by itself, or a room faces it."""
     previous = next(iter(before(tokens, wind.first, 1)), None)
     following = next(iter(after(tokens, wind.after, 1)), None)
     if previous is None or previous.text in {",", "-"}:
@@ -508,11 +508,11 @@ def _is_correction(wind: Candidate, tokens: Sequence[Token]) -> bool:
     )
 
 
-# Act 14, 15, 16: which one the building has, and which one it waits for.
+# Act 14, 15, 16: which one the building has, and which one it awaits.
 
 
 def settle_acts(candidates: Sequence[Candidate], tokens: Sequence[Token]) -> Iterator[Candidate]:
-    """One statement of the papers from all: the highest act there is, else the lowest that is awaited."""
+    """One act from all that are mentioned: the highest that is reached, else the lowest that is awaited."""
     others, awaited, reached = [], [], []
     for act in candidates:
         if is_of_a_twin(act, tokens) or _is_one_of_two(act, tokens):
@@ -539,7 +539,7 @@ def settle_acts(candidates: Sequence[Candidate], tokens: Sequence[Token]) -> Ite
 
 
 def is_of_a_twin(act: Candidate, tokens: Sequence[Token]) -> bool:
-    """Whether a sentence sets buildings against each other and does not say that the flat is in this one."""
+    """Whether a sentence contrasts buildings and does not say that the flat is in this one."""
     near = range(max(0, act.first - CLAUSE_MOST_TOKENS), min(len(tokens), act.after + CLAUSE_MOST_TOKENS))
     sentence = [place for place in near if tokens[place].sentence == tokens[act.first].sentence]
     twins = [place for place in sentence if _is_twin(tokens, place)]
@@ -548,8 +548,8 @@ def is_of_a_twin(act: Candidate, tokens: Sequence[Token]) -> bool:
     own = max((tokens[twin].clause for twin in twins if twin < act.first), default=tokens[sentence[0]].clause)
     behind = [tokens[twin].clause for twin in twins if twin > act.first]
     following = min(behind, default=tokens[-1].clause + 1)
-    told = [tokens[place] for place in sentence if own <= tokens[place].clause < max(following, own + 1)]
-    return not tagged(told, {"flat", "roomed", "ours"})
+    statement = [tokens[place] for place in sentence if own <= tokens[place].clause < max(following, own + 1)]
+    return not tagged(statement, {"flat", "roomed", "ours"})
 
 
 def _is_one_of_two(act: Candidate, tokens: Sequence[Token]) -> bool:
@@ -558,7 +558,7 @@ def _is_one_of_two(act: Candidate, tokens: Sequence[Token]) -> bool:
 
 
 def _is_twin(tokens: Sequence[Token], place: int) -> bool:
-    """Whether one building of several stands here: "сграда Б", "блок 2", "втората"."""
+    """Whether this names one building of several: "сграда Б", "блок 2", "втората"."""
     if "twin" in tokens[place].tags:
         return True
     return "building" in tokens[place].tags and tagged(tokens[place + 1 : place + 2], {"letter", "whole"})
@@ -581,11 +581,11 @@ def _is_instalment(act: Candidate, tokens: Sequence[Token]) -> bool:
 
 
 def _is_in_a_plan_of_payment(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a list of instalments goes before: "на три вноски: договор, акт 14, акт 16"."""
+    """Whether it is in a list of instalments: "на три вноски: договор, акт 14, акт 16"."""
     nearest = tokens[max(0, place - SENTENCE_WINDOW) : place]
-    told = [token for token in nearest if token.sentence == tokens[place].sentence]
-    colon = next((number for number, token in enumerate(told) if token.text == ":"), 0)
-    return tagged(told[:colon], {"paying"})
+    preceding = [token for token in nearest if token.sentence == tokens[place].sentence]
+    colon = next((number for number, token in enumerate(preceding) if token.text == ":"), 0)
+    return tagged(preceding[:colon], {"paying"})
 
 
 def _is_awaited(act: Candidate, tokens: Sequence[Token]) -> bool:
@@ -593,7 +593,7 @@ def _is_awaited(act: Candidate, tokens: Sequence[Token]) -> bool:
         return True
     if tagged(before(tokens, act.first, 1), {"за", "към"}):  # "документите за Акт 16 са внесени"
         return True
-    # What stands behind the next act, or in its clause, is said of that one.
+    # What follows the next act, or is in its clause, is about that one.
     ahead = list(takewhile(lambda token: "act_word" not in token.tags, after(tokens, act.after, 5)))
     if ahead and ahead[-1].clause != tokens[act.first].clause:
         following = same_clause(tokens, act.after + len(ahead) - 1)
@@ -607,13 +607,13 @@ def _is_awaited(act: Candidate, tokens: Sequence[Token]) -> bool:
     return tagged(ahead[:3], {"season", "month"})
 
 
-# Where the car stands, and whether that place is in the price.
+# Parking: its kinds, and whether it is in the price.
 
 _PARKING: Final = frozenset({"garage", "garages", "parking", "parkings", "park_word"})
 
 
 def find_parking(tokens: Sequence[Token]) -> Iterator[Candidate]:
-    """Kinds of parking, and on what terms."""
+    """Kinds of parking, and their terms."""
     for place, token in enumerate(tokens):
         if token.tags.isdisjoint(_PARKING):
             continue
@@ -625,7 +625,7 @@ def find_parking(tokens: Sequence[Token]) -> Iterator[Candidate]:
         if end and not _is_elsewhere(tokens, place):
             for kind in _kinds(tokens, place, end):
                 yield Candidate("parking_type", kind, "stated", place, end, 1)
-            # "Цената на паркомястото е …" says it best.
+            # "Цената на паркомястото е …" is the most reliable.
             rank = 0 if token.tags & {"garages", "parkings"} else 1
             yield Candidate("parking_status", _terms(tokens, place, end), "stated", place, end, rank)
         elif "park_word" in token.tags and any(
@@ -640,12 +640,12 @@ def find_parking(tokens: Sequence[Token]) -> Iterator[Candidate]:
 
 
 def _is_the_complexs(token: Token) -> bool:
-    """Whether a building has it, for all who live there: "комплексът разполага с 60 паркоместа"."""
+    """Whether it belongs to the whole building: "комплексът разполага с 60 паркоместа"."""
     return token.owner == "building" and token.mood == "stated"
 
 
 def _parking_end(tokens: Sequence[Token], place: int) -> int:
-    """Behind the words that mean a place for a car; 0: these do not."""
+    """The place behind the words for a parking place; 0: they mean something else."""
     token = tokens[place]
     if token.text in {"парко", "паркинг"}:
         following = after(tokens, place + 1, 1)
@@ -669,7 +669,7 @@ def _parking_end(tokens: Sequence[Token], place: int) -> int:
 
 
 def _is_only_excluded(tokens: Sequence[Token], place: int) -> bool:
-    """Whether it is there, and only not in the price: "паркомястото не е включено"."""
+    """Whether it exists, and is only not in the price: "паркомястото не е включено"."""
     if tokens[place].mood != "denied":
         return False
     clause = same_clause(tokens, place)
@@ -679,7 +679,7 @@ def _is_only_excluded(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _has_a_price(tokens: Sequence[Token], place: int) -> bool:
-    """Whether it has one of its own: "паркомястото се заплаща отделно", "гаражът е за 30 000 евро"."""
+    """Whether it has its own price: "паркомястото се заплаща отделно", "гаражът е за 30 000 евро"."""
     clause = same_clause(tokens, place)
     has_terms = tagged(clause, {"separate"}) and tagged(clause, {"price"})
     return has_terms or tagged(clause, group("parking_apart"))

@@ -1,4 +1,4 @@
-"""The rules of `rules/*.yaml`: which words say what of which field, in clauses of which owner and mood."""
+"""The rules of `rules/*.yaml`: which words say what about a field, in clauses of which owner and mood."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from sale_sofia.descriptions.words import Token, load_rules_file
 
 
 class Unless(BaseModel):
-    """Words close by that make a rule say nothing."""
+    """Words near a match that make a rule say nothing."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,15 +26,15 @@ class Unless(BaseModel):
     after: frozenset[str] = frozenset()
     within: int = RULE_WINDOW
     far_before: frozenset[str] = frozenset()
-    """Words that do so from farther away: what is told of them, not of the flat."""
+    """Words farther before the match: then they, not the flat, are the topic."""
     inside: frozenset[str] = frozenset()
-    """Words that do so between its own."""
+    """Words within the match."""
     clause: frozenset[str] = frozenset()
-    """Words that do so anywhere in the clause."""
+    """Words anywhere in the clause."""
 
 
-class Rule(BaseModel):
-    """One rule as its file has it, with an example and a counter-example that a test runs."""
+class ReadingRule(BaseModel):
+    """One rule of a file, with an example and a counter-example that a test runs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -46,39 +46,39 @@ class Rule(BaseModel):
     counter: str
     value: Any = None
     fields: tuple[str, ...] = ()
-    """Which field each taken value belongs to; without it all belong to `field`."""
+    """The field of each captured value; without it all belong to `field`."""
     one_of: Mapping[int, Any] | None = None
-    """What the taken number stands for; another number says nothing."""
+    """What the captured number stands for; other numbers say nothing."""
     most: float | None = None
-    """The largest number that can be meant."""
+    """The largest plausible number."""
     rank: int = 1
-    """A rule of lower rank is believed before one of higher rank."""
+    """A rule of lower rank takes precedence."""
     unless: Unless = Unless()
     negated: Any = None
-    """What it says when the clause denies it; left out: nothing."""
+    """The value when the clause denies it; left out: nothing."""
     modal: Any = False
-    """What it says when the clause tells of a possibility; True: none yet; left out: nothing."""
+    """The value when the clause states a possibility; True: no value yet; left out: nothing."""
     owners: frozenset[str] = frozenset()
-    """Whose clauses it takes; left out: those of its field."""
+    """The owners of the clauses it reads; left out: those of its field."""
     moods: frozenset[str] = frozenset()
-    """In which moods it takes them; left out: those of its field."""
+    """The moods of the clauses it reads; left out: those of its field."""
     span: bool = False
     decade: bool = False
 
 
 @cache
-def load_rules() -> tuple[Rule, ...]:
+def load_rules() -> tuple[ReadingRule, ...]:
     """All rules in the order of their files."""
     names = ("offer.yaml", "building.yaml", "inside.yaml", "around.yaml", "traps.yaml")
-    return tuple(Rule.model_validate(entry) for name in names for entry in load_rules_file(name))
+    return tuple(ReadingRule.model_validate(entry) for name in names for entry in load_rules_file(name))
 
 
 @cache
-def _patterns() -> PatternIndex[Rule]:
+def _patterns() -> PatternIndex[ReadingRule]:
     return PatternIndex((text, rule) for rule in load_rules() for text in rule.patterns)
 
 
-# What the rules find in a text: candidates, each with its words, its polarity and its modality.
+# What the rules find in a text: candidates, each with its words and status.
 
 Status = Literal["stated", "negated", "optional", "derived", "conflict"]
 _TEARING: Final = frozenset({"contrast", "и"})
@@ -87,7 +87,7 @@ LIST_FIELDS: Final = frozenset({"heating", "orientation", "parking_type", "stora
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One thing that a text says of one field; `first` and `after` are numbers of tokens."""
+    """A possible value of a field; `first` and `after` are indexes of tokens."""
 
     field: str
     value: Any
@@ -98,21 +98,21 @@ class Candidate:
 
 
 def find_candidates(tokens: Sequence[Token]) -> list[Candidate]:
-    """Everything that any rule finds in clauses it takes, in the order of the text."""
+    """Everything that any rule finds in the clauses it reads, in the order of the text."""
     index = _patterns()
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for place in range(len(tokens)):
-        for rule, end, taken in index.matches(tokens, place):
+        for rule, end, captured in index.matches(tokens, place):
             if not (_is_torn(tokens, place, end) or _is_excluded(rule.unless, tokens, place, end)):
-                found += [
+                candidates += [
                     Candidate(field, value, status, place, end, rule.rank)
-                    for field, value, status in _say(rule, tokens, (place, end), taken)
+                    for field, value, status in _say(rule, tokens, (place, end), captured)
                 ]
-    return found
+    return candidates
 
 
 def _is_torn(tokens: Sequence[Token], first: int, end: int) -> bool:
-    """Whether an "а", "но" or "и" begins another clause between them, of something else."""
+    """Whether an "а", "но" or "и" begins another clause within the match."""
     if tokens[first].clause == tokens[end - 1].clause:
         return False
     return any(
@@ -134,31 +134,31 @@ def _is_excluded(unless: Unless, tokens: Sequence[Token], first: int, end: int) 
 
 
 def _say(
-    rule: Rule, tokens: Sequence[Token], span: tuple[int, int], taken: Sequence[int]
+    rule: ReadingRule, tokens: Sequence[Token], span: tuple[int, int], captured: Sequence[int]
 ) -> Iterator[tuple[str, Any, Status]]:
-    """What a rule says whose words stand here: fields, their values, and how they are said."""
+    """What a rule with a match here says: fields, values and statuses."""
     first, end = span
-    anchor = tokens[taken[0] if taken else first]
+    anchor = tokens[captured[0] if captured else first]
     owners, moods = takes(rule.field)
     if anchor.owner not in (rule.owners or owners):
         return
     if anchor.mood == "denied" and "negated" in rule.model_fields_set:
-        # What a list would have gained is told, so that it is believed nowhere in the text.
+        # The value a list would have gained, so that it is denied everywhere in the text.
         yield rule.field, rule.value if rule.field in LIST_FIELDS else rule.negated, "negated"
     elif anchor.mood in (rule.moods or moods) and (rule.moods or _is_of_one_mood(tokens[first:end], moods)):
-        for field, value in _values(rule, [tokens[place].value for place in taken]):
+        for field, value in _values(rule, [tokens[place].value for place in captured]):
             yield field, value, "stated"
     elif anchor.mood == "possible" and "modal" in rule.model_fields_set:
         yield rule.field, None if rule.modal is True else rule.modal, "optional"
 
 
-def _is_of_one_mood(told: Sequence[Token], moods: AbstractSet[str]) -> bool:
-    """Whether all that was found is said so: "на 2 минути от бъдещата метростанция" is not."""
-    return all(token.mood in moods for token in told if "end" not in token.tags)
+def _is_of_one_mood(tokens: Sequence[Token], moods: AbstractSet[str]) -> bool:
+    """Whether all words of a match are in these moods: "на 2 минути от бъдещата метростанция" is not."""
+    return all(token.mood in moods for token in tokens if "end" not in token.tags)
 
 
-def _values(rule: Rule, values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """The fields and values of a rule that took these numbers."""
+def _values(rule: ReadingRule, values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """The fields and values of a rule that captured these numbers."""
     if rule.span:
         yield rule.field, f"{values[0]}-{values[1]}"
     elif rule.decade:
@@ -178,7 +178,7 @@ def _values(rule: Rule, values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
 
 @cache
 def rules_version() -> str:
-    """A digest of every rule, every word and the code that applies them: what a reading depends on."""
+    """A digest of all rules, words and the code that applies them: everything a read depends on."""
     digest = hashlib.sha256()
     folder = files("sale_sofia.descriptions")
     for place in (folder, folder.joinpath("rules")):

@@ -1,4 +1,4 @@
-"""A description made comparable, with the way back: each place in it leads to the words as written."""
+"""A description normalised into tokens; each token leads back to the words as written."""
 
 import re
 import unicodedata
@@ -30,7 +30,7 @@ from sale_sofia.descriptions.settings import (
 from sale_sofia.listings.text import LOOKALIKES, fold_lookalikes
 from sale_sofia.settings.files import read_yaml
 
-# Words that are written otherwise than a dictionary has them: cut short, misspelt, or in Latin letters.
+# Words in a spelling that no dictionary has: cut short, misspelt, or in Latin letters.
 
 _LATIN: Final = re.compile(r"[a-z]+")
 _CYRILLIC: Final = re.compile(r"[а-я]+")
@@ -43,20 +43,20 @@ _LETTERS: Final = {
 }  # fmt: skip
 _SOUND: Final = re.compile("|".join(_LETTERS))
 _OTHERWISE: Final = (("", ""), ("у", "ъ"), ("ъ", "й"), ("а", "ъ"), ("ьо", "ио"), ("я", "иа"), ("ц", "к"))
-"""What a letter may stand for too: "vtori etaj", "parvi", "treti"."""
+"""Other readings of a letter: "vtori etaj", "parvi", "treti"."""
 
 
 def spell(word: str, is_known: Callable[[str], bool]) -> str:
-    """The Bulgarian word that a Latin one is: the first that is known of those that sound so."""
-    sounds = _SOUND.sub(lambda found: _LETTERS[found[0]], word)
+    """The Bulgarian word for one in Latin letters: the first known one of its possible readings."""
+    sounds = _SOUND.sub(lambda match: _LETTERS[match[0]], word)
     forms = (sounds.replace(old, new) for old, new in _OTHERWISE if old in sounds)
     return next(filter(is_known, forms), sounds)
 
 
 def complete(cut: str, words: Mapping[str, AbstractSet[str]]) -> str | None:
-    """The known word of which "асанс." or "осн." is the beginning.
+    """The known word that "асанс." or "осн." abbreviates.
 
-    None where it begins several that are not of one root, and most of which mean something else.
+    None if it begins several words of different roots, most of which mean something else.
     """
     begun = [word for word in words if word.startswith(cut)] if len(cut) >= CUT_SHORT_LETTERS else []
     whole = min(begun, key=len, default=None)
@@ -67,14 +67,14 @@ def complete(cut: str, words: Mapping[str, AbstractSet[str]]) -> str | None:
 
 
 def _without_a_letter(word: str) -> set[str]:
-    """The word, and the word without one letter of its root: another ending is another form, and no slip."""
+    """The word, and the word without one letter of its root: another ending is another form, not a slip."""
     return {word} | {word[:place] + word[place + 1 :] for place in range(len(word) - ROOT_LETTERS)}
 
 
 def correct(word: str, index: Mapping[str, Sequence[str]]) -> set[str]:
-    """The forms of which a word is a slip: one letter lost, added, wrong or in the wrong place.
+    """The forms that a word misspells: one letter lost, added, wrong or in the wrong place.
 
-    A stem may go on with a short ending; `index` is that of `index_slips`.
+    A stem may have a short ending; `index` is that of `_slips`.
     """
     for letters in range(SLIP_ENDING_LETTERS + 1):
         whole = word[: len(word) - letters]
@@ -92,7 +92,7 @@ def correct(word: str, index: Mapping[str, Sequence[str]]) -> set[str]:
 
 
 def _is_slip(word: str, form: str, part: str) -> bool:
-    """Whether not two letters differ: of words of unlike length the shorter one is part of the other."""
+    """Whether fewer than two letters differ: of words of unequal length the shorter is part of the other."""
     return len(word) == len(form) or part == min(word, form, key=len)
 
 
@@ -105,26 +105,26 @@ _SIGNS = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A text and its comparable form. `starts` leads from the second to the first; None: place by place."""
+    """A text and its normalised form. `starts` maps indexes of `plain` to `text`; None: they are equal."""
 
     text: str
     plain: str
     starts: list[int] | None
 
     def quote(self, start: int, end: int) -> str:
-        """The words of the text between two places of the comparable form."""
+        """The words of the text between two indexes of the normalised form."""
         if self.starts is None:
             return self.text[start:end]
         return self.text[self.starts[start] : self.starts[end]]
 
 
 def prepare(text: str) -> Prepared:
-    """The text in small letters, look-alike letters folded, quotes and dashes of one shape."""
+    """The text in lower case, with look-alike letters folded and uniform quotes and dashes."""
     place_by_place = unicodedata.is_normalized("NFC", text) and _WIDTHLESS.isdisjoint(text)
     composed, starts = (text, None) if place_by_place else _compose(text)
     folded = fold_lookalikes(composed.translate(_SIGNS))
     plain = folded.lower()
-    if len(plain) != len(folded):  # a letter whose small form is of another length stays as it is
+    if len(plain) != len(folded):  # keep a letter whose lower case has another length
         plain = "".join(small if len(small := sign.lower()) == 1 else sign for sign in folded)
     # Written in Latin letters almost throughout?
     latin = sum(map(len, _LATIN.findall(plain)))
@@ -135,14 +135,14 @@ def prepare(text: str) -> Prepared:
 
 
 def _in_cyrillic(plain: str) -> tuple[str, list[int]]:
-    """A text in Latin letters as it would be in Cyrillic ones, and where each of its characters was."""
+    """A text in Latin letters transliterated to Cyrillic, and where each of its characters was."""
     parts: list[str] = []
     starts: list[int] = []
-    for found in _LATIN_OR_NOT.finditer(plain):
-        part, start = found[0], found.start()
-        written = spell(part, _is_known) if found["latin"] else part
+    for match in _LATIN_OR_NOT.finditer(plain):
+        part, start = match[0], match.start()
+        written = spell(part, _is_known) if match["latin"] else part
         parts.append(written)
-        starts.extend(min(start + place, found.end() - 1) for place in range(len(written)))
+        starts.extend(min(start + place, match.end() - 1) for place in range(len(written)))
     return "".join(parts), [*starts, len(plain)]
 
 
@@ -151,10 +151,10 @@ def _is_known(word: str) -> bool:
 
 
 def _compose(text: str) -> tuple[str, list[int]]:
-    """The composed text without characters that have no width, and where each of its characters was."""
+    """The composed text without zero-width characters, and where each of its characters was."""
     signs: list[str] = []
     starts: list[int] = []
-    # Each character goes with the marks on it.
+    # Each character stays with its combining marks.
     bounds = [place for place in range(1, len(text)) if not unicodedata.combining(text[place])]
     for start, end in pairwise([0, *bounds, len(text)]):
         cluster = unicodedata.normalize("NFC", text[start:end])
@@ -164,17 +164,17 @@ def _compose(text: str) -> tuple[str, list[int]]:
     return "".join(signs), [*starts, len(text)]
 
 
-# The words of `rules/words.yaml`: what each form stands for, found by form, by lemma and by stem.
+# The words of `rules/words.yaml`: the meaning of each form, found by form, by stem and by lemma.
 
 T = TypeVar("T")
 Value = int | str | None
 Meaning = tuple[frozenset[str], Value]
-"""What a word may stand for, the word itself among it, and the value it carries."""
+"""The tags of a word, the word itself among them, and its value."""
 
 
 @cache
 def load_rules_file(name: str) -> Any:  # noqa: ANN401 - each file has a shape of its own
-    """One of the YAML files of `rules/`, for reading only."""
+    """The content of a YAML file of `rules/`; must not be changed."""
     text = files("sale_sofia.descriptions").joinpath("rules", name).read_text("utf-8")
     return read_yaml(text)
 
@@ -187,7 +187,7 @@ def group(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=WORDS_REMEMBERED)
 def meaning(word: str) -> Meaning:
-    """What a word in small letters stands for: by its form, else by its stem, else by its lemma."""
+    """The meaning of a word in lower case: by its form, else by its stem, else by its lemma."""
     forms = _forms()
     found = forms.get(word) or _by_stem(word, forms) or forms.get(simplemma.lemmatize(word, lang="bg"))
     if found is None:
@@ -200,7 +200,7 @@ def meaning(word: str) -> Meaning:
 
 
 def _misspelt(word: str, forms: Mapping[str, Meaning]) -> Meaning | None:
-    """What the known word stands for of which this one, which no dictionary has, is a slip: "апратамент"."""
+    """The meaning of the known word that this one, which no dictionary has, misspells: "апратамент"."""
     cues = _cue_words()
     if word in cues or _by_stem(word, cues) is not None or simplemma.is_known(word, lang="bg"):
         return None
@@ -210,7 +210,7 @@ def _misspelt(word: str, forms: Mapping[str, Meaning]) -> Meaning | None:
 
 @cache
 def _slips() -> Mapping[str, Sequence[str]]:
-    """Long forms by themselves and by what is left of them without one letter."""
+    """Long forms, by themselves and by each version without one letter."""
     index: dict[str, list[str]] = {}
     for form in _forms():
         whole = form.rstrip("*")
@@ -241,7 +241,7 @@ def _forms() -> Mapping[str, Meaning]:
 
 @cache
 def _cue_words() -> Mapping[str, frozenset[str]]:
-    """The words of `rules/clauses.yaml`, which may stand for something in words.yaml too."""
+    """The words of `rules/clauses.yaml`, which may be in words.yaml too."""
     cues: dict[str, frozenset[str]] = {}
     for tag, words in load_rules_file("clauses.yaml")["words"].items():
         for word in words:
@@ -249,7 +249,7 @@ def _cue_words() -> Mapping[str, frozenset[str]]:
     return cues
 
 
-# From a comparable text to its words, numbers and signs, each with what it stands for and where it was.
+# From a normalised text to its words, numbers and signs, each with its meaning and place.
 
 _ENDINGS: Final = "вия|рия|тия|мия|ият|ия|ви|ри|ти|ми|и|я"
 _SCAN = re.compile(
@@ -275,7 +275,7 @@ _YEAR: Final = frozenset({"num", "whole", "year"})
 
 @dataclass(slots=True)
 class Token:
-    """A word, number or sign. Sentences are numbered; `clauses.py` writes in whose its clause is, and how."""
+    """A word, number or sign. `clauses.py` sets its clause, owner and mood."""
 
     text: str
     tags: frozenset[str]
@@ -287,16 +287,16 @@ class Token:
     owner: str = "flat"
     mood: str = "stated"
     is_capital: bool = False
-    """Whether it is written with a capital."""
+    """Whether it begins with a capital."""
 
 
 def tokenize(prepared: Prepared) -> list[Token]:
-    """All tokens in their order, in time that grows with the text and not faster."""
+    """All tokens in order, in time linear in the text."""
     tokens: list[Token] = []
     sentence = 0
-    for found in _SCAN.finditer(prepared.plain):
-        kind = found.lastgroup or ""
-        text, start, end = found[0], found.start(), found.end()
+    for match in _SCAN.finditer(prepared.plain):
+        kind = match.lastgroup or ""
+        text, start, end = match[0], match.start(), match.end()
         if kind == "word":
             for word, first in _parts(text, start, prepared):
                 is_cut = prepared.plain.startswith(".", end)
@@ -313,21 +313,21 @@ def tokenize(prepared: Prepared) -> list[Token]:
             tokens.append(Token(text, frozenset({kind}), number, start, end, sentence))
         elif kind != "end" or not _is_abbreviated(tokens, text, start, prepared):
             is_answered = text == "?" and bool(prepared.plain[end : end + 2].strip())
-            sign = ":" if is_answered and _is_asked_by_name(tokens, sentence) else text
+            sign = ":" if is_answered and _is_bare_question(tokens, sentence) else text
             tokens.append(
                 Token(sign, frozenset({kind if sign == text else "sign", sign}), None, start, end, sentence)
             )
             sentence += "end" in tokens[-1].tags and any(mark in text for mark in _PARAGRAPH)
-    if tokens and "end" not in tokens[-1].tags:  # a text without a full stop ends all the same
+    if tokens and "end" not in tokens[-1].tags:  # a text without a final full stop
         end = len(prepared.plain)
         tokens.append(Token(".", frozenset({"end", "."}), None, end, end, sentence))
     return tokens
 
 
-def _is_asked_by_name(tokens: Sequence[Token], sentence: int) -> bool:
-    """Whether a question only names a thing, so that the next words tell of it: "Метрото? На 3 минути."."""
-    asked = [token for token in tokens[-3:] if token.sentence == sentence and token.text != "а"]
-    return len(asked) == 1 and not asked[0].tags.isdisjoint(group("asked_by_name"))
+def _is_bare_question(tokens: Sequence[Token], sentence: int) -> bool:
+    """Whether a question only names a thing, which the next words are about: "Метрото? На 3 минути."."""
+    question = [token for token in tokens[-3:] if token.sentence == sentence and token.text != "а"]
+    return len(question) == 1 and not question[0].tags.isdisjoint(group("asked_by_name"))
 
 
 def _meaning(word: str, *, is_cut: bool) -> Meaning:
@@ -337,7 +337,7 @@ def _meaning(word: str, *, is_cut: bool) -> Meaning:
 
 @lru_cache(maxsize=WORDS_REMEMBERED)
 def _cut_short(word: str) -> Meaning | None:
-    """What the known word stands for of which this is the beginning: "асанс.", "възм."."""
+    """The meaning of the known word that this one abbreviates: "асанс.", "възм."."""
     forms = _forms()
     whole = complete(word, {form: tags for form, (tags, _) in forms.items()})
     if (
@@ -377,7 +377,7 @@ def _abbreviations() -> frozenset[str]:
 
 def _number(text: str) -> tuple[frozenset[str], float | int]:
     if len(text) > NUMBER_CHARACTERS:
-        return _NUMBER, 0.0  # an identifier, perhaps; no size of anything
+        return _NUMBER, 0.0  # perhaps an identifier; not a size
     if not text.isdecimal():
         return _NUMBER, float(text.replace(",", "."))
     value = int(text)
@@ -385,7 +385,7 @@ def _number(text: str) -> tuple[frozenset[str], float | int]:
 
 
 def _parts(word: str, start: int, prepared: Prepared) -> Sequence[tuple[str, int]]:
-    """The word, or the two that were glued together: known words with a capital or a "без" between them."""
+    """The word, or the two words glued together in it, separated by a capital or a final "без"."""
     cut = 0
     if GLUED_LETTERS <= len(word) <= WORD_LETTERS and word not in _forms():
         cut = _seam(word, start, prepared)

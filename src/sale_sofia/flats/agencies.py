@@ -1,4 +1,4 @@
-"""Agencies: one line for each, whatever it calls itself on each portal, and private sellers who are none."""
+"""Sellers: one entry for each agency, whatever its name on each portal, and one for each private seller."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,11 +33,11 @@ class Agency:
     adverts: int = 0
     offered: int = 0
     mark: str | None = None
-    """Why a private seller is probably none."""
+    """Why a private seller is probably an agency."""
 
     @property
     def name(self) -> str:
-        """As it is printed most often; a private seller has only a phone."""
+        """The name printed most often; for a private seller the phone."""
         return min(self.names, key=lambda name: (-self.names[name], name)) if self.names else self.key
 
     @property
@@ -46,7 +46,7 @@ class Agency:
         return self.adverts - len(self.properties)
 
     def add(self, row: Row) -> None:
-        """One more advert of it."""
+        """Count one more advert."""
         self.names.update([row["seller_name"]] if row["seller_name"] else [])
         self.phones.update(row["phones"])
         self.portals.add(row["site"])
@@ -55,7 +55,7 @@ class Agency:
         self.offered += is_offered(row)
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, plainly."""
+        """The agency as plain JSON values."""
         return {
             "name": self.name,
             "names": sorted(self.names),
@@ -71,44 +71,44 @@ class Agency:
 
 
 def list_agencies(connection: Connection, settings: Settings) -> list[Agency]:
-    """All sellers, those with most adverts first; private ones with too many flats are marked."""
+    """All sellers, those with the most adverts first; private ones with too many flats are marked."""
     chosen = select(*(listings.c[name] for name in _SELLER), listing_sources.c.property_id).join(
         listing_sources, listing_sources.c.listing_id == listings.c.id
     )
     ordered = chosen.order_by(listings.c.id).execution_options(yield_per=ROWS_AT_ONCE)
     sellers = gather(connection.execute(ordered).mappings())
     _mark(sellers, settings.private_seller_flats)
-    return sorted(sellers, key=lambda one: (-one.adverts, one.key))
+    return sorted(sellers, key=lambda seller: (-seller.adverts, seller.key))
 
 
 def gather(rows: Iterable[Row]) -> list[Agency]:
-    """Adverts by seller: an agency by its name, a private person by the phone; without either by nobody."""
-    found: dict[tuple[str, bool], Agency] = {}
+    """Sellers with their adverts: agencies by name, private people by phone; other adverts are skipped."""
+    sellers: dict[tuple[str, bool], Agency] = {}
     for row in rows:
         private = row["seller_kind"] == "private"
         agency = None if private else agency_of(row)
         for key in row["phones"] if private else [agency] if agency else []:
-            found.setdefault((key, private), Agency(key, private)).add(row)
-    return list(found.values())
+            sellers.setdefault((key, private), Agency(key, private)).add(row)
+    return list(sellers.values())
 
 
 def _mark(sellers: Sequence[Agency], many: int) -> None:
     of_agencies: dict[str, list[str]] = defaultdict(list)
-    for one in sellers:
-        for phone in () if one.private else one.phones:
-            of_agencies[phone].append(one.name)
-    for one in sellers:
-        if one.private and len(one.properties) >= many:
-            one.mark = f"sells {len(one.properties)} properties"
-        elif one.private and (names := of_agencies.get(one.key)):
-            one.mark = f"the phone of {', '.join(sorted(names))}"
+    for seller in sellers:
+        for phone in () if seller.private else seller.phones:
+            of_agencies[phone].append(seller.name)
+    for seller in sellers:
+        if seller.private and len(seller.properties) >= many:
+            seller.mark = f"sells {len(seller.properties)} properties"
+        elif seller.private and (names := of_agencies.get(seller.key)):
+            seller.mark = f"the phone of {', '.join(sorted(names))}"
 
 
-# Phones of private people are kept while their advert is offered; afterwards a hash that still matches.
+# Phones of private people are stored while their advert is offered; afterwards a hash that still matches.
 
 
 def forget_private_phones(connection: Connection, settings: Settings) -> int:
-    """Hash the phones of private adverts that have ended, there and in their history; how many adverts."""
+    """Hash the phones of ended private adverts, also in their history; returns the number of adverts."""
     if settings.private_phones_kept:
         return 0
     secret = load_secret(settings.data_dir)
@@ -129,16 +129,16 @@ def forget_private_phones(connection: Connection, settings: Settings) -> int:
     for change in connection.execute(of_phones).mappings().all():
         old, new = change["old"] or [], change["new"] or []
         if hashed([*old, *new]) != [*old, *new]:
-            this_one = update(listing_changes).where(listing_changes.c.id == change["id"])
-            connection.execute(this_one.values(old=hashed(old), new=hashed(new)))
+            statement = update(listing_changes).where(listing_changes.c.id == change["id"])
+            connection.execute(statement.values(old=hashed(old), new=hashed(new)))
             done.add(change["listing_id"])
     return len(done)
 
 
 def save_phones(connection: Connection, listing_id: int, phones: Sequence[str]) -> None:
-    """Other phones for a stored advert, so that it is as if it had been read with them."""
-    this_one = listings.c.id == listing_id
-    row = connection.execute(select(listings).where(this_one)).mappings().one()
+    """Replace the phones of a stored advert, as if it had been read with them."""
+    is_advert = listings.c.id == listing_id
+    row = connection.execute(select(listings).where(is_advert)).mappings().one()
     hashed = content_hash({**row, "phones": list(phones)})
-    connection.execute(update(listings).where(this_one).values(phones=list(phones), content_hash=hashed))
+    connection.execute(update(listings).where(is_advert).values(phones=list(phones), content_hash=hashed))
     touch(connection, [listing_id])

@@ -1,9 +1,8 @@
-"""Facts that check each other: one table of rules. What is contradicted is not believed, and said to be so.
+"""Facts that check each other, in one table of rules. Contradicted facts are dropped and reported.
 
-A rule compares two facts of an advert, or of a flat, or a fact of the portal with the same one in the text
-beside it. Of two facts that cannot both be, the less sure one is doubted, and both where neither is surer:
-the buyer's word before what portal and text agree on, that before what the portal prints alone, and last what
-only the text says.
+A rule compares two facts of an advert or flat, or a fact of the portal with the same one in the text. Of two
+facts that cannot both be true the less certain one is doubted, or both if equally certain: the buyer's word
+before what portal and text agree on, that before what only the portal prints, last what only the text says.
 """
 
 import re
@@ -20,7 +19,7 @@ from sale_sofia.flats.merging import (
     AdvertRow,
     merge_many,
     merge_one,
-    told_facts,
+    text_facts,
 )
 from sale_sofia.flats.walks import METRO_FACTS, walk_around
 from sale_sofia.geography.gazetteer import areas_of, metres_outside
@@ -33,60 +32,60 @@ from sale_sofia.listings.places import SOFIA, find_neighbourhood
 Facts = Mapping[str, Any]
 
 
-class Told(NamedTuple):
+class TextFacts(NamedTuple):
     """What a description says, by the names of an advert's facts."""
 
     facts: Facts = MappingProxyType({})
     quotes: Mapping[str, str] = MappingProxyType({})
-    """Its words for each of them."""
-    text: str | None = None
-    """The whole of it; without it, it is not compared with what the portal prints."""
+    """Its words for each fact."""
+    whole: str | None = None
+    """The whole text; None: it is not compared with what the portal prints."""
 
 
-NOT_TOLD: Final = Told()
+NO_TEXT: Final = TextFacts()
 
 
-class Rule(NamedTuple):
-    """Two facts, and when they cannot both be. The last argument is the moment the advert was seen last."""
+class FactRule(NamedTuple):
+    """Two facts, and when they contradict. The last argument is when the advert was last seen."""
 
     code: Code
-    one: str
+    fact: str
     other: str
     contradict: Callable[[Any, Any, float], bool]
     text_counts: bool = False
-    """A fact that only the text tells is as sure as one that the portal prints."""
+    """A fact that only the text states is as certain as one that the portal prints."""
 
 
 RULES: Final = (
-    Rule(Code.FLOOR_ABOVE_TOTAL, "floor", "floors_total", lambda floor, total, _: floor > total),
-    Rule(
+    FactRule(Code.FLOOR_ABOVE_TOTAL, "floor", "floors_total", lambda floor, total, _: floor > total),
+    FactRule(
         Code.BEDROOMS_FILL_ROOMS,
         "rooms",
         "bedrooms",
-        # The one room of a studio is a bedroom, too.
+        # The only room of a studio is also a bedroom.
         lambda rooms, bedrooms, _: bedrooms >= rooms + (rooms == 1) and rooms < fixed.MANY_ROOMS,
         text_counts=True,
     ),
-    Rule(
+    FactRule(
         Code.NET_ABOVE_TOTAL,
         "area_sqm",
         "area_net_sqm",
         lambda total, net, _: net > total * (1 + fixed.SAME_AREA),
         text_counts=True,
     ),
-    Rule(
+    FactRule(
         Code.BUILT_IN_FUTURE,
         "act_status",
         "year_built",
         lambda act, year, seen_at: act in fixed.FINISHED_ACTS and year > time.gmtime(seen_at).tm_year,
     ),
-    Rule(
+    FactRule(
         Code.ACT_OF_UNBUILT,
         "act_status",
         "under_construction",
         lambda act, unbuilt, _: unbuilt and act in fixed.FINISHED_ACTS,
     ),
-    Rule(
+    FactRule(
         Code.BUILT_OUT_OF_TIME,
         "construction",
         "year_built",
@@ -95,7 +94,7 @@ RULES: Final = (
         ),
     ),
 )
-"""Facts of one advert, or of one flat, beside each other."""
+"""Pairs of facts of one advert, or of one flat."""
 
 
 class TextRule(NamedTuple):
@@ -107,60 +106,64 @@ class TextRule(NamedTuple):
 
 
 TEXT_RULES: Final = (
-    TextRule(Code.TEXT_FLOOR, "floor", lambda printed, told: abs(printed - told) >= fixed.STOREYS_APART),
+    TextRule(Code.TEXT_FLOOR, "floor", lambda printed, stated: abs(printed - stated) >= fixed.STOREYS_APART),
     TextRule(
         Code.TEXT_ROOMS,
         "rooms",
-        lambda printed, told: min(printed, fixed.MANY_ROOMS) != min(told, fixed.MANY_ROOMS),
+        lambda printed, stated: min(printed, fixed.MANY_ROOMS) != min(stated, fixed.MANY_ROOMS),
     ),
     TextRule(
         Code.TEXT_AREA,
         "area_sqm",
-        lambda printed, told: any(
-            low <= told / printed <= high for low, high in (fixed.TEXT_AREA[:2], fixed.TEXT_AREA[2:])
+        lambda printed, stated: any(
+            low <= stated / printed <= high for low, high in (fixed.TEXT_AREA[:2], fixed.TEXT_AREA[2:])
         ),
     ),
-    TextRule(Code.TEXT_YEAR, "year_built", lambda printed, told: abs(printed - told) >= fixed.YEARS_APART),
+    TextRule(
+        Code.TEXT_YEAR, "year_built", lambda printed, stated: abs(printed - stated) >= fixed.YEARS_APART
+    ),
     TextRule(
         Code.TEXT_ACT,
         "act_status",
-        lambda printed, told: printed in fixed.FINISHED_ACTS and told in fixed.UNFINISHED_ACTS,
+        lambda printed, stated: printed in fixed.FINISHED_ACTS and stated in fixed.UNFINISHED_ACTS,
     ),
 )
-"""Facts of which a text has its own word."""
+"""Facts that are compared with the text."""
 TEXT_FACTS: Final = tuple(rule.fact for rule in TEXT_RULES)
 
 
 def find_contradictions(
-    printed: Facts, told: Told, seen_at: float, sure: Collection[str] = ()
+    printed: Facts, text: TextFacts, seen_at: float, sure: Collection[str] = ()
 ) -> list[Contradiction]:
-    """What cannot be, of the facts printed and told; `sure` are those that the buyer put right.
+    """The contradictions among printed and stated facts; `sure` are those that the buyer corrected.
 
-    A fact that one rule doubts is not looked at by another.
+    A fact that one rule doubts is not checked by another.
     """
     found: list[Contradiction] = []
     doubted: set[str] = set()
-    compared = told.text and printed.get("property_type") in fixed.COMPARED_TYPES
-    for contradiction in _by_text(printed, told, sure) if compared else ():
-        found.append(contradiction)
-        doubted.update(contradiction.facts)
+    compared = text.whole and printed.get("property_type") in fixed.COMPARED_TYPES
+    for doubt in _by_text(printed, text, sure) if compared else ():
+        found.append(doubt)
+        doubted.update(doubt.facts)
     if (outside := _outside(printed)) is not None:
         found.append(outside)
         doubted.update(outside.facts)
-    if (farther := _farther(printed, told, placed=outside is None)) is not None:
+    if (farther := _farther(printed, text, placed=outside is None)) is not None:
         found.append(farther)
         doubted.update(farther.facts)
-    said = told.facts
-    for code, one, other, contradict, text_counts in RULES:
-        # As it is written out, and not in functions: every flat is looked at whenever flats are read.
-        first = said.get(one) if (value := printed.get(one)) is None else value
+    stated = text.facts
+    for code, fact, other, contradict, text_counts in RULES:
+        # Inlined for speed: this runs for every flat whenever flats are read.
+        first = stated.get(fact) if (value := printed.get(fact)) is None else value
         if first is None:
             continue
-        second = said.get(other) if (value := printed.get(other)) is None else value
+        second = stated.get(other) if (value := printed.get(other)) is None else value
         if second is None or not contradict(first, second, seen_at):
             continue
-        if doubted.isdisjoint((one, other)):
-            ranks = {name: _rank(name, printed, told, sure, text_counts=text_counts) for name in (one, other)}
+        if doubted.isdisjoint((fact, other)):
+            ranks = {
+                name: _rank(name, printed, text, sure, text_counts=text_counts) for name in (fact, other)
+            }
             facts = tuple(
                 name for name, rank in ranks.items() if rank == min(ranks.values()) and rank < _SURE
             )
@@ -173,20 +176,20 @@ def find_contradictions(
 _SURE: Final = 3
 
 
-def _rank(name: str, printed: Facts, told: Told, sure: Collection[str], *, text_counts: bool) -> int:
+def _rank(name: str, printed: Facts, text: TextFacts, sure: Collection[str], *, text_counts: bool) -> int:
     if name in sure:
         return _SURE
     value = printed.get(name)
     if value is None:
         return int(text_counts)
-    return 2 if compared(name, told.facts.get(name)) == compared(name, value) else 1
+    return 2 if compared(name, text.facts.get(name)) == compared(name, value) else 1
 
 
 def _is_between(year: int, years: tuple[int, int]) -> bool:
     return years[0] <= year <= years[1]
 
 
-# The coordinates beside the name of the place.
+# The coordinates against the name of the place.
 
 POSITION: Final = ("lat", "lon")
 PLACE_FACTS: Final = (*POSITION, *METRO_FACTS, "city", "neighbourhood")
@@ -198,7 +201,7 @@ def _point(printed: Facts) -> Point | None:
 
 
 def _outside(printed: Facts) -> Contradiction | None:
-    """Coordinates that lie far from the neighbourhood that is named: of the two the name is believed."""
+    """Coordinates far from the named neighbourhood: the name is believed."""
     point, name = _point(printed), printed.get("neighbourhood")
     if point is None:
         return None
@@ -211,57 +214,57 @@ def _outside(printed: Facts) -> Contradiction | None:
         outside, most = metres(point, SOFIA_CENTRE), SOFIA_METRES
     if outside <= most:
         return None
-    named = place.name if place else SOFIA
-    return Contradiction(Code.POSITION_OUTSIDE, POSITION, round(outside / 1000, 1), named)
+    place_name = place.name if place else SOFIA
+    return Contradiction(Code.POSITION_OUTSIDE, POSITION, round(outside / 1000, 1), place_name)
 
 
-def _farther(printed: Facts, told: Told, *, placed: bool) -> Contradiction | None:
-    """A walk to the metro that is much longer than the advert says, from wherever the flat may be."""
-    said = {name: value for name in METRO_FACTS if (value := _either(name, printed, told)) is not None}
-    if not said:
+def _farther(printed: Facts, text: TextFacts, *, placed: bool) -> Contradiction | None:
+    """A walk to the metro that is much longer than stated, from anywhere the flat may be."""
+    stated = {name: value for name in METRO_FACTS if (value := _either(name, printed, text)) is not None}
+    if not stated:
         return None
     point = _point(printed) if placed and printed.get("site") not in fixed.VAGUE_COORDINATES else None
     walk = walk_from(point) if point else walk_around(printed.get("city"), printed.get("neighbourhood"))
     minutes = {
-        name: said[name] / (1 if name == "metro_minutes" else fixed.METRES_PER_MINUTE) for name in said
+        name: stated[name] / (1 if name == "metro_minutes" else fixed.METRES_PER_MINUTE) for name in stated
     }
-    wrong = [name for name in said if walk and minutes[name] + fixed.METRO_MINUTES_APART < walk.least]
+    wrong = [name for name in stated if walk and minutes[name] + fixed.METRO_MINUTES_APART < walk.least]
     if not walk or not wrong:
         return None
     return Contradiction(Code.METRO_FARTHER, tuple(wrong), round(minutes[wrong[0]]), walk.least)
 
 
-def _either(name: str, printed: Facts, told: Told) -> float | None:
-    return told.facts.get(name) if (value := printed.get(name)) is None else value
+def _either(name: str, printed: Facts, text: TextFacts) -> float | None:
+    return text.facts.get(name) if (value := printed.get(name)) is None else value
 
 
-# The text beside the portal's fields. It contradicts only where it nowhere says what the portal does: adverts
-# speak of what a flat was made from, of cellars, of other flats of the building.
+# The text against the portal's fields. It contradicts one only if it nowhere contains the portal's value:
+# adverts also mention what a flat was made from, cellars, and other flats of the building.
 
 
-def _by_text(printed: Facts, told: Told, sure: Collection[str]) -> Iterator[Contradiction]:
+def _by_text(printed: Facts, text: TextFacts, sure: Collection[str]) -> Iterator[Contradiction]:
     for code, fact, differ in TEXT_RULES:
-        value, said = printed.get(fact), told.facts.get(fact)
-        if value is None or said is None or fact in sure or value == said:
+        value, stated = printed.get(fact), text.facts.get(fact)
+        if value is None or stated is None or fact in sure or value == stated:
             continue
-        if _COUNTED_OTHERWISE.get(fact, _NEVER).search(f"{told.quotes.get(fact)}\n{told.text}"):
+        if _COUNTED_OTHERWISE.get(fact, _NEVER).search(f"{text.quotes.get(fact)}\n{text.whole}"):
             continue
-        if fact == "floor" and value == told.facts.get("floors_total") and said < value:
-            # The portal's floor is the height of the building: the text has both, and they fit.
-            yield Contradiction(Code.TEXT_FLOOR_OF_HEIGHT, (fact,), value, said, kept=said)
-        elif differ(value, said) and not _speaks_of(fact, value, told.text or ""):
-            yield Contradiction(code, (fact,), value, said)
+        if fact == "floor" and value == text.facts.get("floors_total") and stated < value:
+            # The portal's floor is the height of the building: the text has both numbers.
+            yield Contradiction(Code.TEXT_FLOOR_OF_HEIGHT, (fact,), value, stated, kept=stated)
+        elif differ(value, stated) and not _speaks_of(fact, value, text.whole or ""):
+            yield Contradiction(code, (fact,), value, stated)
 
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)?")
 _NEVER: Final = re.compile(r"(?!)")
 _COUNTED_OTHERWISE: Final = {
-    # Its own words: floors above shops, or how many there are. Anywhere: a flat with several floors.
+    # In the quote: floors above shops, or a number of floors. Anywhere: a flat with several floors.
     "floor": re.compile(r"(?i)\A[^\n]*(?:жилищ|етажа|реал)|мезонет|на две нива|двуетажен"),
-    # Several flats, wanted in exchange or to be had; what a flat was made into or serves as; a study.
+    # Several flats, sought in exchange or on offer; what a flat was made into or is used as; a study.
     "rooms": re.compile(r"(?i)\A[^\n]*стайни|преустроен|в момента е|ползване като|кабинет|\d ?[хx] ?\d-ст"),
 }
-"""Where a text says so, it does not speak of what the portal does."""
+"""Where a text matches, it counts differently from the portal."""
 _FLOORS: Final = (
     "парт", "първ", "втор", "трет", "четвърт", "пет", "шест", "седм", "осм", "девет", "десет", "единадес",
     "дванадес", "тринадес", "четиринадес", "петнадес",
@@ -270,11 +273,11 @@ _ROOMS: Final = {
     number: re.compile(rf"(?<!\w)(?:{word}|{number})(?:\W{{0,3}}\w+)?\W{{0,3}}ста[ей]")
     for number, word in enumerate(("едно", "дву", "три", "четири", "много|пет"), 1)
 }
-"""So many rooms; also "3-4-стаен"."""
+"""Patterns for each number of rooms; also "3-4-стаен"."""
 
 
 def _speaks_of(fact: str, value: Any, whole: str) -> bool:  # noqa: ANN401 - any fact
-    """Whether the text names the portal's value, too."""
+    """Whether the text also contains the portal's value."""
     text = whole.casefold()
     numbers = [float(number.replace(",", ".")) for number in _NUMBER.findall(text)]
     match fact:
@@ -290,10 +293,9 @@ def _speaks_of(fact: str, value: Any, whole: str) -> bool:  # noqa: ANN401 - any
     return False
 
 
-# What is believed of a flat: its adverts without what is contradicted, the buyer's word before all. An
-# advert has no voice on a fact that it contradicts (`flats/contradictions.py`) or by which it stands out
-# from the market (`flats/outliers.py`). Another advert's word counts; where there is none, the fact is
-# unknown.
+# What is believed about a flat: the buyer's word first, then its adverts without contradicted facts. A value
+# does not count if its advert contradicts it, or if it stands out from the market (`flats/outliers.py`). Then
+# another advert's value counts; without one the fact is unknown.
 
 OUTLYING: Final[Mapping[Code, tuple[str, ...]]] = {
     Code.PRICE_OUT_OF_MARKET: ("price_eur",),
@@ -302,14 +304,14 @@ OUTLYING: Final[Mapping[Code, tuple[str, ...]]] = {
     Code.PRIVATE_WITH_MANY: ("seller_kind",),
     Code.POSITION_SHARED: POSITION,
 }
-"""What is not believed of an advert that stands out from the market."""
-_CHECKED: Final = (*{name for rule in RULES for name in (rule.one, rule.other)}, *PLACE_FACTS)
+"""The facts that are not believed of an outlier."""
+_CHECKED: Final = (*{name for rule in RULES for name in (rule.fact, rule.other)}, *PLACE_FACTS)
 _OF_ADVERTS: Final = frozenset({"seller_kind"})
-"""Facts that a flat has only in its adverts."""
+"""Facts of adverts that a flat does not have."""
 
 
 class Outlier(NamedTuple):
-    """How an advert stands out from the market, and between what numbers it would not."""
+    """How an advert stands out from the market, and the range in which it would not."""
 
     code: Code
     least: float
@@ -317,7 +319,7 @@ class Outlier(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """What is known of a flat beside its adverts: the buyer's word, and by advert what the market says."""
+    """What is known about a flat besides its adverts: the buyer's corrections, and outliers by advert."""
 
     corrected: Mapping[str, Correction] = {}
     outliers: Mapping[int, Sequence[Outlier]] = {}
@@ -332,14 +334,14 @@ def merge_flat(
     photos: int | None = None,
     beside: Beside = NOTHING_BESIDE,
 ) -> Flat:
-    """The flat that these adverts are of, with so many of its photos; None: with all."""
+    """The flat of these adverts, with at most `photos` photos; None: with all."""
     found: list[Contradiction] = []
     believed = [_believed(row, beside, found) for row in rows]
     if len(believed) == 1:
         flat = merge_one(property_id, believed[0], photos)
     else:
         flat = merge_many(property_id, believed, photos)
-    flat.from_text = _only_told(believed)
+    flat.from_text = _only_from_text(believed)
     if beside.corrected:
         flat.corrected = beside.corrected
         flat.from_text = flat.from_text.difference(beside.corrected)
@@ -348,43 +350,45 @@ def merge_flat(
     if len(believed) > 1 or beside.corrected:
         found += _settle(flat)
     if found:
-        flat.contradictions = tuple(one._replace(kept=_kept(flat, one)) for one in dict.fromkeys(found))
-        flat.flags |= {one.code.value for one in found}
+        flat.contradictions = tuple(
+            doubt._replace(kept=_remaining_value(flat, doubt)) for doubt in dict.fromkeys(found)
+        )
+        flat.flags |= {doubt.code.value for doubt in found}
     return flat
 
 
 def _believed(row: AdvertRow, beside: Beside, found: list[Contradiction]) -> AdvertRow:
-    """The advert with the buyer's word and without what is contradicted, which is added to `found`."""
+    """The advert with the buyer's corrections and without contradicted facts, which are added to `found`."""
     corrected = beside.corrected
     if corrected:
         row = {
             **row,
-            **{fact: one.value for fact, one in corrected.items() if fact in row},
+            **{fact: correction.value for fact, correction in corrected.items() if fact in row},
             "said": _without(row, corrected),
         }
     if _miscounts(row):
         row = {**row, "said": _without(row, ("bedrooms",))}
-    doubts = find_contradictions(row, _told(row), row["last_seen_at"], corrected)
+    doubts = find_contradictions(row, _read_text(row), row["last_seen_at"], corrected)
     doubts += [
-        one
+        doubt
         for outlier in beside.outliers.get(row["id"], ())
-        if (one := _outlying(row, outlier)) and corrected.keys().isdisjoint(one.facts)
+        if (doubt := _outlying(row, outlier)) and corrected.keys().isdisjoint(doubt.facts)
     ]
     if not doubts:
         return row
     found += doubts
-    doubted = {fact for one in doubts for fact in one.facts}
-    told = {fact for one in doubts for fact in one.facts if one.kept is not None}
-    return {**row, **dict.fromkeys(doubted & row.keys()), "said": _without(row, doubted - told)}
+    doubted = {fact for doubt in doubts for fact in doubt.facts}
+    from_text = {fact for doubt in doubts for fact in doubt.facts if doubt.kept is not None}
+    return {**row, **dict.fromkeys(doubted & row.keys()), "said": _without(row, doubted - from_text)}
 
 
 def _without(row: AdvertRow, facts: Container[str | None]) -> dict[str, Any]:
-    """What the description says, but for these facts."""
-    return {field: one for field, one in row["said"].items() if COLUMN_OF.get(field) not in facts}
+    """The attributes of the description without these facts."""
+    return {field: attribute for field, attribute in row["said"].items() if COLUMN_OF.get(field) not in facts}
 
 
 def _miscounts(row: AdvertRow) -> bool:
-    """Whether bedrooms that fill all rooms are not counted in one word: "a second bedroom" may be a plan."""
+    """Whether bedrooms that fill all rooms are not one plural count: "a second bedroom" may be a plan."""
     counted = row["said"].get("bedrooms")
     if (
         counted is None
@@ -397,18 +401,20 @@ def _miscounts(row: AdvertRow) -> bool:
     return bool(quote.count("спалн") > 1 or "спални" not in quote)
 
 
-def _told(row: AdvertRow) -> Told:
-    said = row["said"]
-    if not said:
-        return NOT_TOLD
+def _read_text(row: AdvertRow) -> TextFacts:
+    attributes = row["said"]
+    if not attributes:
+        return NO_TEXT
     if row["description"] is None:
-        return Told(told_facts(said))
-    quotes = {COLUMN_OF[field]: one["quote"] for field, one in said.items() if field in COLUMN_OF}
-    return Told(told_facts(said), quotes, row["description"])
+        return TextFacts(text_facts(attributes))
+    quotes = {
+        COLUMN_OF[field]: attribute["quote"] for field, attribute in attributes.items() if field in COLUMN_OF
+    }
+    return TextFacts(text_facts(attributes), quotes, row["description"])
 
 
 def _outlying(row: AdvertRow, outlier: Outlier) -> Contradiction | None:
-    """How the advert stands out, if it still does: the buyer may have put its area right."""
+    """How the advert stands out, if it still does: the buyer may have corrected its area."""
     code, least, most = outlier
     if code is Code.PRIVATE_WITH_MANY:
         return Contradiction(code, OUTLYING[code], row["seller_kind"], least)
@@ -423,27 +429,27 @@ def _outlying(row: AdvertRow, outlier: Outlier) -> Contradiction | None:
     return Contradiction(code, OUTLYING[code], round(eur_sqm, 2), (least, most))
 
 
-def _only_told(rows: Sequence[AdvertRow]) -> frozenset[str]:
-    """Facts that only descriptions tell."""
-    told = [column for row in rows for field in row["said"] if (column := COLUMN_OF.get(field))]
+def _only_from_text(rows: Sequence[AdvertRow]) -> frozenset[str]:
+    """Facts that only descriptions state."""
+    columns = [column for row in rows for field in row["said"] if (column := COLUMN_OF.get(field))]
     for row in rows:
-        told = [name for name in told if row.get(name) in NOTHING]
-    return frozenset(told)
+        columns = [name for name in columns if row.get(name) in NOTHING]
+    return frozenset(columns)
 
 
 def _settle(flat: Flat) -> list[Contradiction]:
-    """What adverts contradict together that are right each by itself; the flat does not know it any more."""
+    """Contradictions between adverts that are each consistent; their facts become unknown in the flat."""
     facts = {name: getattr(flat, name) for name in _CHECKED}
-    told = Told({name: facts.pop(name) for name in flat.from_text.intersection(_CHECKED)})
-    found = find_contradictions(facts, told, flat.last_seen_at, flat.corrected)
-    for fact in {fact for one in found for fact in one.facts}:
+    text = TextFacts({name: facts.pop(name) for name in flat.from_text.intersection(_CHECKED)})
+    found = find_contradictions(facts, text, flat.last_seen_at, flat.corrected)
+    for fact in {fact for doubt in found for fact in doubt.facts}:
         setattr(flat, fact, None)
     return found
 
 
-def _kept(flat: Flat, one: Contradiction) -> Any:  # noqa: ANN401 - any fact
-    """What is known of it all the same: another advert tells it, or the text."""
-    known = tuple(getattr(flat, fact, None) for fact in one.facts)
-    if None in known:
+def _remaining_value(flat: Flat, doubt: Contradiction) -> Any:  # noqa: ANN401 - any fact
+    """The value that is still known, from another advert or the text."""
+    values = tuple(getattr(flat, fact, None) for fact in doubt.facts)
+    if None in values:
         return None
-    return known[0] if len(known) == 1 else known
+    return values[0] if len(values) == 1 else values

@@ -1,7 +1,7 @@
-"""A flat as scores, market, fair prices, searches and alerts see it: one property, its adverts merged.
+"""A flat as scores, market, fair prices, searches and alerts use it: one property, its adverts merged.
 
-Nobody changes one that is made. They are not frozen only because making frozen ones takes several times as
-long, and there are a hundred thousand.
+Flats must not be changed once made. They are not frozen only because creating frozen ones takes several times
+as long, and there are a hundred thousand.
 """
 
 import time
@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BeforeValidator
 
 from sale_sofia.advice.scoring.settings import ACTS, FINISHED_YEARS, OLD_CONSTRUCTIONS
-from sale_sofia.flats.walks import MetroWalk, Travel, metro_walk, told_minutes, travel_to, what_is_near
+from sale_sofia.flats.walks import MetroWalk, Travel, metro_walk, stated_minutes, travel_to, what_is_near
 from sale_sofia.geography.shapes import BUYERS_CENTRE, Place, Point
 from sale_sofia.geography.surroundings import Nearby
 from sale_sofia.history.market_events import Since, Source, days_on_market
@@ -41,7 +41,7 @@ class Advert:
 
 @dataclass(frozen=True, slots=True)
 class Trap:
-    """A legal trap that the description tells of, in its own words."""
+    """A legal trap that the description mentions, with its words."""
 
     value: object
     quote: str
@@ -76,22 +76,22 @@ Printed = Annotated[Any, BeforeValidator(lambda value: tuple(value) if isinstanc
 
 
 class Contradiction(NamedTuple):
-    """Two things that cannot both be so, as they were printed."""
+    """Two values that cannot both be true, as they were printed."""
 
     code: Code
     facts: tuple[str, ...]
-    """Those that are not believed for it: unknown, unless another advert or the text tells them."""
+    """The facts not believed because of it: unknown, unless another advert or the text states them."""
     one: Printed
     other: Printed
     kept: Printed = None
-    """The value that is believed all the same, as the likelier one."""
+    """The value that is believed nevertheless, as the likelier one."""
 
 
 class Exactness(StrEnum):
     """How exactly it is known where a flat is."""
 
     EXACT = "exact"
-    """An advert's own coordinates, in Sofia and not contradicted."""
+    """An advert's own coordinates, in Sofia and uncontradicted."""
     STREET = "street"
     """Somewhere in a street."""
     NEIGHBOURHOOD = "neighbourhood"
@@ -100,7 +100,7 @@ class Exactness(StrEnum):
 
 
 class EarlierOffer(NamedTuple):
-    """An advert of the flat that ended, and after which another one began. Moments are seconds since 1970."""
+    """An advert of the flat that ended before another one began. Times are seconds since 1970."""
 
     listing_id: int
     site: str
@@ -108,11 +108,11 @@ class EarlierOffer(NamedTuple):
     source: Source
     until: float
     price_eur: float | None
-    """What it asked last."""
+    """Its last asking price."""
 
 
 class Correction(NamedTuple):
-    """A fact as the buyer says it is, and since when, in seconds since 1970."""
+    """A fact as the buyer corrected it, and when, in seconds since 1970."""
 
     value: Any
     said_by: str
@@ -130,7 +130,7 @@ class Flat:
 
     property_id: int
     adverts: tuple[Advert, ...]
-    """The cheapest first; those gone or without a price last."""
+    """The cheapest first; last those gone or without a price."""
     offered: bool
     price_eur: float | None
     vat: str | None
@@ -144,9 +144,9 @@ class Flat:
     """What portals' pages contradict, and the codes of `contradictions`."""
     contradictions: tuple[Contradiction, ...] = ()
     from_text: frozenset[str] = frozenset()
-    """Facts that no portal prints: only descriptions tell them."""
+    """Facts that only descriptions state, and no portal prints."""
     corrected: Mapping[str, Correction] = field(default_factory=dict)
-    """Facts that the buyer put right."""
+    """Facts that the buyer corrected."""
     features: frozenset[str] = frozenset()
     deal: str | None = None
     property_type: str | None = None
@@ -167,7 +167,7 @@ class Flat:
     orientation: tuple[str, ...] = ()
     parking: tuple[str, ...] = ()
     parking_status: str | None = None
-    """Whether a place is in the price: `included`, `free`, `optional_purchase`, `optional_rent`."""
+    """Whether a parking place is in the price: `included`, `free`, `optional_purchase`, `optional_rent`."""
     city: str | None = None
     district: str | None = None
     neighbourhood: str | None = None
@@ -185,9 +185,9 @@ class Flat:
     balconies: int | None = None
     storage: tuple[str, ...] = ()
     described: bool = False
-    """Whether a description was read; only then does it mean something that no trap is known."""
+    """Whether a description was read; only then does an empty `traps` mean that there are none."""
     traps: Mapping[str, Trap] = field(default_factory=dict)
-    """By the names of `descriptions.fields.TRAP_FIELDS`; only what a description really says."""
+    """By the names of `descriptions.fields.TRAP_FIELDS`; only what a description states."""
     listed: Since | None = None
     """Since when it is on the market; None: since it was first seen."""
     offered_before: tuple[EarlierOffer, ...] = ()
@@ -198,12 +198,12 @@ class Flat:
         return self.listed or Since(self.first_seen_at, "first_seen")
 
     def days_on_market(self, now: float) -> float:
-        """How long it has been there, until it was last seen where it is gone. The one answer of all."""
+        """How long it has been on the market, or was until last seen. Everything uses this value."""
         return days_on_market(self.since.at, None if self.offered else self.last_seen_at, None, now=now)
 
     @property
     def act(self) -> str | None:
-        """How far the building is: what is printed; else finished, where age or kind leaves no doubt."""
+        """The stage of the building: as printed; else finished, if age or construction leave no doubt."""
         if self.act_status is not None or self.under_construction:
             return self.act_status
         first_year = time.gmtime(self.first_seen_at).tm_year
@@ -212,7 +212,7 @@ class Flat:
 
     @property
     def ready_in(self) -> int | None:
-        """The year yet to come in which the building is to be finished, where nobody doubts it."""
+        """The future year in which the building is to be finished, unless contradicted."""
         coming = self.year_built is not None and self.year_built > time.gmtime(self.last_seen_at).tm_year
         return self.year_built if coming and Code.BUILT_IN_FUTURE not in self.flags else None
 
@@ -224,8 +224,8 @@ class Flat:
     @property
     def exact_place(self) -> Point | None:
         """Its own coordinates, in Sofia."""
-        known = self.city == SOFIA and self.lat is not None and self.lon is not None
-        return Point(self.lat or 0.0, self.lon or 0.0) if known else None
+        is_exact = self.city == SOFIA and self.lat is not None and self.lon is not None
+        return Point(self.lat or 0.0, self.lon or 0.0) if is_exact else None
 
     @property
     def exactness(self) -> Exactness:
@@ -240,14 +240,14 @@ class Flat:
 
     @property
     def portals(self) -> list[str]:
-        """Where it is offered; of one that is gone, where it was."""
+        """The portals that offer it; if it is gone, those that did."""
         return sorted({advert.site for advert in self.adverts if advert.offered or not self.offered})
 
     @property
     def metro_walk(self) -> MetroWalk | None:
-        """Minutes on foot to the nearest metro, and from where that is known."""
-        told = told_minutes(self.metro_minutes, self.metro_distance_m)
-        return metro_walk(self.exact_place, told, (self.city, self.neighbourhood))
+        """Minutes on foot to the nearest metro, and the source of that."""
+        minutes = stated_minutes(self.metro_minutes, self.metro_distance_m)
+        return metro_walk(self.exact_place, minutes, (self.city, self.neighbourhood))
 
     @property
     def centre_travel(self) -> Travel | None:
@@ -255,7 +255,7 @@ class Flat:
         return self.travel_to(BUYERS_CENTRE)
 
     def travel_to(self, place: Place) -> Travel | None:
-        """Minutes by public transport to a place, and from where that is known."""
+        """Minutes by public transport to a place, and the source of that."""
         return travel_to(place, self.exact_place, (self.city, self.neighbourhood))
 
     @property
@@ -265,7 +265,7 @@ class Flat:
 
     @property
     def price_per_sqm_eur(self) -> float | None:
-        """Always of the price as it is now."""
+        """The current price per square metre."""
         if self.price_eur is None or not self.area_sqm:
             return None
         return self.price_eur / self.area_sqm

@@ -1,4 +1,4 @@
-"""One flat out of its adverts, by the rules of `PropertyMerger`; descriptions fill what no portal prints."""
+"""Merges adverts into one flat by the rules of `PropertyMerger`; descriptions fill what no portal prints."""
 
 import json
 import math
@@ -23,17 +23,17 @@ _OF_AN_ADVERT: Final = {"title", "price_eur", "vat", "photo_urls", "features", "
 MERGED: Final = tuple(
     name for name in Listing.model_fields if name in Flat.__dataclass_fields__ and name not in _OF_AN_ADVERT
 )
-"""The facts of a flat. What belongs to an advert (its price, words, photos and seller) stays with it."""
+"""The facts of a flat, without what belongs to an advert: price, words, photos and seller."""
 
 
 class PropertyMerger:
-    """Merges the adverts of one property. Nothing is averaged: every value is one that somebody printed."""
+    """Merges the adverts of one property. Nothing is averaged: every value was printed by some advert."""
 
     def merge(self, property_id: int, adverts: Sequence[Row]) -> View:
-        """The property: its facts, and its offers as printed."""
+        """The property with its facts, and its offers as printed."""
         return {
             "id": property_id,
-            "fields": {name: told for name in MERGED if (told := self.field(name, adverts))},
+            "fields": {name: fact for name in MERGED if (fact := self.field(name, adverts))},
             "offers": self.offers(adverts),
             "portals": sorted({row["site"] for row in adverts}),
             "first_seen_at": min(row["first_seen_at"] for row in adverts),
@@ -41,17 +41,17 @@ class PropertyMerger:
         }
 
     def field(self, name: str, adverts: Sequence[Row]) -> View | None:
-        """The value that most adverts print, of equally many the newest advert's, beside all others."""
-        said: dict[str, list[Row]] = defaultdict(list)
+        """The value that most adverts print (for a tie, the newest advert's), and all others."""
+        rows_by_value: dict[str, list[Row]] = defaultdict(list)
         for row in adverts:
             if row[name] not in (None, [], ()):
-                said[repr(compared(name, row[name]))].append(row)
-        if not said:
+                rows_by_value[repr(compared(name, row[name]))].append(row)
+        if not rows_by_value:
             return None
         chosen, *others = sorted(
-            said.values(), key=lambda rows: (len(rows), max(map(newness, rows))), reverse=True
+            rows_by_value.values(), key=lambda rows: (len(rows), max(map(newness, rows))), reverse=True
         )
-        return _told(name, chosen) | {"others": [_told(name, rows) for rows in others]}
+        return _value_view(name, chosen) | {"others": [_value_view(name, rows) for rows in others]}
 
     def offers(self, adverts: Sequence[Row]) -> list[View]:
         """Each advert with its price, the cheapest first; last those without one and those that are gone."""
@@ -59,19 +59,19 @@ class PropertyMerger:
 
 
 def is_offered(row: Row) -> bool:
-    """Whether an advert is still there, as far as is known."""
+    """Whether an advert is still online, as far as is known."""
     return row["gone_at"] is None and row["closed_at"] is None
 
 
 def newness(row: Row) -> tuple[bool, int]:
-    """Which of two adverts is believed: the one still offered, then the one that was found later.
+    """A sort key for which advert is believed: those still offered, then those found later.
 
-    Not the one that was seen last: every crawl sees them in another order, and facts must not flip with it.
+    Not those seen last: every crawl sees them in another order, and facts must not flip with it.
     """
     return is_offered(row), row["id"]
 
 
-def _told(name: str, rows: Iterable[Row]) -> View:
+def _value_view(name: str, rows: Iterable[Row]) -> View:
     newest = max(rows, key=newness)
     return {
         "value": newest[name],
@@ -83,7 +83,7 @@ def _told(name: str, rows: Iterable[Row]) -> View:
 
 
 def offer_order(row: Row) -> tuple[bool, bool, float, int]:
-    """The cheapest first; last those without a price and those that are gone."""
+    """A sort key: the cheapest first; last those without a price and those that are gone."""
     return not is_offered(row), row["price_eur"] is None, row["price_eur"] or 0.0, row["id"]
 
 
@@ -108,16 +108,16 @@ def _offer(row: Row) -> View:
 
 
 AdvertRow = dict[str, Any]
-"""An advert's columns, and under `said` what its description says for sure.
+"""An advert's columns, and under `said` the certain attributes of its description.
 
-Lists are tuples, flags and features sets; photos, of which few are looked at, are the text that is stored.
-The description is there where it says other things than the portal; `stored` is all of it as it was read.
+Lists are tuples, flags and features sets; photos, which are rarely needed, are the stored JSON text.
+The description is present where it disagrees with the portal; `stored` is the row as it was read.
 """
 
 _TOLD: Final = (
     "parking_status", "metro_minutes", "bedrooms", "bathrooms", "has_balcony", "balconies", "storage",
 )  # fmt: skip
-"""Facts that only descriptions tell, under the same name."""
+"""Facts that only descriptions state, under the same name."""
 COLUMN_OF: Final = {**COLUMNS, **dict(zip(_TOLD, _TOLD, strict=True))}
 _WHOSE: Final = ("id", "site", "last_seen_at", "gone_at", "closed_at")
 _TRAPS: Final = frozenset(TRAP_FIELDS)
@@ -128,12 +128,12 @@ _MERGED_OF: Final = itemgetter(*MERGED)
 
 
 def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Flat:
-    """What `merge_many` gives for one advert, without counting voices: most flats have one."""
+    """The result of `merge_many` for one advert, computed faster: most flats have one."""
     priced, placed = row["price_eur"] is not None, _is_placed(row)
-    said = row["said"]
+    attributes = row["said"]
     facts = {name: row[name] for name in MERGED}
-    if said:
-        facts |= {name: value for name, value in told_facts(said).items() if facts.get(name) in NOTHING}
+    if attributes:
+        facts |= {name: value for name, value in text_facts(attributes).items() if facts.get(name) in NOTHING}
     return Flat(
         property_id=property_id,
         adverts=(_advert(row),),
@@ -147,9 +147,9 @@ def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Fl
         photo_urls=_photos((row,))[:photos],
         flags=row["flags"],
         features=row["features"],
-        wc_separate=True if "wc_separate" in said else None,
+        wc_separate=True if "wc_separate" in attributes else None,
         described=row["described"],
-        traps=_traps((row,)) if said else {},
+        traps=_traps((row,)) if attributes else {},
         listed=listed_since(row),
         lat=row["lat"] if placed else None,
         lon=row["lon"] if placed else None,
@@ -160,7 +160,7 @@ def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Fl
 def merge_many(property_id: int, rows: Sequence[AdvertRow], photos: int | None = None) -> Flat:
     """The flat of any number of adverts."""
     ordered = sorted(rows, key=offer_order)
-    # The cheapest advert still offered; of all, when none is.
+    # The cheapest advert still offered, or of all if none is.
     there = [row for row in ordered if is_offered(row)] or ordered
     with_price = [row for row in there if row["price_eur"] is not None]
     priced = min(with_price, key=lambda row: row["price_eur"]) if with_price else None
@@ -178,7 +178,7 @@ def merge_many(property_id: int, rows: Sequence[AdvertRow], photos: int | None =
         photo_urls=_photos(ordered)[:photos],
         flags=frozenset().union(*[row["flags"] for row in rows]),
         features=frozenset().union(*[row["features"] for row in rows]),
-        # Descriptions count toilets that are apart; none that has no word of one says that there is none.
+        # Descriptions count separate toilets; one that mentions none does not deny them.
         wc_separate=True if any("wc_separate" in row["said"] for row in rows) else None,
         described=any(row["described"] for row in rows),
         traps=_traps(ordered),
@@ -207,13 +207,13 @@ def _advert(row: AdvertRow) -> Advert:
 
 
 def _photos(ordered: Sequence[AdvertRow]) -> tuple[str, ...]:
-    """Those of the first advert that has any."""
+    """The photos of the first advert that has any."""
     stored = next((row["photo_urls"] for row in ordered if row["photo_urls"] != NO_LIST), NO_LIST)
     return tuple(json.loads(stored)) if stored != NO_LIST else ()
 
 
 def _place(rows: Sequence[AdvertRow]) -> dict[str, Any]:
-    """Where the newest advert with coordinates has it: two halves of different places are no place."""
+    """The coordinates of the newest advert that has both: halves of two places are not mixed."""
     placed = [row for row in rows if _is_placed(row)]
     if not placed:
         return {}
@@ -222,55 +222,55 @@ def _place(rows: Sequence[AdvertRow]) -> dict[str, Any]:
 
 
 def _is_placed(row: AdvertRow) -> bool:
-    """Whether the advert tells the flat's own place, and not that of an area."""
+    """Whether the advert has the flat's own coordinates, not those of an area."""
     return row["lat"] is not None and row["lon"] is not None and row["site"] not in VAGUE_COORDINATES
 
 
 def _facts(rows: Sequence[AdvertRow]) -> dict[str, Any]:
-    """Every fact that some advert has: what most portals print, else what most descriptions say."""
+    """Every fact of some advert: what most portals print, else what most descriptions say."""
     columns = zip(MERGED, zip(*map(_MERGED_OF, rows), strict=True), strict=True)
     facts = {name: _most_said(name, values, rows) for name, values in columns}
-    told = [
-        {**told_facts(row["said"]), **{name: row[name] for name in _WHOSE}} for row in rows if row["said"]
+    texts = [
+        {**text_facts(row["said"]), **{name: row[name] for name in _WHOSE}} for row in rows if row["said"]
     ]
-    missing = {name for view in told for name in view if facts.get(name) in NOTHING}.difference(_WHOSE)
+    missing = {name for view in texts for name in view if facts.get(name) in NOTHING}.difference(_WHOSE)
     for name in missing:
-        views = [view for view in told if name in view]
+        views = [view for view in texts if name in view]
         facts[name] = _most_said(name, [view[name] for view in views], views)
     return facts
 
 
 def _most_said(name: str, values: Sequence[Any], rows: Sequence[AdvertRow]) -> Any:  # noqa: ANN401 - any column
-    """What most say; adverts of one flat mostly say the same, and then nothing is counted."""
+    """The most frequent value; usually all are equal, and then nothing is counted."""
     if values.count(values[0]) == len(values):
         return values[0]
-    told = _MERGER.field(name, rows)
-    return told["value"] if told else None
+    fact = _MERGER.field(name, rows)
+    return fact["value"] if fact else None
 
 
-def told_facts(said: Mapping[str, Any]) -> dict[str, Any]:
-    """A description's facts by the names of columns."""
+def text_facts(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a description, by the names of columns."""
     return {
-        COLUMN_OF[field]: tuple(value) if isinstance(value := one["value"], list) else value
-        for field, one in said.items()
+        COLUMN_OF[field]: tuple(value) if isinstance(value := attribute["value"], list) else value
+        for field, attribute in attributes.items()
         if field in COLUMN_OF
     }
 
 
 @lru_cache(maxsize=LISTS_REMEMBERED)
 def decoded_list(stored: str) -> tuple[str, ...]:
-    """A short list as it is stored; most adverts share a few hundred."""
+    """A short list from its stored JSON; most adverts share a few hundred."""
     return tuple(json.loads(stored))
 
 
 @lru_cache(maxsize=LISTS_REMEMBERED)
 def decoded_set(stored: str) -> frozenset[str]:
-    """The same, for a list whose order says nothing."""
+    """As `decoded_list`, for a list without an order."""
     return frozenset(json.loads(stored))
 
 
 def _traps(ordered: Sequence[AdvertRow]) -> dict[str, Trap]:
-    """What any of the descriptions warns of, in the words of the first that does."""
+    """The traps of all descriptions, each in the words of the first that has it."""
     return {
         field: Trap(row["said"][field]["value"], row["said"][field]["quote"])
         for row in reversed(ordered)
@@ -278,7 +278,7 @@ def _traps(ordered: Sequence[AdvertRow]) -> dict[str, Trap]:
     }
 
 
-# Since when a flat is on the market, and when it was offered before: one answer out of all its adverts.
+# Since when a flat is on the market, and when it was offered before, from all its adverts.
 
 _OFF_MARKET: Final = OFF_MARKET_DAYS * SECONDS_PER_DAY
 
@@ -291,7 +291,7 @@ class Age(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """One advert from its beginning to its end; while it is there, it has none."""
+    """The run of one advert; the end is infinite while it is online."""
 
     since: Since
     end: float
@@ -299,9 +299,9 @@ class _Run(NamedTuple):
 
 
 def age_of(rows: Sequence[Row]) -> Age:
-    """The age of the flat that these adverts are of; the columns of `listings` are looked at."""
+    """The age of the flat of these adverts, rows with the columns of `listings`."""
     real = [row for row in rows if row["closed_reason"] != WITHDRAWN] or rows
-    # An id that was given to another flat says nothing of this one, also where a sister portal prints it.
+    # An id reused for another flat says nothing about this one, also on a sister portal.
     reused = {row["family_id"] for row in real if row["generation"] > 1} - {None}
     runs = sorted(
         (_Run(listed_since(row, reused=row["family_id"] in reused), _end(row), row) for row in real),
@@ -320,7 +320,7 @@ def _end(row: Row) -> float:
 
 
 def _before(runs: Sequence[_Run]) -> tuple[EarlierOffer, ...]:
-    """The ended adverts but those that began last; of one family, published on several portals, one."""
+    """The ended adverts except those that began last; one for each family published on several portals."""
     newest = runs[-1].since.at
     last: dict[Any, _Run] = {}
     for run in sorted(runs, key=lambda run: (run.end, -run.row["id"])):

@@ -1,7 +1,7 @@
-"""Adverts that stand out from all others: prices that cannot be, "private" sellers of many, shared points.
+"""Adverts that stand out: implausible prices, "private" sellers of many flats, shared coordinates.
 
-What can be is said by the adverts that are offered now, not by numbers of ours. What stands out is stored, so
-that a flat is read without the market, and is found again whenever adverts were matched.
+Plausible ranges come from the adverts on offer, not from fixed numbers. Outliers are stored, so that a flat
+is read without the market, and are recomputed whenever adverts were matched.
 """
 
 import json
@@ -41,26 +41,26 @@ class Priced(NamedTuple):
     eur_sqm: float
 
 
-class Span(NamedTuple):
-    """Prices per m² that can be."""
+class PriceSpan(NamedTuple):
+    """Plausible prices per m²."""
 
     least: float
     most: float
 
     def holds(self, price: float) -> bool:
-        """Whether this one can be."""
+        """Whether this price is plausible."""
         return self.least <= price <= self.most
 
 
 def refresh_outliers(database: Database, settings: Settings) -> None:
-    """Find and store what stands out now; adverts that began to, or no longer do, are touched."""
+    """Find and store the current outliers; adverts that became one, or no longer are, are touched."""
     found = database.run_read(partial(find_outliers, settings=settings))
     database.run_write(partial(save_outliers, found=found))
 
 
 def find_outliers(connection: Connection, settings: Settings) -> Found:
-    """What stands out among all adverts that are offered."""
-    by_price = {one.listing_id: one for one in _priced(connection)}
+    """The outliers among all adverts on offer."""
+    by_price = {advert.listing_id: advert for advert in _priced(connection)}
     found = dict(price_outliers(by_price.values()))
     for listing_id, flats in _sellers_of_many(connection, settings.private_seller_flats):
         outlier = Outlier(Code.PRIVATE_WITH_MANY, flats, flats)
@@ -71,38 +71,38 @@ def find_outliers(connection: Connection, settings: Settings) -> Found:
 
 
 def price_outliers(adverts: Iterable[Priced]) -> Iterator[tuple[tuple[int, Code], Outlier]]:
-    """Prices that are outside what can be where the advert is; with the deal they would be usual for."""
-    known = list(adverts)
-    spans = _Spans(known)
-    for one in known:
-        own = spans.of(one, one.deal)
-        if own is None or own.holds(one.eur_sqm):
+    """Prices outside the plausible range of their place; the code says if they fit the other deal."""
+    priced = list(adverts)
+    spans = _Spans(priced)
+    for advert in priced:
+        own = spans.of(advert, advert.deal)
+        if own is None or own.holds(advert.eur_sqm):
             continue
-        other = spans.of(one, _OTHER_DEAL[one.deal])
-        swapped = other is not None and other.holds(one.eur_sqm)
-        code = _LOOKS_LIKE[one.deal] if swapped else Code.PRICE_OUT_OF_MARKET
-        yield (one.listing_id, code), Outlier(code, *own)
+        other = spans.of(advert, _OTHER_DEAL[advert.deal])
+        swapped = other is not None and other.holds(advert.eur_sqm)
+        code = _LOOKS_LIKE[advert.deal] if swapped else Code.PRICE_OUT_OF_MARKET
+        yield (advert.listing_id, code), Outlier(code, *own)
 
 
 class _Spans:
-    """What can be, by deal, kind, town and neighbourhood."""
+    """Plausible prices by deal, kind, town and neighbourhood."""
 
     def __init__(self, adverts: Sequence[Priced]) -> None:
         logs: dict[tuple[str | None, ...], list[float]] = defaultdict(list)
-        for one in adverts:
-            for place in {(one.city, one.neighbourhood), (one.city, None)}:
-                logs[one.deal, one.kind, *place].append(math.log(one.eur_sqm))
+        for advert in adverts:
+            for place in {(advert.city, advert.neighbourhood), (advert.city, None)}:
+                logs[advert.deal, advert.kind, *place].append(math.log(advert.eur_sqm))
         self._logs = logs
-        self._made: dict[tuple[str | None, ...], Span | None] = {}
+        self._made: dict[tuple[str | None, ...], PriceSpan | None] = {}
 
-    def of(self, one: Priced, deal: str) -> Span | None:
-        """What such an advert may cost, for this deal; None where too few are known."""
-        key = (deal, one.kind, one.city, one.neighbourhood)
+    def of(self, advert: Priced, deal: str) -> PriceSpan | None:
+        """Plausible prices of such an advert for this deal; None if too few are known."""
+        key = (deal, advert.kind, advert.city, advert.neighbourhood)
         if key not in self._made:
             self._made[key] = self._make(key)
         return self._made[key]
 
-    def _make(self, key: tuple[str | None, ...]) -> Span | None:
+    def _make(self, key: tuple[str | None, ...]) -> PriceSpan | None:
         town = self._logs.get((*key[:3], None), [])
         if len(town) < fixed.MARKET_LEAST:
             return None
@@ -112,8 +112,8 @@ class _Spans:
         width = max(high - low, last - first) * fixed.MARKET_QUARTERS
         edges = statistics.quantiles(town, n=fixed.MARKET_EDGE, method="inclusive")
         least, most = min(low - width, edges[0]), max(high + width, edges[-1])
-        # A logarithm and back is not quite the same number.
-        return Span(math.exp(least) * (1 - fixed.SAME_PRICE), math.exp(most) * (1 + fixed.SAME_PRICE))
+        # Allows for rounding: exp(log(x)) is not exactly x.
+        return PriceSpan(math.exp(least) * (1 - fixed.SAME_PRICE), math.exp(most) * (1 + fixed.SAME_PRICE))
 
 
 def _priced(connection: Connection) -> Iterator[Priced]:
@@ -127,7 +127,7 @@ def _priced(connection: Connection) -> Iterator[Priced]:
 
 
 def _sellers_of_many(connection: Connection, many: int) -> Iterator[tuple[int, int]]:
-    """Private adverts whose phone offers so many properties, each with the number."""
+    """Private adverts whose phone offers at least `many` properties, each with the number."""
     table, current = with_current(listings.c.id)
     chosen = select(listings.c.id, current, cast(listings.c.phones, Text)).select_from(table)
     rows = connection.execute(chosen.where(OFFERED, listings.c.seller_kind == "private")).all()
@@ -143,7 +143,7 @@ def _sellers_of_many(connection: Connection, many: int) -> Iterator[tuple[int, i
 
 
 def _shared_points(connection: Connection) -> Iterator[tuple[int, int]]:
-    """Adverts whose very coordinates many flats have, each with how many; also of flats that are gone."""
+    """Adverts whose exact coordinates many flats share, each with the number; also of flats that are gone."""
     table, current = with_current(listings.c.id)
     chosen = select(listings.c.id, current, listings.c.lat, listings.c.lon).select_from(table)
     placed = and_(listings.c.lat.is_not(None), listings.c.lon.is_not(None))
@@ -160,14 +160,14 @@ def _shared_points(connection: Connection) -> Iterator[tuple[int, int]]:
             yield listing_id, len(flats[point])
 
 
-def _are_near(one: Outlier, other: Outlier) -> bool:
-    return math.isclose(one.least, other.least, rel_tol=fixed.MARKET_TOLERANCE) and math.isclose(
-        one.most, other.most, rel_tol=fixed.MARKET_TOLERANCE
+def _are_near(outlier: Outlier, other: Outlier) -> bool:
+    return math.isclose(outlier.least, other.least, rel_tol=fixed.MARKET_TOLERANCE) and math.isclose(
+        outlier.most, other.most, rel_tol=fixed.MARKET_TOLERANCE
     )
 
 
 def read_outliers(connection: Connection) -> Mapping[int, Sequence[Outlier]]:
-    """What stood out when it was last looked for, by advert."""
+    """The stored outliers, by advert."""
     found: dict[int, list[Outlier]] = defaultdict(list)
     for listing_id, code, least, most in connection.execute(select(outliers).order_by(*outliers.primary_key)):
         found[listing_id].append(Outlier(Code(code), least, most))
@@ -175,13 +175,15 @@ def read_outliers(connection: Connection) -> Mapping[int, Sequence[Outlier]]:
 
 
 def save_outliers(connection: Connection, found: Found) -> None:
-    """Store these instead of what was there. A span that moved a little stays as it was."""
-    stored = {(one, out.code): out for one, some in read_outliers(connection).items() for out in some}
+    """Replace the stored outliers. A span that moved only a little keeps its old value."""
+    stored = {
+        (listing_id, out.code): out for listing_id, some in read_outliers(connection).items() for out in some
+    }
     same = {key for key in stored.keys() & found.keys() if _are_near(stored[key], found[key])}
     gone, new = stored.keys() - same, found.keys() - same
     for listing_id, code in gone:
-        this_one = (outliers.c.listing_id == listing_id, outliers.c.code == code.value)
-        connection.execute(delete(outliers).where(*this_one))
+        is_row = (outliers.c.listing_id == listing_id, outliers.c.code == code.value)
+        connection.execute(delete(outliers).where(*is_row))
     rows = [
         {"listing_id": key[0], "code": key[1].value, "least": found[key].least, "most": found[key].most}
         for key in sorted(new)

@@ -1,6 +1,6 @@
-"""The buyer's word: these are one property, these are not. It wins over every score, for ever.
+"""The buyer's decisions that properties are the same or not. They always win over scores.
 
-`by` is who says so.
+`by` is the name of the person.
 """
 
 from collections.abc import Sequence
@@ -15,16 +15,16 @@ from sale_sofia.settings.words import Said
 
 
 class WrongDecision(ValueError):
-    """What was asked makes no sense; one sentence says why. Nothing was changed."""
+    """The decision makes no sense; the message says why. Nothing was changed."""
 
 
-def link(matching: PropertyMatching, one: int, two: int, *, by: str | None = None) -> int:
-    """The two properties are one from now on; its id, the older of the two."""
+def link(matching: PropertyMatching, property_id: int, other_id: int, *, by: str | None = None) -> int:
+    """Join two properties from now on; returns the id of the result, the older of the two."""
 
     def decide(connection: Connection) -> list[int]:
-        first, second = sorted((resolve(connection, one), resolve(connection, two)))
+        first, second = sorted((resolve(connection, property_id), resolve(connection, other_id)))
         if first == second:
-            raise WrongDecision(f"{one} and {two} are one property already: {first}")
+            raise WrongDecision(f"{property_id} and {other_id} are one property already: {first}")
         ours, theirs = _members(connection, first), _members(connection, second)
         parted = {pair for pair, same in read_decisions(connection).items() if not same}
         between = {(min(pair), max(pair)) for pair in product(ours, theirs)}
@@ -33,13 +33,13 @@ def link(matching: PropertyMatching, one: int, two: int, *, by: str | None = Non
         return [*ours, *theirs]
 
     matching.match_new(also=matching.database.run_write(decide))
-    return matching.database.run_read(partial(resolve, property_id=one))
+    return matching.database.run_read(partial(resolve, property_id=property_id))
 
 
 def split(
     matching: PropertyMatching, property_id: int, listing_ids: Sequence[int], *, by: str | None = None
 ) -> int:
-    """These adverts are not of this property; the id of the property they are of now."""
+    """Separate these adverts from this property; returns the id of the property they have now."""
 
     def decide(connection: Connection) -> list[int]:
         found = resolve(connection, property_id)
@@ -57,13 +57,15 @@ def split(
     return matching.database.run_read(partial(resolve, property_id=min(listing_ids)))
 
 
-def part(matching: PropertyMatching, one: int, two: int, *, by: str | None = None) -> None:
-    """The two properties are two flats, however alike their adverts are."""
+def part(matching: PropertyMatching, property_id: int, other_id: int, *, by: str | None = None) -> None:
+    """Keep two properties apart, however alike their adverts are."""
 
     def decide(connection: Connection) -> list[int]:
-        first, second = resolve(connection, one), resolve(connection, two)
+        first, second = resolve(connection, property_id), resolve(connection, other_id)
         if first == second:
-            raise WrongDecision(f"{one} and {two} are one property: {first}; split it by its adverts")
+            raise WrongDecision(
+                f"{property_id} and {other_id} are one property: {first}; split it by its adverts"
+            )
         ours, theirs = _members(connection, first), _members(connection, second)
         save_decisions(connection, product(ours, theirs), same=False, now=matching.clock(), by=by)
         return [*ours, *theirs]
@@ -71,14 +73,14 @@ def part(matching: PropertyMatching, one: int, two: int, *, by: str | None = Non
     matching.match_new(also=matching.database.run_write(decide))
 
 
-def leave_open(matching: PropertyMatching, one: int, two: int) -> None:
-    """The buyer is not sure of the two: nothing changes, but all other pairs are asked before them."""
+def leave_open(matching: PropertyMatching, property_id: int, other_id: int) -> None:
+    """Record that the buyer is unsure: nothing changes, but all other pairs are asked first."""
 
     def decide(connection: Connection) -> None:
-        first, second = resolve(connection, one), resolve(connection, two)
+        first, second = resolve(connection, property_id), resolve(connection, other_id)
         if first == second:
             raise WrongDecision(
-                f"{one} and {two} are one property: {first}; there is nothing to be unsure of"
+                f"{property_id} and {other_id} are one property: {first}; there is nothing to be unsure of"
             )
         save_doubt(connection, first, second, now=matching.clock())
 

@@ -1,4 +1,4 @@
-"""What is paid for a flat: its price with VAT, each offer, and the lowest one of each portal.
+"""What a flat costs: its price with VAT, each offer, and the lowest one of each portal.
 
 VAT is added to a price here and nowhere else.
 """
@@ -13,7 +13,7 @@ from sale_sofia.history.settings import VAT_RATE
 
 
 class Band(NamedTuple):
-    """EUR from `least` to `most`; no `most` where there is no telling."""
+    """EUR from `least` to `most`; `most` is None if unknown."""
 
     least: float
     most: float | None
@@ -25,16 +25,16 @@ class Band(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """An advert with what is paid there."""
+    """An advert with its full price."""
 
     paid: Band
     advert: Advert
 
 
 def vat_on_top(vat: str | None, *, text_says_so: bool, may_be_due: bool) -> bool | None:
-    """Whether VAT comes on top of a price printed with `vat`; None: nobody says, and it may.
+    """Whether VAT comes on top of a price printed with `vat`; None if unknown.
 
-    What a description says counts only for a price beside which the portal prints nothing of VAT.
+    What a description says counts only if the portal prints nothing about VAT.
     """
     if vat is not None:
         return vat == "excluded"
@@ -44,25 +44,25 @@ def vat_on_top(vat: str | None, *, text_says_so: bool, may_be_due: bool) -> bool
 
 
 def with_vat(price: float, *, due: bool | None) -> Band:
-    """What is paid for a printed price: with an unknown VAT, anything between without and with it."""
+    """The full price for a printed one: if VAT is unknown, from without to with it."""
     most = price if due is False else price * (1 + VAT_RATE)
     return Band(most if due else price, most)
 
 
 def vat_due(flat: Flat) -> bool | None:
-    """Whether VAT comes on top of the flat's price; None where it may and no advert says."""
+    """Whether VAT comes on top of the flat's price; None if unknown."""
     return _vat_due(flat, flat.vat)
 
 
 def price_band(flat: Flat) -> Band | None:
-    """The flat's price with VAT; None without a price. "From" that much, it has no most."""
+    """The flat's price with VAT; None without a price. A "from" price has no `most`."""
     if flat.price_eur is None:
         return None
     return _paid(flat, flat.price_eur, flat.vat)
 
 
 def lowest_offers(flat: Flat) -> list[Offer]:
-    """The lowest offer of each portal that still has the flat; the surely cheapest first."""
+    """The lowest offer of each portal that still has the flat, by the highest possible price."""
     lowest: dict[str, Offer] = {}
     for offer in all_offers(flat):
         lowest.setdefault(offer.advert.site, offer)
@@ -70,7 +70,7 @@ def lowest_offers(flat: Flat) -> list[Offer]:
 
 
 def all_offers(flat: Flat) -> list[Offer]:
-    """Every advert with a price that still has the flat; the surely cheapest first."""
+    """Every advert with a price that is still on offer, by the highest possible price."""
     offers = [
         Offer(_paid(flat, advert.price_eur, advert.vat), advert)
         for advert in flat.adverts
@@ -79,24 +79,24 @@ def all_offers(flat: Flat) -> list[Offer]:
     return sorted(offers, key=_dearest_case)
 
 
-class Apart(NamedTuple):
-    """By how much one sum is above another."""
+class PriceGap(NamedTuple):
+    """By how much one price is above another."""
 
     eur: float
     percent: float
     """Of the lower one."""
 
 
-def compare(offer: Offer, lower: Offer) -> Apart | None:
-    """By how much an offer is above a lower one, both with VAT; None where either is not one sure sum."""
+def compare(offer: Offer, lower: Offer) -> PriceGap | None:
+    """By how much an offer is above a lower one, both with VAT; None if either is not exact."""
     if not offer.paid.exact or not lower.paid.exact:
         return None
     more = offer.paid.least - lower.paid.least
-    return Apart(round(more, 2), round(more / lower.paid.least * 100, 2))
+    return PriceGap(round(more, 2), round(more / lower.paid.least * 100, 2))
 
 
 def vat_state(flat: Flat, vat: str | None) -> str | None:
-    """What is known of the VAT of a price printed with `vat`; None where it is printed nowhere, nor due."""
+    """What is known about the VAT of a price printed with `vat`; None if it is neither printed nor due."""
     if vat is not None:
         return vat
     return {True: "excluded", None: "unknown", False: None}[_vat_due(flat, vat)]
@@ -140,19 +140,19 @@ class Elsewhere:
     dearest: Advert
     """The lowest offer of the portal where it costs most."""
     saving_eur: float
-    """VAT counted on both sides; where nobody says whether it is in a price, the least that is saved."""
+    """With VAT on both sides; if VAT is unknown, the least possible saving."""
     share: float
     """Of the dearer price."""
 
 
 def cheaper_elsewhere(flats: Iterable[Flat]) -> list[Elsewhere]:
-    """Those of these flats that are cheaper elsewhere; the largest saving first."""
+    """The flats that one portal offers for less than another, the largest saving first."""
     found = [pair for flat in flats if (pair := find_cheaper(flat))]
     return sorted(found, key=lambda pair: (-pair.saving_eur, pair.flat.property_id))
 
 
 def find_cheaper(flat: Flat) -> Elsewhere | None:
-    """A flat for sale whose lowest offers surely differ from portal to portal."""
+    """The saving on a flat for sale whose lowest offers certainly differ between portals."""
     if not flat.offered or flat.deal == "rent":
         return None
     offers = lowest_offers(flat)

@@ -1,8 +1,8 @@
-"""The merged flats as a table: whoever searches or shows flats reads rows, and nobody holds all of them.
+"""The merged flats as a table, so that searches and pages read rows and never hold all flats in memory.
 
-The table follows the numbers of changes (`history/revisions.py`): what was touched since is merged anew. Each
-transaction merges what it reads in it, so a row is never older than the one before it; the last one says that
-all of it is done. One that is killed has done a part, and the next does it again with the rest.
+The table follows the numbers of changes (`history/revisions.py`): what was touched is merged again. Each
+transaction merges what it reads itself, so a row is never replaced by an older one; the last transaction
+records the number. If a run is killed, the next one repeats it.
 """
 
 import time
@@ -38,15 +38,15 @@ from sale_sofia.storage.upserts import replace_rows
 
 FOLLOWER: Final = "flats"
 NOBODY: Final = "?"
-"""Among the sellers: an advert that does not say what its seller is."""
+"""Among the sellers: an advert without a kind of seller."""
 _CONTENT: Final = TypeAdapter(Flat)
 _SEEN, _GONE, _CLOSED = (ADVERT_NAMES.index(name) for name in ("last_seen_at", "gone_at", "closed_at"))
 Progress = Callable[[int, int], None]
-"""Is told how many flats are done, of how many."""
+"""Called with the number of flats done, and of all."""
 
 
 class FlatsBusy(ValueError):
-    """Others merged all the time; the last of them has done it."""
+    """Other processes kept merging flats; the last of them has done the work."""
 
 
 class _Work(NamedTuple):
@@ -55,12 +55,12 @@ class _Work(NamedTuple):
 
 
 def refresh_flats(database: Database, progress: Progress = lambda _done, _all: None) -> int:
-    """Bring the table up to date; how many flats are not what they were. May be called by many at once.
+    """Bring the table up to date; returns the number of changed flats. Safe to call concurrently.
 
-    Where nothing was touched, two rows are read.
+    Reads only two rows if nothing was touched.
 
     Raises:
-        FlatsBusy: others were always first.
+        FlatsBusy: other processes were always first.
     """
     for _ in range(TRIES):
         work = database.run_read(_find_work)
@@ -80,12 +80,12 @@ def _find_work(connection: Connection) -> _Work:
     every = select(func.coalesce(listing_sources.c.property_id, listings.c.id)).outerjoin(
         listing_sources, listing_sources.c.listing_id == listings.c.id
     )
-    known = connection.scalars(select(flats.c.property_id))
-    return _Work(changes, sorted({*connection.scalars(every), *known}))
+    stored = connection.scalars(select(flats.c.property_id))
+    return _Work(changes, sorted({*connection.scalars(every), *stored}))
 
 
 def _follow(database: Database, work: _Work, progress: Progress) -> int | None:
-    """How many flats changed; None if another was first."""
+    """The number of changed flats; None if another process was first."""
     changed, total = 0, len(work.property_ids)
     for begin in range(0, max(total, 1), FLATS_SAVED_AT_ONCE):
         end = min(begin + FLATS_SAVED_AT_ONCE, total)
@@ -106,18 +106,18 @@ def _save(connection: Connection, changes: Changes, some: Sequence[int], *, last
     if last and not advance(connection, FOLLOWER, _version(), changes):
         return None
     stored_digests = select(flats.c.property_id, flats.c.digest)
-    known = {row[0]: row[1] for row in rows_of(connection, stored_digests, flats.c.property_id, some)}
+    digests = {row[0]: row[1] for row in rows_of(connection, stored_digests, flats.c.property_id, some)}
     there, rows, contents = set(), [], []
     for group in read_groups(connection, some, photos=True):
         there.add(group.property_id)
-        if (digest := _digest(group)) != known.get(group.property_id):
+        if (digest := _digest(group)) != digests.get(group.property_id):
             flat = group.merged(PHOTOS_REMEMBERED)
             rows.append((flat.property_id, digest, changes.upto, *searched(flat)))
             stored = _CONTENT.dump_json(flat, exclude_defaults=True).decode()
             contents.append((flat.property_id, stored))
     replace_rows(connection, flats, rows)
     replace_rows(connection, flat_contents, contents)
-    gone = sorted(known.keys() - there)
+    gone = sorted(digests.keys() - there)
     for table in (flats, flat_contents):
         for ids in portions(gone):
             connection.execute(delete(table).where(table.c.property_id.in_(ids)))
@@ -126,35 +126,35 @@ def _save(connection: Connection, changes: Changes, some: Sequence[int], *, last
 
 @cache
 def _version() -> str:
-    """Names everything but the adverts that a row depends on; each release merges all flats anew."""
+    """A digest of everything but the adverts that a row depends on; each release merges all flats again."""
     names = ([field.name for field in fields(Flat)], [field.name for field in fields(Advert)], ADVERT_NAMES)
     by = (FLATS_VERSION, version_of("sale-sofia"), names, flats.c.keys())
     return blake2b(repr(by).encode(), digest_size=16).hexdigest()
 
 
 def _digest(group: Group) -> str:
-    """Of all that the flat is made of, and of the places that were imported.
+    """A digest of all that the flat is made of, and of the imported places.
 
-    To be seen once more in the same year, while offered, is no change.
+    Seeing an offered advert again in the same year does not change it.
     """
     adverts = sorted(map(_without_sight, (row["stored"] for row in group.rows)))
     outliers = [group.beside.outliers.get(row[0]) for row in adverts]
-    told = repr((adverts, outliers, group.beside.corrected, stamp()))
-    return blake2b(told.encode(), digest_size=16).hexdigest()
+    content = repr((adverts, outliers, group.beside.corrected, stamp()))
+    return blake2b(content.encode(), digest_size=16).hexdigest()
 
 
 def _without_sight(row: Row[Any]) -> tuple[Any, ...]:
-    told = tuple(row)
-    if told[_GONE] is not None or told[_CLOSED] is not None:
-        return told
-    return (*told[:_SEEN], time.gmtime(told[_SEEN]).tm_year, *told[_SEEN + 1 :])
+    columns = tuple(row)
+    if columns[_GONE] is not None or columns[_CLOSED] is not None:
+        return columns
+    return (*columns[:_SEEN], time.gmtime(columns[_SEEN]).tm_year, *columns[_SEEN + 1 :])
 
 
-# What of a flat is searched and sorted by.
+# The columns by which flats are searched and sorted.
 
 
 def searched(flat: Flat) -> Iterator[Any]:
-    """The columns of `flats` but the first three, in their order."""
+    """The values of the columns of `flats` after the first three, in order."""
     cheaper = find_cheaper(flat)
     found = {
         **{name: getattr(flat, name) for name in _ALIKE},
@@ -180,14 +180,14 @@ def searched(flat: Flat) -> Iterator[Any]:
 
 
 def _walk(flat: Flat) -> dict[str, float | None]:
-    """To the metro in minutes and in metres; told ones count as told."""
+    """The walk to the metro in minutes and metres; metres that an advert states stay as stated."""
     walk = flat.metro_walk
     if walk is None:
         return dict.fromkeys(("metro_least", "metro_most", "metro_metres_least", "metro_metres_most"))
     metres = [walk.least * WALK_METRES_PER_MINUTE, walk.most * WALK_METRES_PER_MINUTE]
     if walk.source == "advert":
-        told = flat.metro_distance_m
-        metres = [walk.most * METRES_PER_MINUTE if told is None else told] * 2
+        stated = flat.metro_distance_m
+        metres = [walk.most * METRES_PER_MINUTE if stated is None else stated] * 2
     return {
         "metro_least": walk.least,
         "metro_most": walk.most,
@@ -197,7 +197,7 @@ def _walk(flat: Flat) -> dict[str, float | None]:
 
 
 def _nearby(flat: Flat) -> dict[str, int | str | None]:
-    """Minutes to what is near, the school's rank, the road's class, from least to most; lines."""
+    """Ranges of the minutes to what is near, the school's rank and the road's class; and lines."""
     near = flat.nearby
     ranges: dict[str, tuple[int, int] | None] = {
         "school": near.school and near.school[:2],
@@ -218,7 +218,7 @@ def _nearby(flat: Flat) -> dict[str, int | str | None]:
 
 
 def barred(values: Iterable[str]) -> str:
-    """Several values as one text in which each can be looked for."""
+    """Several values as one text that can be searched for each."""
     return "".join(f"|{value}" for value in values) + "|"
 
 
@@ -226,17 +226,17 @@ _SEARCHED: Final = flats.c.keys()[3:]
 _ALIKE: Final = frozenset(_SEARCHED) & {field.name for field in fields(Flat)}
 
 
-# Flats out of the table.
+# Reading flats from the table.
 
 
 def flat_changes(connection: Connection, since: int) -> Changes:
-    """What was touched after this number, as far as the table has it: for who follows and reads the table."""
+    """What was touched after this number, as far as the table includes it: for followers of the table."""
     changes = changes_since(connection, since)
     return changes._replace(upto=max(since, position(connection, FOLLOWER, _version())))
 
 
 def load_flats(connection: Connection, property_ids: Collection[int] | None = None) -> Iterator[Flat]:
-    """Every flat, or these, as the table has them, with one photo; when each was last seen is as of now."""
+    """Every flat, or these, from the table, with one photo; `last_seen_at` is current."""
     chosen = select(flat_contents.c.content)
     if property_ids is None:
         stream = chosen.order_by(flat_contents.c.property_id).execution_options(yield_per=ROWS_AT_ONCE)

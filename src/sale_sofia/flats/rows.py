@@ -1,4 +1,4 @@
-"""Flats out of the database, all of them in one pass."""
+"""Reads flats from the database, all of them in one pass."""
 
 import gc
 import json
@@ -35,7 +35,7 @@ _FEW: Final = (
     "site", "vat", "seller_kind", "seller_name", "deal", "property_type", "construction", "act_status",
     "furnishing", "condition", "city", "district", "neighbourhood", "street", "metro_station",
 )  # fmt: skip
-"""Texts of which there are few; a hundred thousand adverts share them."""
+"""Columns with few distinct texts, which a hundred thousand adverts share."""
 _PLAIN: Final = tuple(name for name in (*_OWN, *MERGED) if name not in _LISTS)
 ADVERT_NAMES: Final = (*_PLAIN, *_LISTS, *_SETS, "photo_urls", "said", "description")
 
@@ -43,31 +43,31 @@ ADVERT_NAMES: Final = (*_PLAIN, *_LISTS, *_SETS, "photo_urls", "said", "descript
 def read_flats(
     connection: Connection, property_ids: Collection[int] | None = None, *, photos: int | None = None
 ) -> Iterator[Flat]:
-    """Every property, offered or gone, or only these; an advert that was never matched is one by itself.
+    """Every property, on offer or gone, or only these; an unmatched advert is a property by itself.
 
-    What a description said when it was last read counts until it is read again. `photos` is how many of each
-    are wanted at most; without any, flats are read faster.
+    What a description said when it was last read counts until it is read again. `photos` limits the photos of
+    each; with 0, flats are read faster.
     """
     for group in read_groups(connection, property_ids, photos=photos != 0):
         yield group.merged(photos)
 
 
 class Group(NamedTuple):
-    """The adverts of one property, and what is known of it beside them."""
+    """The adverts of one property, and what is known about it besides them."""
 
     property_id: int
     rows: Sequence[AdvertRow]
     beside: Beside
 
     def merged(self, photos: int | None) -> Flat:
-        """The flat, with so many of its photos; None: with all."""
+        """The flat, with at most `photos` photos; None: with all."""
         return merge_flat(self.property_id, self.rows, photos, self.beside)
 
 
 def read_groups(
     connection: Connection, property_ids: Collection[int] | None, *, photos: bool
 ) -> Iterator[Group]:
-    """Every property, or only these, as it is before it is merged."""
+    """Every property, or only these, before merging."""
     whose = _members(connection, property_ids)
     sizes = Counter(whose.values())
     corrected, outliers = read_corrections(connection), read_outliers(connection)
@@ -88,7 +88,7 @@ def read_groups(
 
 
 def find_flat(connection: Connection, number: int) -> Flat:
-    """The flat that this property's id leads to now.
+    """The flat that this property id leads to now.
 
     Raises:
         UnknownProperty: there is none.
@@ -100,7 +100,7 @@ def find_flat(connection: Connection, number: int) -> Flat:
 
 
 def _members(connection: Connection, property_ids: Collection[int] | None) -> dict[int, int]:
-    """Advert → property, for those that were matched."""
+    """Advert → property, for matched adverts."""
     columns = select(listing_sources.c.listing_id, listing_sources.c.property_id)
     rows = rows_of(connection, columns, listing_sources.c.property_id, property_ids)
     return {row[0]: row[1] for row in rows}
@@ -112,7 +112,7 @@ def read_adverts(
     property_ids: Collection[int] | None,
     columns: Select[Any],
 ) -> Iterator[AdvertRow]:
-    """The adverts of all properties, or of these, one after the other."""
+    """The adverts of all properties, or of these, as a stream."""
     if property_ids is None:
         chosen = columns.order_by(listings.c.id).execution_options(yield_per=fixed.ADVERTS_AT_ONCE)
         yield from map(_decoded, connection.execute(chosen))
@@ -127,7 +127,7 @@ def adverts_of(connection: Connection, property_ids: Collection[int]) -> list[in
 
 
 def _advert_ids(connection: Connection, whose: Mapping[int, int], property_ids: Collection[int]) -> list[int]:
-    """The matched adverts, and of the properties' ids those that are adverts which no property has."""
+    """The matched adverts, and those property ids that are unmatched adverts."""
     unmatched = (
         select(listings.c.id)
         .outerjoin(listing_sources, listing_sources.c.listing_id == listings.c.id)
@@ -138,15 +138,15 @@ def _advert_ids(connection: Connection, whose: Mapping[int, int], property_ids: 
 
 
 def advert_columns(*, photos: bool) -> Select[Any]:
-    """All that is looked at of an advert."""
-    # Lists are fetched as text: most of them are alike, and are decoded once.
+    """A query of all columns of adverts that are used."""
+    # Lists are fetched as text: most of them are equal, and are decoded once.
     texts = [cast(listings.c[name], Text) for name in (*_LISTS, *_SETS)]
     pictures = cast(listings.c.photo_urls, Text) if photos else literal(NO_LIST)
-    said = cast(description_reads.c.attributes, Text)
+    attributes = cast(description_reads.c.attributes, Text)
     plain = (NEW_AT if name == "new_at" else listings.c[name] for name in _PLAIN)
     differs = description_disagreements
     disputed = exists().where(differs.c.listing_id == listings.c.id, differs.c.field.in_(TEXT_FACTS))
-    return select(*plain, *texts, pictures, said, case((disputed, listings.c.description))).outerjoin(
+    return select(*plain, *texts, pictures, attributes, case((disputed, listings.c.description))).outerjoin(
         description_reads, description_reads.c.listing_id == listings.c.id
     )
 
@@ -163,31 +163,31 @@ def _decoded(row: Sequence[Any]) -> AdvertRow:
         advert[name] = decoded_set(advert[name])
     text = advert["said"]
     advert["described"] = text is not None
-    # What the description says without contradicting itself, each with its words.
+    # The attributes on which the description does not contradict itself.
     advert["said"] = {
-        field: one
-        for field, one in (json.loads(text).items() if text is not None else ())
-        if one["value"] is not None and one["status"] != "conflict"
+        field: attribute
+        for field, attribute in (json.loads(text).items() if text is not None else ())
+        if attribute["value"] is not None and attribute["status"] != "conflict"
     }
     return advert
 
 
-# Memory that is left to the rest of the process while very many objects are made that live on.
+# Memory reserved for the rest of the process while very many long-lived objects are created.
 
 T = TypeVar("T")
 _SIZES: Final = Path("/proc/self/statm")
 
 
-def sparing(many: Iterable[T]) -> Iterator[T]:
-    """The same, as long as the limit on the process's memory is not near.
+def sparing(elements: Iterable[T]) -> Iterator[T]:
+    """The same elements, as long as the memory limit of the process is not near.
 
     Raises:
-        MemoryError: it is. What is left is for those who tell people so: even a thread needs some.
+        MemoryError: it is near. The rest is needed to report that: even a thread needs some.
     """
-    for number, one in enumerate(many):
+    for number, element in enumerate(elements):
         if number % fixed.MEMORY_LOOKED_AT == 0 and _bytes_left() < fixed.MEMORY_SPARED:
             raise MemoryError("the limit on this process's memory is near")
-        yield one
+        yield element
 
 
 def _bytes_left() -> float:
@@ -197,15 +197,15 @@ def _bytes_left() -> float:
     return most - int(_SIZES.read_text("ascii").split()[0]) * resource.getpagesize()
 
 
-# Python's garbage collector, held back while very many objects are made that live on.
+# Python's garbage collector, paused while very many long-lived objects are created.
 
 _SWITCH: Final = threading.Lock()
-"""It is looked at and switched in one go: else two threads could leave it off, each for the other's sake."""
+"""Makes checking and switching atomic: else two threads could leave the collector off."""
 
 
 @contextmanager
 def no_collecting() -> Iterator[None]:
-    """Very many objects are made, none in circles; to look for such takes a quarter of the time or more."""
+    """Pause the garbage collector: it takes a quarter of the time, and there are no cycles to find."""
     with _SWITCH:
         was = gc.isenabled()
         gc.disable()
@@ -218,18 +218,18 @@ def no_collecting() -> Iterator[None]:
 
 
 def current_properties(connection: Connection, listing_ids: Collection[int]) -> set[int]:
-    """The properties these adverts are of now, with the ids given: one may be a property that ended."""
+    """The current properties of these adverts, and the given ids: one may be a property that ended."""
     found = set(listing_ids)
     own = select(listing_sources.c.listing_id, listing_sources.c.property_id)
     rows = rows_of(connection, own, listing_sources.c.listing_id, listing_ids)
     return found.union(property_id for _, property_id in rows)
 
 
-# The prices of many adverts at once, as small pictures of them need.
+# The prices of many adverts at once, as small charts need them.
 
 
 class PriceStep(NamedTuple):
-    """A price since a moment, and what moved: first, price, vat or currency."""
+    """A price since a moment, and what changed: first, price, vat or currency."""
 
     seen_at: float
     price_eur: float | None
@@ -241,12 +241,12 @@ def price_steps(
     listing_ids: Collection[int] | Select[tuple[int]],
     which: ColumnElement[bool] = WAS_ASKED,
 ) -> Mapping[int, Sequence[PriceStep]]:
-    """Every price that was asked in these adverts, the oldest first; or such price points as are named."""
+    """Every asking price of these adverts, the oldest first; or the price points that `which` selects."""
     found: dict[int, list[PriceStep]] = defaultdict(list)
     table = price_points
     columns = select(table.c.listing_id, table.c.seen_at, table.c.price_eur, table.c.kind).where(which)
-    named = [listing_ids] if isinstance(listing_ids, Select) else portions(sorted(set(listing_ids)))
-    for some in named:
+    batches = [listing_ids] if isinstance(listing_ids, Select) else portions(sorted(set(listing_ids)))
+    for some in batches:
         chosen = columns.where(table.c.listing_id.in_(some))
         for row in connection.execute(chosen.order_by(table.c.listing_id, table.c.seen_at, table.c.id)).all():
             found[row[0]].append(PriceStep(row[1], row[2], row[3]))
@@ -254,18 +254,18 @@ def price_steps(
 
 
 def previous_price(steps: Sequence[PriceStep]) -> float | None:
-    """The price before the last one that was another; None when it never moved, or is not told."""
+    """The price before the last change; None if it never changed, or is unknown."""
     for before, after in zip(reversed(steps[:-1]), reversed(steps[1:]), strict=True):
         if after.kind == "price":
             return before.price_eur
     return None
 
 
-# What the buyer says of facts; `buyer/corrections.py` writes it.
+# The buyer's corrections of facts; `buyer/corrections.py` writes them.
 
 
 def read_corrections(connection: Connection) -> Mapping[int, Mapping[str, Correction]]:
-    """The buyer's last word on each fact, by the id that each property has now."""
+    """The buyer's last correction of each fact, by the current id of each property."""
     table, current = with_current(corrections.c.property_id)
     columns = (corrections.c[name] for name in ("fact", *Correction._fields))
     found: dict[int, dict[str, Correction]] = defaultdict(dict)

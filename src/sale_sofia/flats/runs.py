@@ -1,4 +1,4 @@
-"""Matching the stored adverts: after each crawl only what is new, or everything; both give the same."""
+"""Matches the stored adverts: after each crawl only what is new, or everything, with the same result."""
 
 import hashlib
 import time
@@ -30,8 +30,8 @@ from sale_sofia.flats.photos.store import pictures_by_advert
 from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.flats.settings import INCIDENT_EXAMPLES, INCIDENT_SITE, MATCHER_VERSION, SAVED_AT_ONCE, TRIES
 from sale_sofia.flats.store import (
-    Source,
-    State,
+    ListingSource,
+    MatchState,
     StoredLink,
     begin_run,
     changed_listings,
@@ -58,18 +58,18 @@ from sale_sofia.telemetry.incidents import (
     open_incident,
 )
 
-# What a person should look at: properties with more adverts than one flat has.
+# What a person should review: properties with more adverts than one flat has.
 
 
 def judge_sizes(connection: Connection, settings: Settings, *, now: float) -> None:
-    """Open an incident while there are properties with too many adverts; close it when there are none."""
+    """Open an incident if there are properties with too many adverts; close it if there are none."""
     large = large_properties(connection, settings.property_alarm_adverts)
     if not large:
         close_incident(connection, IncidentKind.LARGE_PROPERTY, INCIDENT_SITE, now=now)
         return
-    named = [f"{one} ({adverts})" for one, adverts in large[:INCIDENT_EXAMPLES]]
+    examples = [f"{property_id} ({adverts})" for property_id, adverts in large[:INCIDENT_EXAMPLES]]
     most = settings.property_alarm_adverts
-    sentence = Said("trouble.large_property", count=len(large), most=most, named=named)
+    sentence = Said("trouble.large_property", count=len(large), most=most, named=examples)
     trouble = Trouble(IncidentKind.LARGE_PROPERTY, INCIDENT_SITE, sentence, details={"properties": large})
     open_incident(connection, trouble, now=now)
 
@@ -83,20 +83,20 @@ class MatchSummary(NamedTuple):
     adverts: int
     """Adverts that were new or had changed."""
     looked_at: int
-    """Adverts whose property was worked out again."""
+    """Adverts whose property was recomputed."""
     moved: int
-    """Adverts that have another property, or another reason for it, than before."""
+    """Adverts whose property, or the reason for it, changed."""
     seconds: float = 0.0
 
 
 class MatchingBusy(ValueError):
-    """Others matched all the time; nothing was written."""
+    """Other processes kept matching; nothing was written."""
 
 
 class _Read(NamedTuple):
-    """What a run begins with: the rules of the last one, the buyer's word, and the adverts to match."""
+    """The input of a run: the state of the last one, the buyer's decisions, and the adverts to match."""
 
-    state: State
+    state: MatchState
     decisions: Decisions
     followed: Changes
     adverts: Adverts
@@ -105,18 +105,18 @@ class _Read(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What a run is going to write."""
+    """What a run will write."""
 
     read: _Read
     links: Links
     linked: Rows | None
-    """Whose links these are; of all adverts, if not said."""
+    """The adverts of these links; None: all adverts."""
     region: Adverts
-    sources: Iterator[Source]
+    sources: Iterator[ListingSource]
 
 
 class PropertyMatching:
-    """Brings `listing_sources` up to date. May be called by many processes at once, at any time."""
+    """Brings `listing_sources` up to date. Safe to call from many processes at any time."""
 
     def __init__(
         self, settings: Settings, database: Database, *, clock: Callable[[], float] = time.time
@@ -131,11 +131,11 @@ class PropertyMatching:
         self.version = _version(bands, secret)
 
     def match_new(self, also: Collection[int] = ()) -> MatchSummary:
-        """Match what is new or has changed, and those in `also`; everything, if the rules have changed."""
+        """Match new and changed adverts, and those in `also`; all adverts if the rules changed."""
         return self._run(partial(self._plan_new, also))
 
     def match_all(self) -> MatchSummary:
-        """Match every advert, as if for the first time; the buyer's word stays."""
+        """Match every advert as if for the first time; the buyer's decisions stay."""
         return self._run(self._plan_all)
 
     def _run(self, plan: Callable[[], _Plan]) -> MatchSummary:
@@ -166,12 +166,12 @@ class PropertyMatching:
         found = self._sources(there, joining, decisions.within(region))
         return _Plan(read, links, touched, there, found)
 
-    def _sources(self, adverts: Adverts, links: Links, decisions: Decisions) -> Iterator[Source]:
+    def _sources(self, adverts: Adverts, links: Links, decisions: Decisions) -> Iterator[ListingSource]:
         groups = group_numbers(adverts, links, decisions)
         return sources(adverts, groups, with_decisions(links, decisions), self.matcher.weights)
 
     def _write(self, connection: Connection, plan: _Plan) -> MatchSummary | None:
-        """All of it, or nothing if somebody else has matched since it was planned."""
+        """Write all of the plan, or nothing if another process has matched since it was made."""
         now = self.clock()
         if not begin_run(connection, plan.read.state, self.version, now=now):
             return None
@@ -194,7 +194,7 @@ class PropertyMatching:
         return MatchSummary(len(adverts), len(plan.region), moved)
 
     def _read_stored(self, connection: Connection) -> tuple[Adverts, _Read] | None:
-        """All that was matched, and what is new; None: by other rules, perhaps in records of another form."""
+        """All matched adverts, and the new ones; None if they were matched by other rules."""
         if read_state(connection).version != self.version:
             return None
         old = Adverts.of_bytes(*read_fingerprints(connection))
@@ -205,25 +205,25 @@ class PropertyMatching:
         chosen = None if everything else changed_listings(connection, followed.listing_ids)
         hashes: dict[int, str] = {}
 
-        def noted() -> Iterator[Row]:
-            shown = pictures_by_advert(connection, chosen)
+        def with_pictures() -> Iterator[Row]:
+            pictures = pictures_by_advert(connection, chosen)
             for row in read_listings(connection, chosen):
                 hashes[row["id"]] = row["content_hash"]
-                yield {**row, "pictures": shown[row["id"]]} if row["id"] in shown else row
+                yield {**row, "pictures": pictures[row["id"]]} if row["id"] in pictures else row
 
-        records = self.fingerprinter.fingerprints(noted())
-        said = read_decisions(connection)
-        same = frozenset(pair for pair, is_same in said.items() if is_same)
-        decisions = Decisions(same, frozenset(said.keys() - same))
+        records = self.fingerprinter.fingerprints(with_pictures())
+        decided = read_decisions(connection)
+        same = frozenset(pair for pair, is_same in decided.items() if is_same)
+        decisions = Decisions(same, frozenset(decided.keys() - same))
         return _Read(read_state(connection), decisions, followed, Adverts.of(hashes, records), hashes)
 
 
 def _version(bands: Bands, secret: bytes) -> str:
-    """Names everything but the adverts that the result depends on."""
+    """A digest of everything but the adverts that the result depends on."""
     folder = resources.files("sale_sofia.flats.matching")
     weights, words = (folder.joinpath(name).read_bytes() for name in ("weights.yaml", "words.yaml"))
-    told = f"{MATCHER_VERSION} {bands.link} {bands.review}".encode()
-    return hashlib.sha256(b"|".join((told, weights, words, secret))).hexdigest()
+    parameters = f"{MATCHER_VERSION} {bands.link} {bands.review}".encode()
+    return hashlib.sha256(b"|".join((parameters, weights, words, secret))).hexdigest()
 
 
 def _stored(links: Links) -> Iterator[StoredLink]:
@@ -235,9 +235,9 @@ _AFTERMATH: Final = Aftermath("matching", IncidentKind.MATCHING_FAILED, INCIDENT
 
 
 def match_new(settings: Settings, database: Database, clock: Callable[[], float] = time.time) -> bool:
-    """Match what a crawl brought, see what stands out, merge the flats; never raises, `False` if it failed.
+    """Match new adverts, refresh outliers and merge flats after a crawl; never raises, False if it failed.
 
-    The next call does what is left undone.
+    The next call does the rest.
     """
 
     def match() -> None:

@@ -1,4 +1,4 @@
-"""Limits of matching adverts to properties; no environment variable sets them, each says its unit and why."""
+"""Constants and settings of matching adverts to properties; each constant has its unit and reason."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -9,16 +9,16 @@ from pydantic_core.core_schema import ValidationInfo
 from sale_sofia.settings.types import decimal, switch, whole
 
 MATCHER_VERSION: Final = 3
-"""Raised when a fingerprint or comparison changes its meaning: what was stored is then matched anew."""
+"""Raised when a fingerprint or comparison changes its meaning: stored adverts are then matched again."""
 
 TEXT_SKETCH: Final = 32
-"""Hashes kept of a description, the smallest of its word triples: enough to tell 0.4 from 0.7 alike."""
+"""Hashes stored of a description, the smallest of its word triples: enough to tell 0.4 from 0.7 alike."""
 TEXT_KEYS: Final = 3
-"""Of these, how many are looked up: two texts of which half is alike share one in 9 of 10 cases."""
+"""How many of these are looked up: two texts that are half alike share one in 9 of 10 cases."""
 TEXT_LEAST: Final = 5
-"""Word triples a text needs before it says anything."""
+"""The fewest word triples of a text that counts."""
 TEXT_CHARACTERS: Final = 2000
-"""Characters of a description that are read: what follows is mostly the agency's own praise."""
+"""Characters of a description that are read: the rest is mostly the agency's own praise."""
 PHONES_KEPT: Final = 3
 """Phones of an advert that are compared."""
 REFERENCES_KEPT: Final = 2
@@ -37,11 +37,11 @@ PRICE_TOLERANCE: Final = 0.12
 PRICE_VETO: Final = 0.30
 """Share from which two prices contradict each other, whatever else agrees."""
 NET_OF_GROSS: Final = (0.80, 0.90)
-"""A net area beside the gross one of the same flat: this share of it, and no contradiction."""
+"""A net area is this share of the gross area of the same flat, and no contradiction."""
 FLOORS_VETO: Final = 2
-"""Storeys by which the heights of two buildings differ; one is a matter of counting the ground floor."""
+"""Storeys by which the heights of different buildings differ; one may come from counting the ground floor."""
 YEAR_VETO: Final = 15
-"""Years between two construction years that are no mistake."""
+"""Years between two construction years that contradict each other."""
 SAME_AREA_SQM: Final = 0.05
 """Square metres within which two areas are printed equal."""
 HALF_AREA_SQM: Final = 0.5
@@ -51,14 +51,14 @@ SAME_PRICE: Final = 0.0005
 NEAR_PRICE: Final = 0.03
 """Share within which two prices of one flat usually are when they differ."""
 LARGEST_AREA_SQM: Final = 50_000.0
-"""Square metres; what is larger is not told apart."""
+"""Square metres; larger areas are treated as equal."""
 NEAR_KM: Final = 2.0
-"""Kilometres between the centres of quarters in which agents post one flat."""
+"""Kilometres between the centres of quarters in which agents post the same flat."""
 
 WINDOW_CAP: Final = 400
-"""Adverts with which one is compared for one reason; beyond it only with those of the same numbers."""
+"""Adverts that one advert is compared with under one key; beyond it only those with the same numbers."""
 CENTRES: Final = 50
-"""Of more adverts than that with the same numbers, each is compared with this many, the first ones."""
+"""Of those with the same numbers, each advert is compared with the first this many."""
 PAIRS_AT_ONCE: Final = 500_000
 """Pairs compared in one step: about 150 MB."""
 WORKERS: Final = 2
@@ -67,30 +67,30 @@ WORKERS: Final = 2
 EVIDENCE_FAMILIES: Final = 2
 """Independent kinds of evidence (numbers, place, words, contact, photos, reference) that a link needs."""
 SURE: Final = 0.9999
-"""Probability given to exact evidence and shown at most: nothing but a person is surer."""
+"""Probability of exact evidence, and the highest shown: only a person is more certain."""
 OFF_MARKET_DAYS: Final = 30
-"""Days without any advert after which a flat that is offered again came to the market anew; agents who make
-an advert anew so that it looks new take less."""
+"""Days without any advert after which a flat counts as new on the market; agents who repost an advert so that
+it looks new take less."""
 SECRET_FILE: Final = "phone_secret"  # noqa: S105 - a file's name
-"""File in DATA_DIR with the key under which phones are hashed."""
+"""File in DATA_DIR with the key for hashing phones."""
 SECRET_BYTES: Final = 32
 """Length of that key."""
 ROWS_AT_ONCE: Final = 500
 """Rows named in one SQL statement."""
 LISTED: Final = 50
-"""Properties that a list shows when not told otherwise."""
+"""Properties that a list shows by default."""
 TRIES: Final = 5
-"""How often a run begins anew because another one was quicker."""
+"""How often a run is retried because another one was quicker."""
 FLATS_VERSION: Final = 1
-"""Raised when flats are merged by other rules: all are then merged anew, as they are by each release."""
+"""Raised when the rules of merging change: all flats are then merged again, as by each release."""
 FLATS_SAVED_AT_ONCE: Final = 1_000
-"""Flats that are merged and stored in one transaction: a crawl that writes meanwhile waits for no more."""
+"""Flats merged and stored in one transaction: a crawl that writes meanwhile waits no longer than that."""
 MERGED_TOLD: Final = 5_000
-"""Flats after which a person who waits is told how far it is: some seconds."""
+"""Flats after which progress is reported: some seconds."""
 SAVED_AT_ONCE: Final = 20_000
 """Adverts whose properties are compared with what is stored, and stored, in one step."""
 INCIDENT_SITE: Final = "properties"
-"""Under this name incidents of matching stand, in the place of a portal's."""
+"""The name of incidents of matching, in place of a portal's."""
 INCIDENT_EXAMPLES: Final = 5
 """Properties that an incident's sentence names."""
 
@@ -99,11 +99,11 @@ INCIDENT_EXAMPLES: Final = 5
 MANY_ROOMS: Final = 5
 """Portals count rooms up to here: five means five or more."""
 COMPARED_TYPES: Final = frozenset({"apartment", "maisonette", "studio"})
-"""Whose texts are compared with the portal's fields; those of houses and shops speak of many things."""
+"""Types whose texts are compared with the portal's fields; texts of houses and shops mention many things."""
 STOREYS_APART: Final = 2
-"""Storeys by which a text contradicts the portal; one is a matter of counting the ground floor."""
+"""Storeys by which a text contradicts the portal; one may come from counting the ground floor."""
 YEARS_APART: Final = 3
-"""Years by which it does; a building is begun, finished and taken into use in different ones."""
+"""Years by which a text contradicts the portal; a building is begun, finished and used in different ones."""
 TEXT_AREA: Final = (0.5, 0.75, 1.34, 2.0)
 """A text's area contradicts the portal's where it is between the first two shares of it, or the last two.
 
@@ -117,9 +117,9 @@ BUILT_BETWEEN: Final[Mapping[str, tuple[int, int]]] = {
 """Years in which such buildings were finished in Bulgaria, generously: the first panels stood in 1958."""
 FINISHED_ACTS: Final = frozenset({"act16", "commissioned"})
 UNFINISHED_ACTS: Final = frozenset({"planned", "before_act14", "act14", "before_act15"})
-"""What a text says of a building that nobody may use yet; "before act 16" may be old by some weeks."""
+"""Stages of a building that nobody may use yet; "before act 16" may be some weeks out of date."""
 OUTSIDE_METRES: Final = 1000.0
-"""Coordinates so far outside the neighbourhood that is named contradict it; sellers stretch its borders."""
+"""Coordinates so far outside the named neighbourhood contradict it; sellers stretch its borders."""
 OUTSIDE_CENTRE_METRES: Final = 4000.0
 """The same from the centre of a place whose borders are not known: some end three kilometres from it."""
 VAGUE_COORDINATES: Final = frozenset({"olx.bg"})
@@ -129,23 +129,22 @@ SHARED_POINT_FLATS: Final = 5
 SHARED_POINT_DIGITS: Final = 5
 """Decimals of a degree by which two points are the same: about a metre."""
 STATIONS_NAMED: Final = 3
-"""Metro stations that are told of a flat whose place is exact."""
+"""Metro stations shown for a flat whose place is exact."""
 METRES_PER_MINUTE: Final = 80.0
-"""Walking, as portals and sellers count it."""
+"""Walking pace as portals and sellers count it."""
 METRO_MINUTES_APART: Final = 10.0
-"""Minutes by which the walk to the metro is longer than an advert says, so that it contradicts it."""
+"""Minutes by which the walk to the metro must be longer than an advert says to contradict it."""
 MARKET_LEAST: Final = 30
-"""Adverts of a kind in a neighbourhood whose prices say what can be there; with fewer, the town's do."""
+"""Fewest adverts of a kind in a neighbourhood that give plausible prices; with fewer, the town's are used."""
 MARKET_QUARTERS: Final = 3.0
-"""A price per m² may be this many times as far from the middle half of its quarter's as that half is wide.
+"""A plausible price per m² is at most this many interquartile ranges outside its neighbourhood's quartiles.
 
-Or as the town's is, if that is wider. Counted in ratios, not in euros: prices are as far apart below as
-above.
+Or ranges of the town, if wider. On a logarithmic scale, so that low and high prices are treated alike.
 """
 MARKET_EDGE: Final = 100
-"""Nor is a price impossible that 1 in so many of the town's is below, or above: some quarters are far off."""
+"""Prices between the lowest and the highest 1 in so many of the town are plausible too."""
 MARKET_TOLERANCE: Final = 0.03
-"""Share by which what can be may move before it is stored anew."""
+"""Share by which a plausible range may move before it is stored again."""
 
 
 class PropertySettings(BaseModel, defer_build=True):
@@ -184,48 +183,48 @@ class PropertySettings(BaseModel, defer_build=True):
         return link
 
 
-# Photos: what is asked for, how two pictures are compared, and how much of it is kept.
+# Photos: which are requested, how two pictures are compared, and how much is stored.
 
 
 WINDOW: Final = 0.91
-"""Share of a side that a window of a picture has: a crop of 5 to 10 % is near the whole or near a window."""
+"""Share of a side that a window covers: a crop of 5 to 10 % is near the whole or near a window."""
 ALIKE_WAVES: Final = 9
-"""Of 64 bits of the wave hash, how many may differ between two copies of one photo."""
+"""How many of the 64 bits of the pHash may differ between two copies of one photo."""
 ALIKE_STEPS: Final = 12
-"""The same for the hash of steps from each part to the one right of it."""
+"""The same for the dHash."""
 LEAST_CONTRAST: Final = 6.0
-"""Levels of grey, of 255, by which the parts of a picture differ at least: a blank one says nothing."""
+"""The least deviation of the parts of a picture, in levels of grey of 255: blank ones are ignored."""
 
 STOCK_FLATS: Final = 1
-"""On more flats than this a picture is of a building, an agency or a drawing. With two, to forgive a wrong
-floor, half as many links again were wrong where all flats of a new building show the same drawings."""
+"""On more flats than this a picture shows a building, an agency or a drawing. With two, to tolerate a wrong
+floor, wrong links rose by half where all flats of a new building show the same drawings."""
 ENOUGH_SHARED: Final = 2
-"""Photos in common after which no more of a pair are asked for."""
+"""Photos in common after which no more of a pair are requested."""
 TRIED_IN_VAIN: Final = 3
-"""Photos of each of two adverts after which, with none in common, no more are asked for."""
+"""Photos of each of two adverts after which, with none in common, no more are requested."""
 MOST_TRIES: Final = 3
-"""How often a photo that could not be had now is asked for, one crawl after the other."""
+"""How often a photo that failed is requested, once in each crawl."""
 LONGEST_ADDRESS: Final = 1000
-"""Characters of a photo's address; longer ones are not asked for."""
+"""Characters of a photo's URL; longer ones are not requested."""
 MOST_REMEMBERED: Final = 100_000
 """Pictures, the newest, with which a new one is compared: 16 MB, and a seventh of a second for each."""
 CODE_CHARACTERS: Final = 60
-"""Of the name of what went wrong."""
+"""Characters stored of the name of an error."""
 
 THUMBNAIL_SIDE: Final = 320
-"""Pixels of the longer side of a thumbnail that is kept."""
+"""Pixels of the longer side of a stored thumbnail."""
 THUMBNAIL_QUALITY: Final = 70
 """Of its JPEG."""
 OWN_PHOTO_SIDE: Final = 2_000
-"""Pixels of the longer side of a photo of the household's own, as it is kept: all that a screen shows."""
+"""Pixels of the longer side of a stored photo of the household's own: all that a screen shows."""
 OWN_PHOTO_QUALITY: Final = 82
 """Of its JPEG."""
 OWN_PHOTOS_AT_ONCE: Final = 4
-"""So many of the largest kind are sent in one form."""
+"""The most of the largest photos in one form."""
 DECODE_SECONDS: Final = 2.0
-"""Computing on one picture; a photo of twelve megapixels takes a tenth of that."""
+"""CPU time for one picture; a photo of twelve megapixels takes a tenth of that."""
 DECODE_MEMORY_BYTES: Final = 400_000_000
-"""Beyond what the process begins with; 25 megapixels of a WebP take a hundred million."""
+"""Memory beyond what the process starts with; 25 megapixels of a WebP take a hundred million."""
 
 
 class PhotoSettings(BaseModel, defer_build=True):

@@ -1,4 +1,4 @@
-"""Properties: which adverts each one has, under which id, and what the buyer said of them."""
+"""Stores properties: their adverts, their ids, and the buyer's decisions on them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 from sale_sofia.storage.upserts import insert_into
 
-# What matching remembers between runs: fingerprints, links and the rules they were made with.
+# What matching stores between runs: fingerprints, links and the version of its rules.
 
 Row = Mapping[Any, Any]
 _ONLY_ROW = 1
@@ -52,8 +52,8 @@ _FIELDS = (
 )  # fmt: skip
 
 
-class State(NamedTuple):
-    """The rules of the last run, and how many runs there were; none: ("", 0)."""
+class MatchState(NamedTuple):
+    """The rules of the last run, and the number of runs; ("", 0) before the first."""
 
     version: str
     runs: int
@@ -68,17 +68,17 @@ class StoredLink(NamedTuple):
     kind: int
 
 
-def read_state(connection: Connection) -> State:
-    """As the last run left it."""
+def read_state(connection: Connection) -> MatchState:
+    """The state after the last run."""
     row = connection.execute(select(match_state.c.version, match_state.c.runs)).first()
-    return State(row.version, row.runs) if row else State("", 0)
+    return MatchState(row.version, row.runs) if row else MatchState("", 0)
 
 
-def begin_run(connection: Connection, seen: State, version: str, *, now: float) -> bool:
-    """Whether nobody has matched since `seen`; then this transaction is the next run."""
+def begin_run(connection: Connection, seen: MatchState, version: str, *, now: float) -> bool:
+    """Begin the next run in this transaction; False if another process has matched since `seen`."""
     values = {"version": version, "runs": seen.runs + 1, "matched_at": now}
     if not seen.runs:
-        # The first run of all makes the row; a second one that comes as early fails on its key.
+        # The very first run inserts the row; a concurrent one fails on its key.
         if read_state(connection).runs:
             return False
         connection.execute(insert(match_state).values(id=_ONLY_ROW, **values))
@@ -88,7 +88,7 @@ def begin_run(connection: Connection, seen: State, version: str, *, now: float) 
 
 
 def changed_listings(connection: Connection, touched: Collection[int]) -> list[int]:
-    """Of these adverts, those that are new or have changed since they were matched."""
+    """Those of these adverts that are new or have changed since they were matched."""
     matched = match_fingerprints
     changed = (
         select(listings.c.id)
@@ -99,10 +99,12 @@ def changed_listings(connection: Connection, touched: Collection[int]) -> list[i
 
 
 def read_listings(connection: Connection, ids: Sequence[int] | None = None) -> Iterator[Row]:
-    """The fields that matching looks at, of these adverts or of all; floors that cannot be are none."""
+    """The fields that matching uses, of these adverts or of all; impossible floors are null."""
     floor, total = listings.c.floor, listings.c.floors_total
-    impossible = floor > total  # null where one of them is: what there is stays
-    storeys = {one.name: case((impossible, null()), else_=one).label(one.name) for one in (floor, total)}
+    impossible = floor > total  # null if one of them is: then the other stays
+    storeys = {
+        column.name: case((impossible, null()), else_=column).label(column.name) for column in (floor, total)
+    }
     columns = select(*(storeys.get(name, listings.c[name]) for name in _FIELDS))
     if ids is None:
         yield from connection.execute(columns.execution_options(yield_per=ROWS_AT_ONCE)).mappings()
@@ -114,19 +116,19 @@ def read_listings(connection: Connection, ids: Sequence[int] | None = None) -> I
 def read_fingerprints(connection: Connection) -> tuple[list[int], list[bytes]]:
     """The ids of all matched adverts, and their records."""
     found = connection.execute(select(match_fingerprints.c.listing_id, match_fingerprints.c.record))
-    rows = found.cursor.fetchall()  # the driver's own tuples: a million rows of SQLAlchemy cost seconds
+    rows = found.cursor.fetchall()  # the driver's tuples: a million SQLAlchemy rows cost seconds
     return [row[0] for row in rows], [row[1] for row in rows]
 
 
 def save_fingerprints(connection: Connection, rows: Sequence[tuple[int, str, bytes]]) -> None:
-    """Store these, instead of what was there."""
+    """Store fingerprints, replacing those of the same adverts."""
     remove(connection, match_fingerprints, "listing_id", [row[0] for row in rows])
     names = ("listing_id", "content_hash", "record")
     insert_all(connection, match_fingerprints, [dict(zip(names, row, strict=True)) for row in rows])
 
 
 def links_of(connection: Connection, ids: Iterable[int], most_kind: int) -> set[StoredLink]:
-    """The stored links of these adverts that are of this kind or a stronger one."""
+    """The stored links of these adverts, of this kind or stronger."""
     found: set[StoredLink] = set()
     chosen = select(match_links).where(match_links.c.kind <= most_kind)
     for side in (match_links.c.low, match_links.c.high):
@@ -135,7 +137,7 @@ def links_of(connection: Connection, ids: Iterable[int], most_kind: int) -> set[
 
 
 def replace_links(connection: Connection, ids: Sequence[int], links: Iterable[StoredLink]) -> None:
-    """Instead of all links of these adverts, these."""
+    """Replace all links of these adverts."""
     for side in ("low", "high"):
         remove(connection, match_links, side, ids)
     waiting = iter(links)
@@ -144,7 +146,7 @@ def replace_links(connection: Connection, ids: Sequence[int], links: Iterable[St
 
 
 def clear(connection: Connection) -> None:
-    """Forget all links and fingerprints: everything is matched anew. What the buyer said is not touched."""
+    """Delete all links and fingerprints, so that everything is matched again. Decisions stay."""
     connection.execute(delete(match_links))
     connection.execute(delete(match_fingerprints))
 
@@ -153,7 +155,7 @@ def remove(connection: Connection, table: Table, column: str, ids: Sequence[int]
     """Delete the rows with these ids."""
     if ids:
         gone = delete(table).where(table.c[column] == bindparam("gone"))
-        connection.execute(gone, [{"gone": one} for one in ids])
+        connection.execute(gone, [{"gone": row_id} for row_id in ids])
 
 
 def insert_all(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
@@ -163,14 +165,14 @@ def insert_all(connection: Connection, table: Table, rows: Sequence[Row]) -> Non
 
 
 def portions(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    """The ids, as many at a time as one statement may name."""
+    """The ids, in batches that fit into one statement."""
     return (ids[begin : begin + ROWS_AT_ONCE] for begin in range(0, len(ids), ROWS_AT_ONCE))
 
 
 def rows_of(
     connection: Connection, chosen: Select[Any], column: ColumnElement[Any], values: Collection[Any] | None
 ) -> Iterator[Any]:
-    """The rows whose column has one of these values, in as many statements as that takes; None: all rows."""
+    """The rows whose column has one of these values, in as many statements as needed; None: all rows."""
     if values is None:
         yield from connection.execute(chosen)
     for some in portions(sorted(values or ())):
@@ -178,17 +180,17 @@ def rows_of(
 
 
 OFFERED: Final = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
-"""Whether an advert is still there, as far as is known."""
+"""Whether an advert is still online, as far as is known."""
 Pair = tuple[int, int]
 
 
 class UnknownProperty(ValueError):
-    """There is no property of this id; the text says where to look."""
+    """There is no property of this id; the message says where to look."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One advert of a property, and why it is one."""
+class ListingSource:
+    """One advert of a property, and why it belongs to it."""
 
     listing_id: int
     property_id: int
@@ -198,23 +200,23 @@ class Source:
     evidence: Mapping[str, Any]
 
 
-_SOURCE = tuple(Source.__dataclass_fields__)
+_SOURCE = tuple(ListingSource.__dataclass_fields__)
 _SOURCES: Select[Any] = select(*(listing_sources.c[name] for name in _SOURCE))
 
 
-def save_sources(connection: Connection, sources: Sequence[Source], *, now: float) -> int:
-    """Store whose adverts these are; how many were not so before. Ids that end still lead to the property."""
+def save_sources(connection: Connection, sources: Sequence[ListingSource], *, now: float) -> int:
+    """Store the properties of adverts; returns the number of changes. Ended ids lead to the new property."""
     ids = [source.listing_id for source in sources]
-    known = {source.listing_id: source for source in sources_of(connection, ids)}
-    changed = [source for source in sources if known.get(source.listing_id) != source]
+    stored = {source.listing_id: source for source in sources_of(connection, ids)}
+    changed = [source for source in sources if stored.get(source.listing_id) != source]
     _make_properties(connection, {source.property_id for source in changed}, now=now)
     remove(connection, listing_sources, "listing_id", [source.listing_id for source in changed])
     rows = [{name: getattr(source, name) for name in _SOURCE} | {"decided_at": now} for source in changed]
     insert_all(connection, listing_sources, rows)
-    left = {known[one.listing_id].property_id for one in changed if one.listing_id in known}
+    left = {stored[source.listing_id].property_id for source in changed if source.listing_id in stored}
     _redirect(connection, left | {source.property_id for source in changed})
     for source in changed:
-        before = known.get(source.listing_id)
+        before = stored.get(source.listing_id)
         if before is None:
             touch(connection, [source.listing_id])
         elif before.property_id != source.property_id:
@@ -222,15 +224,18 @@ def save_sources(connection: Connection, sources: Sequence[Source], *, now: floa
     return len(changed)
 
 
-def sources_of(connection: Connection, listing_ids: Sequence[int]) -> list[Source]:
+def sources_of(connection: Connection, listing_ids: Sequence[int]) -> list[ListingSource]:
     """The stored sources of these adverts."""
-    return [Source(*row) for row in rows_of(connection, _SOURCES, listing_sources.c.listing_id, listing_ids)]
+    return [
+        ListingSource(*row)
+        for row in rows_of(connection, _SOURCES, listing_sources.c.listing_id, listing_ids)
+    ]
 
 
-def members_of(connection: Connection, property_ids: Iterable[int]) -> list[Source]:
+def members_of(connection: Connection, property_ids: Iterable[int]) -> list[ListingSource]:
     """All adverts of these properties, the oldest first."""
     chosen = _SOURCES.where(listing_sources.c.property_id.in_(list(property_ids)))
-    return [Source(*row) for row in connection.execute(chosen.order_by(listing_sources.c.listing_id))]
+    return [ListingSource(*row) for row in connection.execute(chosen.order_by(listing_sources.c.listing_id))]
 
 
 def resolve(connection: Connection, property_id: int) -> int:
@@ -248,13 +253,13 @@ def resolve(connection: Connection, property_id: int) -> int:
 
 
 def with_current(then: Column[Any]) -> tuple[FromClause, ColumnElement[int]]:
-    """The table of a column with ids of then, joined to the ids of now, and the column of these."""
+    """The table of a column of old property ids, joined to the current ids, and the column of those."""
     joined = then.table.outerjoin(listing_sources, listing_sources.c.listing_id == then)
     return joined, func.coalesce(listing_sources.c.property_id, then)
 
 
 def large_properties(connection: Connection, more_than: int) -> list[tuple[int, int]]:
-    """Properties with more adverts than that: id and number, the largest first."""
+    """Properties with more than so many adverts: id and number, the largest first."""
     count = func.count().label("adverts")
     large = (
         select(listing_sources.c.property_id, count)
@@ -266,14 +271,14 @@ def large_properties(connection: Connection, more_than: int) -> list[tuple[int, 
 
 
 def read_decisions(connection: Connection) -> dict[Pair, bool]:
-    """What the buyer said of pairs of adverts: the same, or not."""
+    """The buyer's decisions on pairs of adverts: whether they are the same."""
     return {(row.low, row.high): row.same for row in connection.execute(select(match_decisions))}
 
 
 def save_decisions(
     connection: Connection, pairs: Iterable[Pair], *, same: bool, now: float, by: str | None = None
 ) -> None:
-    """The buyer says of these pairs that they are the same, or not; what he said before is taken back."""
+    """Store the buyer's decision on these pairs, replacing earlier ones."""
     ordered = sorted({(min(pair), max(pair)) for pair in pairs})
     for low, high in ordered:
         chosen = (match_decisions.c.low == low, match_decisions.c.high == high)
@@ -293,13 +298,14 @@ def listing_rows(connection: Connection, listing_ids: Sequence[int]) -> list[Row
 
 
 def _make_properties(connection: Connection, ids: Iterable[int], *, now: float) -> None:
-    wanted = sorted(ids)
-    known = {row[0] for row in rows_of(connection, select(properties.c.id), properties.c.id, wanted)}
-    insert_all(connection, properties, [{"id": one, "made_at": now} for one in wanted if one not in known])
+    property_ids = sorted(ids)
+    existing = {row[0] for row in rows_of(connection, select(properties.c.id), properties.c.id, property_ids)}
+    new = [{"id": number, "made_at": now} for number in property_ids if number not in existing]
+    insert_all(connection, properties, new)
 
 
 def _redirect(connection: Connection, ids: Iterable[int]) -> None:
-    """Each of these ids leads to the property its advert is in now."""
+    """Make each of these ids lead to the current property of its advert."""
     leads_to = properties.join(listing_sources, listing_sources.c.listing_id == properties.c.id)
     now = select(properties.c.id, properties.c.merged_into, listing_sources.c.property_id)
     wrong = []
@@ -311,22 +317,23 @@ def _redirect(connection: Connection, ids: Iterable[int]) -> None:
         connection.execute(chosen.values(merged_into=bindparam("target")), wrong)
 
 
-# Pairs of properties of which the buyer is not sure: they are asked again, after all others.
+# Pairs of properties on which the buyer is unsure: they are asked again, after all others.
 
 
-def save_doubt(connection: Connection, one: int, two: int, *, now: float) -> None:
-    """The buyer is not sure of these two properties, from now on; said again, the later moment counts."""
-    row = insert_into(connection, match_doubts).values(low=min(one, two), high=max(one, two), said_at=now)
+def save_doubt(connection: Connection, property_id: int, other_id: int, *, now: float) -> None:
+    """Record that the buyer is unsure about two properties; a repetition updates the time."""
+    low, high = sorted((property_id, other_id))
+    row = insert_into(connection, match_doubts).values(low=low, high=high, said_at=now)
     connection.execute(row.on_conflict_do_update(index_elements=["low", "high"], set_={"said_at": now}))
 
 
 def read_doubts(connection: Connection) -> dict[frozenset[int], float]:
-    """Since when the buyer is unsure, by the two properties that the adverts of then are of now."""
-    one, two = listing_sources.alias("one"), listing_sources.alias("two")
-    chosen = (
-        select(one.c.property_id, two.c.property_id, match_doubts.c.said_at)
-        .join(one, one.c.listing_id == match_doubts.c.low)
-        .join(two, two.c.listing_id == match_doubts.c.high)
+    """Since when the buyer is unsure, by the current properties of each pair."""
+    low, high = listing_sources.alias("low_source"), listing_sources.alias("high_source")
+    query = (
+        select(low.c.property_id, high.c.property_id, match_doubts.c.said_at)
+        .join(low, low.c.listing_id == match_doubts.c.low)
+        .join(high, high.c.listing_id == match_doubts.c.high)
         .order_by(match_doubts.c.said_at)
     )
-    return {frozenset(row[:2]): row[2] for row in connection.execute(chosen)}
+    return {frozenset(row[:2]): row[2] for row in connection.execute(query)}

@@ -17,8 +17,8 @@ from sqlalchemy import (
 
 from sale_sofia.storage.tables import Id, metadata
 
-# Every id a property ever had. It is the id of the property's oldest advert; where that advert is in another
-# property now, `merged_into` says in which.
+# Every id a property ever had: the id of its oldest advert. If that advert is in another property now,
+# `merged_into` is the id of that.
 properties = Table(
     "properties",
     metadata,
@@ -27,7 +27,7 @@ properties = Table(
     Column("made_at", Float, nullable=False),
 )
 
-# Which property an advert is of, with what speaks for it, how surely, and who said so.
+# The property of each advert, with its evidence, probability, and who decided it.
 listing_sources = Table(
     "listing_sources",
     metadata,
@@ -52,7 +52,7 @@ match_links = Table(
     Index(None, "kind"),
 )
 
-# What the buyer said of a pair. It wins for ever; only the buyer can take it back.
+# The buyer's decisions on pairs. They always win; only the buyer can change them.
 match_decisions = Table(
     "match_decisions",
     metadata,
@@ -60,11 +60,11 @@ match_decisions = Table(
     Column("high", ForeignKey("listings.id"), primary_key=True),
     Column("same", Boolean, nullable=False),
     Column("decided_at", Float, nullable=False),
-    # Who said so; None: before that was written down.
+    # Who decided it; None: before that was recorded.
     Column("said_by", String(80)),
 )
 
-# Pairs of which the buyer is not sure, by the ids their properties had then: their oldest adverts.
+# Pairs on which the buyer is unsure, by the ids their properties had then: their oldest adverts.
 match_doubts = Table(
     "match_doubts",
     metadata,
@@ -73,7 +73,7 @@ match_doubts = Table(
     Column("said_at", Float, nullable=False),
 )
 
-# An advert as it was matched last; where `content_hash` is not the advert's, it has changed since.
+# An advert as it was last matched; if `content_hash` is not the advert's, it has changed since.
 match_fingerprints = Table(
     "match_fingerprints",
     metadata,
@@ -82,7 +82,7 @@ match_fingerprints = Table(
     Column("record", LargeBinary, nullable=False),
 )
 
-# One row: with which rules the last run was made, and how many runs there were.
+# One row: the rules of the last run, and the number of runs.
 match_state = Table(
     "match_state",
     metadata,
@@ -92,7 +92,7 @@ match_state = Table(
     Column("matched_at", Float, nullable=False),
 )
 
-# Adverts that stand out from the market, as the last run found it: between what numbers they would not.
+# Adverts that stand out from the market, and the range in which they would not, as of the last run.
 outliers = Table(
     "outliers",
     metadata,
@@ -102,10 +102,10 @@ outliers = Table(
     Column("most", Float, nullable=False),
 )
 
-# Every property merged (`flats/projection.py`): what is searched and sorted by. `digest` is of all it was
-# made of, `revision` the number of changes at which it last became another. Several values are a text with
-# bars around each ("|gas|district|"); where a price may be anything above the least, the most is null.
-# `lines` have stops near it wherever it is, `some_lines` somewhere in its neighbourhood.
+# Every property merged (`flats/projection.py`): the columns for searching and sorting. `digest` covers all it
+# is made of, `revision` is the number of changes at which it last changed. Lists are a text with bars around
+# each value ("|gas|district|"); a price without an upper limit has no `price_most`. `lines` have stops near
+# the flat for certain, `some_lines` in some part of its neighbourhood.
 flats = Table(
     "flats",
     metadata,
@@ -165,7 +165,7 @@ flats = Table(
     Index(None, "saving_eur"),
 )
 
-# The same properties with all that is known of them, as JSON: read for those that are shown, and so apart.
+# The same properties in full, as JSON: read only for those that are shown, so in a table of its own.
 flat_contents = Table(
     "flat_contents",
     metadata,
@@ -173,8 +173,8 @@ flat_contents = Table(
     Column("content", Text, nullable=False),
 )
 
-# What the buyer says of a property's facts, and nothing but that: the last word on a fact counts, null takes
-# it back. `property_id` is the id of then, that of its oldest advert, with which the word goes.
+# The buyer's corrections of a property's facts: the last one of a fact counts, null removes it. `property_id`
+# is the id at that time, that of its oldest advert, which the correction follows.
 corrections = Table(
     "corrections",
     metadata,
@@ -187,8 +187,8 @@ corrections = Table(
     Index(None, "property_id"),
 )
 
-# A photo of an advert that was asked for, at its place in the gallery. `picture` is one number for all copies
-# of a picture; `stock`: it is of no one flat. `code`: why there is none; `again`: it may be had later.
+# A requested photo of an advert, by its position in the gallery. `picture` is one number for all copies of a
+# picture; `stock`: it shows no particular flat. `code`: why there is none; `again`: a later try may succeed.
 advert_photos = Table(
     "advert_photos",
     metadata,

@@ -1,4 +1,4 @@
-"""Properties as lists: what there is, and which pairs wait for the buyer."""
+"""Views of properties: lists, details, and the pairs that await the buyer's review."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -21,7 +21,7 @@ Order = Literal["newest", "cheapest", "adverts", "discrepancy"]
 
 
 class PropertyLine(NamedTuple):
-    """One property in a list. Prices are of what is still offered."""
+    """One property in a list. Prices are those still on offer."""
 
     id: int
     adverts: int
@@ -38,24 +38,24 @@ class PropertyLine(NamedTuple):
 
 
 class ReviewLine(NamedTuple):
-    """Two properties that may be one, by their likeliest pair of adverts."""
+    """Two properties that may be the same, by their likeliest pair of adverts."""
 
     probability: float
-    one: int
-    two: int
+    property_id: int
+    other_id: int
     low: int
     high: int
     joins: int
-    """Pairs of adverts that become one property if the two are: each of the one with each of the other."""
+    """The number of pairs of adverts that a yes would join: each of one with each of the other."""
     unsure_since: float | None = None
-    """When the buyer said that he is not sure, in seconds since 1970."""
+    """Since when the buyer is unsure, in seconds since 1970."""
 
 
 _BELIEVED = ("area_sqm", "rooms", "floor", "neighbourhood")
 
 
 def list_properties(connection: Connection, *, order: Order, limit: int) -> list[PropertyLine]:
-    """The properties, each with what is believed of it."""
+    """The properties, each with its believed facts."""
     price = case((OFFERED, listings.c.price_eur))
     numbers = (
         select(
@@ -75,7 +75,7 @@ def list_properties(connection: Connection, *, order: Order, limit: int) -> list
         .group_by(listing_sources.c.property_id)
         .subquery()
     )
-    # Sums of which one is without VAT and another with it, or nobody knows, are not compared.
+    # Prices with different or unknown VAT are not compared.
     discrepancy = case((numbers.c.vats == 1, numbers.c.highest_eur - numbers.c.lowest_eur))
     ordered = {
         "newest": (numbers.c.first_seen_at.desc(),),
@@ -83,8 +83,8 @@ def list_properties(connection: Connection, *, order: Order, limit: int) -> list
         "adverts": (numbers.c.adverts.desc(),),
         "discrepancy": (discrepancy.is_(None), discrepancy.desc()),
     }[order]
-    shown = select(*(column for column in numbers.c if column.name != "vats"))
-    rows = connection.execute(shown.order_by(*ordered, numbers.c.id).limit(limit)).mappings().all()
+    query = select(*(column for column in numbers.c if column.name != "vats"))
+    rows = connection.execute(query.order_by(*ordered, numbers.c.id).limit(limit)).mappings().all()
     flats = {flat.property_id: flat for flat in read_flats(connection, [row["id"] for row in rows], photos=0)}
     return [
         PropertyLine(**row, **{name: getattr(flats[row["id"]], name) for name in _BELIEVED}) for row in rows
@@ -99,11 +99,11 @@ def count_properties(connection: Connection) -> tuple[int, int]:
 
 
 def review_queue(connection: Connection, *, limit: int) -> list[ReviewLine]:
-    """Pairs of properties that may be one and on which the buyer has not decided.
+    """Pairs of properties that may be the same and that the buyer has not decided on.
 
-    First comes the answer that is expected to settle most: the probability of a yes times the pairs of
-    adverts it joins. Among them are such as score high but hold a contradiction between them. Those of which
-    the buyer said that he is not sure come last, the longest unsure first.
+    First come those whose answer is expected to settle most: the probability of a yes times the pairs of
+    adverts it joins. Some score high but contain a contradiction. Those on which the buyer is unsure come
+    last, the longest unsure first.
     """
     doubts = read_doubts(connection)
     best: dict[frozenset[int], ReviewLine] = {}
@@ -121,8 +121,8 @@ def review_queue(connection: Connection, *, limit: int) -> list[ReviewLine]:
 
 
 def _waiting() -> Select[Any]:
-    """Pairs of adverts of two properties that nobody has decided on, those that settle most first."""
-    one, two = listing_sources.alias("one"), listing_sources.alias("two")
+    """Undecided pairs of adverts of two properties, those that settle most first."""
+    low, high = listing_sources.alias("low_source"), listing_sources.alias("high_source")
     size = select(listing_sources.c.property_id, func.count().label("adverts"))
     sizes = size.group_by(listing_sources.c.property_id)
     ours, theirs = sizes.subquery("ours"), sizes.subquery("theirs")
@@ -131,23 +131,23 @@ def _waiting() -> Select[Any]:
     return (
         select(
             match_links.c.probability,
-            one.c.property_id,
-            two.c.property_id,
+            low.c.property_id,
+            high.c.property_id,
             match_links.c.low,
             match_links.c.high,
             joins,
         )
-        .join(one, one.c.listing_id == match_links.c.low)
-        .join(two, two.c.listing_id == match_links.c.high)
-        .join(ours, ours.c.property_id == one.c.property_id)
-        .join(theirs, theirs.c.property_id == two.c.property_id)
+        .join(low, low.c.listing_id == match_links.c.low)
+        .join(high, high.c.listing_id == match_links.c.high)
+        .join(ours, ours.c.property_id == low.c.property_id)
+        .join(theirs, theirs.c.property_id == high.c.property_id)
         .outerjoin(match_decisions, spoken)
-        .where(one.c.property_id != two.c.property_id, match_decisions.c.same.is_(None))
+        .where(low.c.property_id != high.c.property_id, match_decisions.c.same.is_(None))
         .order_by((match_links.c.probability * joins).desc(), match_links.c.low, match_links.c.high)
     )
 
 
-# A property as a person wants to see it: merged, with every advert's offer and why it is there.
+# A property for display: merged, with every advert's offer and why it belongs there.
 
 View = dict[str, Any]
 _SHOWN = (
@@ -157,20 +157,22 @@ _SHOWN = (
 
 
 def metro_stations(flat: Flat) -> list[View]:
-    """The nearest stations with the minutes on foot to each; none where the flat's place is not exact."""
+    """The nearest stations with the minutes on foot to each; empty if the flat's place is not exact."""
     near = nearest_stations(flat.exact_place, STATIONS_NAMED) if flat.exact_place else ()
-    return [{"name": one.name, "lines": one.lines, "minutes": round(minutes)} for one, minutes in near]
+    return [
+        {"name": station.name, "lines": station.lines, "minutes": round(minutes)} for station, minutes in near
+    ]
 
 
 def nearby_record(flat: Flat) -> View:
-    """What is near the flat, for programs; null of what is not known."""
+    """What is near the flat, for JSON; null where unknown."""
     near = flat.nearby
-    found = {name: one and one._asdict() for name, one in near._asdict().items() if name != "road"}
-    return {**found, "road": near.road and near.road.known, "source": flat.exactness}
+    places = {name: place and place._asdict() for name, place in near._asdict().items() if name != "road"}
+    return {**places, "road": near.road and near.road.known, "source": flat.exactness}
 
 
 def show_property(connection: Connection, property_id: int, *, now: float) -> View:
-    """The whole of one property; an id of before leads to the one it is in now."""
+    """All details of a property; an old id leads to the current one."""
     found = resolve(connection, property_id)
     members = members_of(connection, [found])
     adverts = listing_rows(connection, [source.listing_id for source in members])
@@ -183,7 +185,7 @@ def show_property(connection: Connection, property_id: int, *, now: float) -> Vi
     view["nearby"] = nearby_record(flat)
     at, source = flat.since
     view["on_market"] = {"since": at, "source": source, "days": flat.days_on_market(now)}
-    view["offered_before"] = [one._asdict() for one in flat.offered_before]
+    view["offered_before"] = [offer._asdict() for offer in flat.offered_before]
     view["links"] = [
         {
             "listing_id": source.listing_id,
@@ -197,42 +199,48 @@ def show_property(connection: Connection, property_id: int, *, now: float) -> Vi
 
 
 YOU: Final = "you"
-"""Who says a fact that the buyer put right, in the place of a portal."""
+"""The source of a fact that the buyer corrected, in place of a portal."""
 
 
 def merged_view(flat: Flat, adverts: Sequence[Row]) -> View:
-    """Each fact that is believed with who says so, what contradicts what, and the offers compared."""
+    """Each believed fact with its source, the contradictions, and the offers compared."""
     view = PropertyMerger().merge(flat.property_id, adverts)
-    told = {name: _told(name, getattr(flat, name), fact) for name, fact in view["fields"].items()}
+    facts = {name: _fact_view(name, getattr(flat, name), fact) for name, fact in view["fields"].items()}
     corrected = {
-        name: {"value": said.value, "site": YOU, "seen_at": said.said_at, "adverts": [], "others": []}
-        for name, said in flat.corrected.items()
+        name: {
+            "value": correction.value,
+            "site": YOU,
+            "seen_at": correction.said_at,
+            "adverts": [],
+            "others": [],
+        }
+        for name, correction in flat.corrected.items()
     }
-    view["fields"] = {name: fact for name, fact in (told | corrected).items() if fact}
-    view["contradictions"] = [one._asdict() for one in flat.contradictions]
+    view["fields"] = {name: fact for name, fact in (facts | corrected).items() if fact}
+    view["contradictions"] = [contradiction._asdict() for contradiction in flat.contradictions]
     return view | _compared(flat, view["offers"])
 
 
 def _compared(flat: Flat, printed: Sequence[View]) -> View:
-    """The offers from the cheapest on, VAT counted, and how far they are apart, where that is sure."""
+    """The offers with VAT, the cheapest first, and the difference between them, if exact."""
     offers = {offer.advert.listing_id: offer for offer in all_offers(flat)}
-    # Of two that begin, or end, at the same sum, the one that is sure.
+    # Of two with the same bound, the exact one.
     lowest = min(offers.values(), key=lambda offer: (offer.paid.least, not offer.paid.exact), default=None)
     highest = max(offers.values(), key=lambda offer: (offer.paid.most or inf, offer.paid.exact), default=None)
 
-    def told(one: View) -> View:
-        offer = offers.get(one["listing_id"])
+    def compare_offer(view: View) -> View:
+        offer = offers.get(view["listing_id"])
         more = compare(offer, lowest) if offer and lowest else None
-        return one | {
-            "vat_state": vat_state(flat, one["vat"]) if one["price_eur"] else None,
+        return view | {
+            "vat_state": vat_state(flat, view["vat"]) if view["price_eur"] else None,
             "above_lowest_eur": more.eur if more else None,
             "above_lowest_percent": more.percent if more else None,
         }
 
     place = {listing_id: place for place, listing_id in enumerate(offers)}
-    ordered = sorted(printed, key=lambda one: place.get(one["listing_id"], len(place)))
+    ordered = sorted(printed, key=lambda view: place.get(view["listing_id"], len(place)))
     if lowest is None or highest is None:
-        return {"offers": list(map(told, ordered)), "price": None}
+        return {"offers": list(map(compare_offer, ordered)), "price": None}
     apart = compare(highest, lowest)
     price = {
         "lowest_eur": lowest.advert.price_eur,
@@ -242,30 +250,30 @@ def _compared(flat: Flat, printed: Sequence[View]) -> View:
         "difference_eur": apart.eur if apart else None,
         "difference_percent": apart.percent if apart else None,
     }
-    return {"offers": list(map(told, ordered)), "price": price}
+    return {"offers": list(map(compare_offer, ordered)), "price": price}
 
 
-def _told(name: str, believed: object, fact: View) -> View | None:
-    """Who prints what is believed, beside all others; None: nobody does."""
-    said = [fact, *fact["others"]]
+def _fact_view(name: str, believed: object, fact: View) -> View | None:
+    """Who prints the believed value, with all other values; None if nobody does."""
+    views = [fact, *fact["others"]]
     plain = compared(name, list(believed) if isinstance(believed, tuple) else believed)
-    chosen = next((one for one in said if compared(name, one["value"]) == plain), None)
-    return chosen and {**chosen, "others": [one for one in said if one["value"] != chosen["value"]]}
+    chosen = next((view for view in views if compared(name, view["value"]) == plain), None)
+    return chosen and {**chosen, "others": [view for view in views if view["value"] != chosen["value"]]}
 
 
 def show_review(connection: Connection, lines: Sequence[ReviewLine]) -> list[View]:
-    """Pairs that wait for the buyer, with what both adverts say."""
-    ids = sorted({one for line in lines for one in (line.low, line.high)})
+    """Pairs that await the buyer's decision, with the columns of both adverts."""
+    ids = sorted({listing_id for line in lines for listing_id in (line.low, line.high)})
     adverts: Mapping[int, Any] = {row["id"]: row for row in listing_rows(connection, ids)}
     return [
         {
-            "properties": [line.one, line.two],
+            "properties": [line.property_id, line.other_id],
             "probability": line.probability,
             "joins": line.joins,
             "unsure_since": line.unsure_since,
             "adverts": [
-                {"listing_id": one, **{name: adverts[one][name] for name in _SHOWN}}
-                for one in (line.low, line.high)
+                {"listing_id": listing_id, **{name: adverts[listing_id][name] for name in _SHOWN}}
+                for listing_id in (line.low, line.high)
             ],
         }
         for line in lines

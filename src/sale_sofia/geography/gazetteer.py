@@ -17,9 +17,9 @@ from sale_sofia.geography.shapes import Point, Shape, read_shape
 
 
 def shipped(name: str) -> Any:  # noqa: ANN401 - any JSON
-    """One of the files of `data`, by its path there."""
-    found = resources.files(FILES).joinpath("data", *name.split("/")).read_bytes()
-    return json.loads(gzip.decompress(found) if name.endswith(".gz") else found)
+    """The parsed content of a file in `data`, by its path there."""
+    content = resources.files(FILES).joinpath("data", *name.split("/")).read_bytes()
+    return json.loads(gzip.decompress(content) if name.endswith(".gz") else content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,12 @@ class Centre:
 
     point: Point | None
     basis: str
-    """From what it is known, or why it is not."""
+    """Where the point comes from, or why there is none."""
 
 
 @cache
 def centres() -> dict[int, Centre]:
-    """Of every neighbourhood, by its number."""
+    """The centre of every neighbourhood, by its number."""
     return {
         int(number): Centre(Point(*at) if at else None, basis)
         for number, (at, basis) in shipped("odbl/centres.json").items()
@@ -45,52 +45,55 @@ class Area:
     """A part of the city as OpenStreetMap draws it."""
 
     osm: str
-    """Its number there; empty for what was imported."""
+    """Its id there; empty for an imported area."""
     name: str
     neighbourhoods: tuple[int, ...]
-    """Those it is the area of, or a piece of it, or that lie somewhere in it; none for parts nobody lists."""
+    """Those that it outlines, is a piece of, or contains; empty where no listing names the area."""
     shape: Shape
 
 
 @until_changed
 @cache
 def areas() -> tuple[Area, ...]:
-    """All of them, the smallest first. They overlap: Люлин 5 lies in Люлин.
+    """All areas, the smallest first. They overlap: Люлин 5 lies in Люлин.
 
-    A neighbourhood that was imported has the area that came with it, and no other.
+    An imported neighbourhood has the imported area only.
     """
-    given = [_area(one) for one in (own("neighbourhoods") or {"features": ()})["features"]]
-    replaced = {number for area in given for number in area.neighbourhoods}
-    found = [*given, *_others(map(_area, shipped("odbl/neighbourhoods.geojson.gz")["features"]), replaced)]
-    return tuple(sorted(found, key=lambda area: area.shape.square_metres))
+    imported = [_area(feature) for feature in (own("neighbourhoods") or {"features": ()})["features"]]
+    replaced = {number for area in imported for number in area.neighbourhoods}
+    others = _others(map(_area, shipped("odbl/neighbourhoods.geojson.gz")["features"]), replaced)
+    return tuple(sorted([*imported, *others], key=lambda area: area.shape.square_metres))
 
 
-def _others(shipped_ones: Iterable[Area], replaced: Collection[int]) -> Iterator[Area]:
-    """Without the neighbourhoods that are replaced, and without areas that were theirs alone."""
-    for area in shipped_ones:
-        left = tuple(number for number in area.neighbourhoods if number not in replaced)
-        if left or not area.neighbourhoods:
-            yield replace(area, neighbourhoods=left)
+def _others(shipped_areas: Iterable[Area], replaced: Collection[int]) -> Iterator[Area]:
+    """The shipped areas without replaced neighbourhoods, and without areas that belonged only to them."""
+    for area in shipped_areas:
+        remaining = tuple(number for number in area.neighbourhoods if number not in replaced)
+        if remaining or not area.neighbourhoods:
+            yield replace(area, neighbourhoods=remaining)
 
 
 def _area(feature: dict[str, Any]) -> Area:
-    told = feature["properties"]
+    properties = feature["properties"]
     return Area(
-        told.get("osm", ""), told["name"], tuple(told["neighbourhoods"]), read_shape(feature["geometry"])
+        properties.get("osm", ""),
+        properties["name"],
+        tuple(properties["neighbourhoods"]),
+        read_shape(feature["geometry"]),
     )
 
 
 @until_changed
 @cache
 def drawn(kind: str) -> tuple[Area, ...]:
-    """Districts or parks, which are not shipped: only what was imported."""
+    """Imported districts or parks; none are shipped."""
     return tuple(map(_area, (own(kind) or {"features": ()})["features"]))
 
 
 @until_changed
 @cache
 def areas_of(neighbourhood: int) -> tuple[Area, ...]:
-    """The areas that a neighbourhood lies in, all together; none where its borders are not known."""
+    """The areas that make up a neighbourhood; empty where its borders are not known."""
     return tuple(area for area in areas() if neighbourhood in area.neighbourhoods)
 
 
@@ -101,6 +104,6 @@ def metres_outside(neighbourhood: int, point: Point) -> float | None:
 
 @cache
 def base_map() -> dict[str, Any]:
-    """What a map of the city is drawn from: `roads` by kind, `names` of the large ones, `metro` by line."""
-    found: dict[str, Any] = shipped("odbl/base_map.json.gz")
-    return found
+    """The data of the city map: `roads` by kind, `names` of the large ones, `metro` by line."""
+    content: dict[str, Any] = shipped("odbl/base_map.json.gz")
+    return content

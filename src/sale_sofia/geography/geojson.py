@@ -1,4 +1,4 @@
-"""Areas and stations of a user's GeoJSON file, checked; each fault is one sentence."""
+"""Areas, stations and schools of a user's GeoJSON file, validated; each fault is one sentence."""
 
 import json
 import math
@@ -28,8 +28,8 @@ class WrongPlaces(ValueError):
 
     def __init__(self, faults: Sequence[str]) -> None:
         more = len(faults) - FAULTS_SHOWN
-        shown = [*faults[:FAULTS_SHOWN], *([f"and {more} more faults"] if more > 0 else [])]
-        super().__init__("\n".join(shown))
+        lines = [*faults[:FAULTS_SHOWN], *([f"and {more} more faults"] if more > 0 else [])]
+        super().__init__("\n".join(lines))
 
 
 class Feature(NamedTuple):
@@ -41,41 +41,41 @@ class Feature(NamedTuple):
 
 
 def read_features(path: Path) -> list[Feature]:
-    """All features of a file, of which no more is read than is allowed.
+    """All features of a file; never reads more than `GEOJSON_MOST_BYTES`.
 
     Raises:
-        WrongPlaces: it is no GeoJSON, or holds too much.
+        WrongPlaces: the file is not GeoJSON, or is too large.
     """
     with path.open("rb") as file:
-        held = file.read(GEOJSON_MOST_BYTES + 1)
-    if len(held) > GEOJSON_MOST_BYTES:
+        content = file.read(GEOJSON_MOST_BYTES + 1)
+    if len(content) > GEOJSON_MOST_BYTES:
         raise WrongPlaces([f"{path}: is larger than {GEOJSON_MOST_BYTES:_} bytes, the most that is read"])
     try:
-        found = json.loads(held)
+        document = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise WrongPlaces([f"{path}: is no JSON: {error}"]) from None
-    features = found.get("features") if isinstance(found, dict) else None
-    if not isinstance(features, list) or found.get("type") != "FeatureCollection":
+    features = document.get("features") if isinstance(document, dict) else None
+    if not isinstance(features, list) or document.get("type") != "FeatureCollection":
         raise WrongPlaces([f"{path}: is no GeoJSON; it must be a FeatureCollection with features"])
     if not 0 < len(features) <= GEOJSON_MOST_FEATURES:
         raise WrongPlaces(
             [f"{path}: has {len(features)} features; allowed are 1 to {GEOJSON_MOST_FEATURES:_}"]
         )
-    return [_feature(one, number) for number, one in enumerate(features, 1)]
+    return [_feature(feature, number) for number, feature in enumerate(features, 1)]
 
 
-def _feature(one: Any, number: int) -> Feature:  # noqa: ANN401 - any JSON
-    if not isinstance(one, dict) or not isinstance(one.get("geometry"), dict):
+def _feature(feature: Any, number: int) -> Feature:  # noqa: ANN401 - any JSON
+    if not isinstance(feature, dict) or not isinstance(feature.get("geometry"), dict):
         raise WrongPlaces([f"feature {number}: has no geometry"])
-    properties = one.get("properties")
+    properties = feature.get("properties")
     properties = properties if isinstance(properties, dict) else {}
     name = next((properties[key] for key in _NAMES if isinstance(properties.get(key), str)), "")
-    return Feature(name.strip(), properties, one["geometry"])
+    return Feature(name.strip(), properties, feature["geometry"])
 
 
 def are_points(features: Iterable[Feature]) -> bool:
-    """Whether the file has stations, and not areas."""
-    return all(one.geometry.get("type") == "Point" for one in features)
+    """Whether all features are points (stations, not areas)."""
+    return all(feature.geometry.get("type") == "Point" for feature in features)
 
 
 # Areas.
@@ -86,35 +86,35 @@ def read_areas(
 ) -> list[dict[str, Any]]:
     """The areas as GeoJSON features with `name` and `neighbourhoods`.
 
-    With `number_of` each is a neighbourhood's, which it names. Without `nameless` each needs a name.
+    With `number_of` each must name a neighbourhood. Without `nameless` each needs a name.
 
     Raises:
-        WrongPlaces: a name is missing or unknown, or what is drawn cannot be an area of Sofia.
+        WrongPlaces: a name is missing or unknown, or a shape cannot be an area of Sofia.
     """
-    faults, found, corners = [], [], 0
-    for place, one in enumerate(features, 1):
-        told = one.name or f"feature {place}"
-        if not one.name and not nameless:
-            faults.append(f"{told}: has no name; give it a property `name`")
+    faults, read, corners = [], [], 0
+    for place, feature in enumerate(features, 1):
+        label = feature.name or f"feature {place}"
+        if not feature.name and not nameless:
+            faults.append(f"{label}: has no name; give it a property `name`")
             continue
         try:
-            shape = _checked_shape(one.geometry)
-            number = _checked_number(one.name, shape, number_of) if number_of else None
+            shape = _checked_shape(feature.geometry)
+            number = _checked_number(feature.name, shape, number_of) if number_of else None
         except ValueError as error:
-            faults.append(f"{told}: {error}")
+            faults.append(f"{label}: {error}")
             continue
         corners += sum(len(ring) for piece in shape.pieces for ring in piece)
-        properties = {"name": one.name, "neighbourhoods": [] if number is None else [number]}
-        found.append({"type": "Feature", "properties": properties, "geometry": dict(one.geometry)})
+        properties = {"name": feature.name, "neighbourhoods": [] if number is None else [number]}
+        read.append({"type": "Feature", "properties": properties, "geometry": dict(feature.geometry)})
     if corners > GEOJSON_MOST_CORNERS:
         faults.append(f"the areas have {corners:_} corners together; allowed are {GEOJSON_MOST_CORNERS:_}")
     if faults:
         raise WrongPlaces(faults)
-    return found
+    return read
 
 
 def _checked_shape(geometry: Mapping[str, Any]) -> Shape:
-    """Raises ValueError: what is drawn is no area in Sofia's surroundings."""
+    """Raises ValueError: the geometry is not an area in or near Sofia."""
     try:
         shape = read_shape(dict(geometry))
         rings = [ring for piece in shape.pieces for ring in piece]
@@ -133,7 +133,7 @@ def _checked_shape(geometry: Mapping[str, Any]) -> Shape:
 
 
 def _is_near(point: Point, most: float) -> bool:
-    return metres(point, SOFIA_CENTRE) <= most  # of what is no number, neither
+    return metres(point, SOFIA_CENTRE) <= most  # False for NaN
 
 
 def _checked_number(name: str, shape: Shape, number_of: Number) -> int:
@@ -150,31 +150,31 @@ def _checked_number(name: str, shape: Shape, number_of: Number) -> int:
 
 
 def read_stations(features: Sequence[Feature]) -> list[list[Any]]:
-    """Code, name, English name, lines and doors of each station; points of one code or name are its doors.
+    """Code, name, English name, lines and doors of each station; points with the same code or name are doors.
 
     Raises:
-        WrongPlaces: one has no name, or does not lie in Sofia's surroundings.
+        WrongPlaces: a station has no name, or is not in or near Sofia.
     """
     faults: list[str] = []
-    found: dict[str, list[Any]] = {}
-    for place, one in enumerate(features, 1):
-        door = _point(one.geometry)
-        if not one.name or not _is_near(door, SOFIA_METRES):
+    stations: dict[str, list[Any]] = {}
+    for place, feature in enumerate(features, 1):
+        door = _point(feature.geometry)
+        if not feature.name or not _is_near(door, SOFIA_METRES):
             wrong = f"is no point within {SOFIA_METRES / 1000:g} km of the middle of Sofia"
-            faults.append(f"{one.name or f'feature {place}'}: {wrong if one.name else 'has no name'}")
+            faults.append(f"{feature.name or f'feature {place}'}: {wrong if feature.name else 'has no name'}")
             continue
-        code = str(one.properties.get("code") or one.name)
-        english = str(one.properties.get("name_en") or one.name)
-        station = found.setdefault(code, [code, one.name, english, [], []])
-        station[3] = sorted({*station[3], *_lines(one.properties.get("lines"))})
+        code = str(feature.properties.get("code") or feature.name)
+        english = str(feature.properties.get("name_en") or feature.name)
+        station = stations.setdefault(code, [code, feature.name, english, [], []])
+        station[3] = sorted({*station[3], *_lines(feature.properties.get("lines"))})
         station[4].append([door.lat, door.lon])
     if faults:
         raise WrongPlaces(faults)
-    return list(found.values())
+    return list(stations.values())
 
 
 def _point(geometry: Mapping[str, Any]) -> Point:
-    """Of a Point; of what is none, nowhere."""
+    """The coordinates of a Point; NaN for anything else."""
     try:
         lon, lat, *_ = geometry["coordinates"]
         return Point(float(lat), float(lon))
@@ -182,39 +182,40 @@ def _point(geometry: Mapping[str, Any]) -> Point:
         return Point(math.nan, math.nan)
 
 
-def _lines(given: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
-    """As a list, the keys of a table, or words."""
-    if isinstance(given, str):
-        given = given.replace(",", " ").split()
-    yield from (str(one) for one in given or () if isinstance(one, str | int))
+def _lines(lines: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
+    """Lines given as a list, as the keys of an object, or as words."""
+    if isinstance(lines, str):
+        lines = lines.replace(",", " ").split()
+    yield from (str(line) for line in lines or () if isinstance(line, str | int))
 
 
 # Schools.
 
 
 def read_schools(features: Sequence[Feature]) -> list[list[Any]]:
-    """Name, place and rank of each school: its place among all that have an `exam`, the most points first.
+    """Name, coordinates and rank of each school, by its `exam` among all that have one, the best first.
 
     Raises:
-        WrongPlaces: one has no name, does not lie in Sofia's surroundings, or its exam is no number.
+        WrongPlaces: a school has no name, is not in or near Sofia, or its exam is not a number.
     """
     faults: list[str] = []
-    found: list[tuple[str, Point, float | None]] = []
-    for place, one in enumerate(features, 1):
-        told, door, exam = one.name or f"feature {place}", _point(one.geometry), one.properties.get("exam")
+    schools: list[tuple[str, Point, float | None]] = []
+    for place, feature in enumerate(features, 1):
+        label, door = feature.name or f"feature {place}", _point(feature.geometry)
+        exam = feature.properties.get("exam")
         is_number = exam is None or (type(exam) in {int, float} and math.isfinite(exam))
-        if not one.name:
-            faults.append(f"{told}: has no name")
+        if not feature.name:
+            faults.append(f"{label}: has no name")
         elif not _is_near(door, SOFIA_METRES):
-            faults.append(f"{told}: is no point within {SOFIA_METRES / 1000:g} km of the middle of Sofia")
+            faults.append(f"{label}: is no point within {SOFIA_METRES / 1000:g} km of the middle of Sofia")
         elif not is_number:
-            faults.append(f"{told}: its `exam` must be a number, the mean of its points")
+            faults.append(f"{label}: its `exam` must be a number, the mean of its points")
         else:
-            found.append((one.name, door, exam))
+            schools.append((feature.name, door, exam))
     if faults:
         raise WrongPlaces(faults)
-    exams = [exam for _, _, exam in found if exam is not None]
+    exams = [exam for _, _, exam in schools if exam is not None]
     return [
         [name, *door, None if exam is None else 1 + sum(other > exam for other in exams)]
-        for name, door, exam in found
+        for name, door, exam in schools
     ]

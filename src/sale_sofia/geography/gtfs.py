@@ -1,7 +1,7 @@
-"""The morning of a working day out of a GTFS timetable, in the compact form that travel times are made from.
+"""A working day's morning from a GTFS timetable, in the compact form that travel times are computed from.
 
-A pattern is a line with the stops that its trips call at: [line, indexes of stops, minutes between them, the
-first departure in minutes after midnight and then the gaps]. They are of the median trip in the rush hour.
+A pattern is a line with the stops of its trips: [line, indexes of stops, minutes between them, the first
+departure in minutes after midnight and then the gaps]. Minutes are those of the median rush-hour trip.
 """
 
 import csv
@@ -31,7 +31,7 @@ Row = Mapping[str, str]
 
 
 class Call(NamedTuple):
-    """A stop of a trip, and when it leaves there, in minutes after midnight."""
+    """A stop of a trip, and when the trip leaves it, in minutes after midnight."""
 
     order: int
     stop: str
@@ -42,7 +42,7 @@ def read_timetable(path: Path) -> dict[str, Any]:
     """The stops in Sofia and the patterns of a working day's morning.
 
     Raises:
-        WrongPlaces: the file is no such timetable, holds too much, or nothing that leaves on such a morning.
+        WrongPlaces: the file is not a GTFS timetable, is too large, or has no trips on such a morning.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -75,7 +75,7 @@ def _check(archive: zipfile.ZipFile) -> None:
 
 
 def _rows(archive: zipfile.ZipFile, name: str, columns: Sequence[str]) -> Iterator[Row]:
-    """The rows of a table, which has these columns; none where there is no such table."""
+    """The rows of a table, which must have these columns; none if the table is missing."""
     if name not in archive.namelist():
         return
     with archive.open(name) as packed, io.TextIOWrapper(packed, "utf-8-sig", newline="") as text:
@@ -119,27 +119,27 @@ def _timetable(archive: zipfile.ZipFile, source: str) -> dict[str, Any]:
 
 
 def _places(archive: zipfile.ZipFile) -> dict[str, tuple[str, str, Point]]:
-    """Stops around Sofia: the code on their sign, where each has its own, their name, and where they are."""
-    found: dict[str, tuple[str, str, Point]] = {}
+    """Stops near Sofia by id: the code on their sign (the id, unless all codes differ), name and position."""
+    places: dict[str, tuple[str, str, Point]] = {}
     for row in _rows(archive, "stops.txt", ("stop_id", "stop_lat", "stop_lon")):
         try:
             point = Point(round(float(row["stop_lat"]), 5), round(float(row["stop_lon"]), 5))
         except ValueError:
-            continue  # an entrance or a node, which need no place
+            continue  # an entrance or a node, for which coordinates are optional
         if metres(point, SOFIA_CENTRE) <= fixed.SOFIA_METRES:
             code = row.get("stop_code") or row["stop_id"]
-            found[row["stop_id"]] = (code, row.get("stop_name") or code, point)
-    if not found:
+            places[row["stop_id"]] = (code, row.get("stop_name") or code, point)
+    if not places:
         raise WrongPlaces(
             [f"stops.txt has no stop within {fixed.SOFIA_METRES / 1000:g} km of the middle of Sofia"]
         )
-    if len({code for code, _, _ in found.values()}) < len(found):
-        found = {stop: (stop, name, point) for stop, (_, name, point) in found.items()}
-    return found
+    if len({code for code, _, _ in places.values()}) < len(places):
+        places = {stop: (stop, name, point) for stop, (_, name, point) in places.items()}
+    return places
 
 
 def _working_day(archive: zipfile.ZipFile, trips: Mapping[str, int]) -> tuple[date, set[str]]:
-    """The first working day with the most trips, and the services that go on it: no holiday has so many."""
+    """The first weekday with the most trips (so no holiday), and the services that run on it."""
     changes: dict[date, dict[str, bool]] = defaultdict(dict)
     for row in _rows(archive, "calendar_dates.txt", ("service_id", "date", "exception_type")):
         changes[_date(row["date"])][row["service_id"]] = row["exception_type"] == "1"
@@ -152,20 +152,22 @@ def _working_day(archive: zipfile.ZipFile, trips: Mapping[str, int]) -> tuple[da
         )
         for row in _rows(archive, "calendar.txt", ("service_id", "start_date", "end_date", *_DAYS))
     ]
-    known = [*changes, *(begin for _, begin, _, _ in weekly)]
-    if not known:
+    days = [*changes, *(begin for _, begin, _, _ in weekly)]
+    if not days:
         raise WrongPlaces(["neither calendar.txt nor calendar_dates.txt has a day"])
-    best: tuple[int, date, set[str]] = (0, min(known), set())
+    best: tuple[int, date, set[str]] = (0, min(days), set())
     for ahead in range(fixed.GTFS_MOST_DAYS):
-        day = min(known) + timedelta(ahead)
+        day = min(days) + timedelta(ahead)
         if day.weekday() >= _WORKING:
             continue
         active = {
-            service for service, begin, end, days in weekly if begin <= day <= end and days[day.weekday()]
+            service
+            for service, begin, end, weekdays in weekly
+            if begin <= day <= end and weekdays[day.weekday()]
         }
         active = {*active, *changes[day]} - {service for service, goes in changes[day].items() if not goes}
         count = sum(trips.get(service, 0) for service in active)
-        best = max(best, (count, day, active), key=lambda one: one[0])
+        best = max(best, (count, day, active), key=lambda candidate: candidate[0])
     if not best[0]:
         raise WrongPlaces(["no trip goes from Monday to Friday on any day of the calendar"])
     return best[1], best[2]
@@ -179,32 +181,32 @@ def _date(text: str) -> date:
 
 
 def _lines(archive: zipfile.ZipFile) -> dict[str, str]:
-    """Route → its line, with the sign of its kind: b bus, t tram, tb trolley, M metro."""
-    found = {}
+    """Route → its line, prefixed by kind: b bus, t tram, tb trolley, M metro."""
+    lines = {}
     for row in _rows(archive, "routes.txt", ("route_id", "route_type")):
         kind = row["route_type"].strip()
         sign = _SIGNS.get(kind if len(kind) < len("100") else kind[0], "b")
         name = (row.get("route_short_name") or row.get("route_long_name") or row["route_id"]).strip()
-        found[row["route_id"]] = name if sign == "M" and name.startswith(("M", "М")) else f"{sign}{name}"
-    return {route: f"M{line[1:]}" if line.startswith("М") else line for route, line in found.items()}
+        lines[row["route_id"]] = name if sign == "M" and name.startswith(("M", "М")) else f"{sign}{name}"
+    return {route: f"M{line[1:]}" if line.startswith("М") else line for route, line in lines.items()}
 
 
 def _calls(
     archive: zipfile.ZipFile, trips: Mapping[str, str], places: Mapping[str, object]
 ) -> dict[str, list[Call]]:
-    """The stops in Sofia of each trip, in their order."""
+    """The stops in Sofia of each trip, in order."""
     columns = ("trip_id", "arrival_time", "departure_time", "stop_id", "stop_sequence")
-    found: dict[str, list[Call]] = defaultdict(list)
+    calls: dict[str, list[Call]] = defaultdict(list)
     for row in _rows(archive, "stop_times.txt", columns):
         leaves = _minutes(row["departure_time"] or row["arrival_time"])
         if row["trip_id"] in trips and row["stop_id"] in places and leaves is not None:
             order = row["stop_sequence"].strip()
-            found[row["trip_id"]].append(Call(int(order) if order.isdecimal() else 0, row["stop_id"], leaves))
-    return {trip: sorted(calls) for trip, calls in found.items() if len(calls) >= _LEAST_STOPS}
+            calls[row["trip_id"]].append(Call(int(order) if order.isdecimal() else 0, row["stop_id"], leaves))
+    return {trip: sorted(trip_calls) for trip, trip_calls in calls.items() if len(trip_calls) >= _LEAST_STOPS}
 
 
 def _minutes(text: str) -> float | None:
-    """Minutes after midnight of "07:05:30"; None where no time is given, as between stops that have one."""
+    """Minutes after midnight of "07:05:30"; None where no time is given, as between timed stops."""
     parts = text.strip().split(":")
     if len(parts) != len("hms") or not all(part.isdecimal() and len(part) <= len("000") for part in parts):
         return None
@@ -217,24 +219,24 @@ Pattern = tuple[str, tuple[str, ...]]
 
 def _patterns(calls: Mapping[str, list[Call]], lines: Mapping[str, str]) -> dict[Pattern, list[list[float]]]:
     """Line and stops → when each trip of the morning leaves them, the earliest trip first."""
-    found: dict[Pattern, list[list[float]]] = defaultdict(list)
+    patterns: dict[Pattern, list[list[float]]] = defaultdict(list)
     first, last = fixed.MORNING_MINUTES
-    for trip, called in calls.items():
-        if first <= called[0].leaves <= last:
-            stops = tuple(call.stop for call in called)
-            found[lines[trip], stops].append([call.leaves for call in called])
-    return {pattern: sorted(found[pattern]) for pattern in sorted(found)}
+    for trip, trip_calls in calls.items():
+        if first <= trip_calls[0].leaves <= last:
+            stops = tuple(call.stop for call in trip_calls)
+            patterns[lines[trip], stops].append([call.leaves for call in trip_calls])
+    return {pattern: sorted(patterns[pattern]) for pattern in sorted(patterns)}
 
 
 def _times(trips: Sequence[Sequence[float]]) -> tuple[list[int], list[int]]:
     """Minutes between the stops, of the median trip in the rush hour; the first departure and the gaps."""
     first, last = fixed.RUSH_MINUTES
     rush = [trip for trip in trips if first <= trip[0] <= last] or trips
-    after = [
+    offsets = [
         round(statistics.median(trip[place] - trip[0] for trip in rush)) for place in range(len(rush[0]))
     ]
     leaves = [int(trip[0]) for trip in trips]
     return (
-        [max(two - one, 0) for one, two in pairwise(after)],
-        [leaves[0], *(two - one for one, two in pairwise(leaves))],
+        [max(after - before, 0) for before, after in pairwise(offsets)],
+        [leaves[0], *(after - before for before, after in pairwise(leaves))],
     )

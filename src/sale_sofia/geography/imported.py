@@ -1,7 +1,7 @@
-"""Places of the user's own, kept in DATA_DIR, which stand for the shipped ones.
+"""The user's own places, stored in DATA_DIR, which replace the shipped ones.
 
-A process works for one DATA_DIR: `use` says which. What is worked out from places and kept is forgotten when
-they change.
+A process works with one DATA_DIR, set by `use`. Caches of values computed from places are cleared when they
+change.
 """
 
 import gzip
@@ -17,9 +17,9 @@ from sale_sofia.settings.files import sync_folder, write_whole
 
 KINDS: Final = ("timetable", "stations", "neighbourhoods", "districts", "parks", "schools")
 WALKS: Final = "walks"
-"""The file of the walks to the metro that follow from the stations and neighbourhoods in use."""
+"""The file of walks to the metro, computed from the stations and neighbourhoods in use."""
 NEARBY: Final = "nearby"
-"""The file of what is near each neighbourhood, which follows from the schools, stops and areas in use."""
+"""The file of what is near each neighbourhood, computed from the schools, stops and areas in use."""
 Stamp = tuple[tuple[str, int], ...]
 
 
@@ -35,13 +35,13 @@ _used: dict[str, Any] = {"folder": None, "stamp": ()}
 
 
 def until_changed(cached: _Cached) -> _Cached:
-    """A function with a cache, which is emptied when other places are used."""
+    """Clear the cache of this function whenever the places in use change (a decorator)."""
     _forget.append(cached.cache_clear)
     return cached
 
 
 def use(data_dir: Path) -> None:
-    """From now on the places of this folder count, as they are now; cheap where nothing changed."""
+    """Use the places of this folder from now on, as they are now; cheap if nothing changed."""
     folder = data_dir / IMPORTED_FOLDER
     found = []
     for path in sorted(folder.glob("*.json.gz")):
@@ -57,18 +57,18 @@ def use(data_dir: Path) -> None:
 
 
 def used_folder() -> Path | None:
-    """The folder that the process works for; None before `use` has said it."""
+    """The DATA_DIR of this process; None before `use` is called."""
     folder: Path | None = _used["folder"]
     return folder.parent if folder else None
 
 
 def stamp() -> str:
-    """Another text for other places; empty for the shipped ones."""
+    """A text that changes with the imported places; empty for the shipped ones."""
     return "-".join(f"{moment:x}" for _, moment in _used["stamp"])
 
 
 def own(kind: str) -> Mapping[str, Any] | None:
-    """What was imported of this kind; None where the shipped places count.
+    """The imported places of this kind; None where the shipped ones are used.
 
     Raises:
         ValueError: the file is damaged.
@@ -86,7 +86,7 @@ def own(kind: str) -> Mapping[str, Any] | None:
 
 
 def keep(data_dir: Path, kind: str, content: Mapping[str, Any]) -> None:
-    """Replace what is imported of a kind, whole or not at all, and use it."""
+    """Replace the imported places of a kind atomically, and use them."""
     packed = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
     write_whole(data_dir / IMPORTED_FOLDER / _file(kind), gzip.compress(packed, mtime=0))
     use(data_dir)

@@ -1,7 +1,7 @@
 """The metro: its stations with their entrances, and the walk to the nearest one.
 
-A walk is as long as the crow flies, times a detour, at an even pace. From somewhere in a neighbourhood it is
-a range, which holds the walk from every point of its area.
+A walk is the straight-line distance times a detour factor, at a constant pace. From a neighbourhood it is a
+range that contains the walk from every point of its area.
 """
 
 import math
@@ -24,30 +24,30 @@ class Station(NamedTuple):
     name_en: str
     lines: tuple[str, ...]
     doors: tuple[Point, ...]
-    """Its entrances; where none are known, its middle."""
+    """Its entrances; its centre where none are known."""
 
 
 class Walk(NamedTuple):
-    """Whole minutes on foot, from the nearest to the farthest point that is meant."""
+    """Whole minutes on foot, from the nearest and from the farthest possible point."""
 
     least: int
     most: int
 
 
 def walk_minutes(crow_metres: float) -> float:
-    """How long one walks so far."""
+    """Minutes on foot over this straight-line distance."""
     return crow_metres * fixed.WALK_DETOUR / fixed.WALK_METRES_PER_MINUTE
 
 
 @until_changed
 @cache
 def stations() -> tuple[Station, ...]:
-    """All of them."""
-    given = own("stations")
+    """All stations: the imported ones, else the shipped ones."""
+    imported = own("stations")
     return tuple(
         Station(code, name, name_en, tuple(lines), tuple(Point(*door) for door in doors))
         for code, name, name_en, lines, doors in (
-            given["stations"] if given else shipped("odbl/metro.json").values()
+            imported["stations"] if imported else shipped("odbl/metro.json").values()
         )
     )
 
@@ -59,60 +59,64 @@ def _doors() -> tuple[Point, ...]:
 
 
 def nearest_stations(point: Point, count: int) -> list[tuple[Station, float]]:
-    """The stations with the shortest walks, and their minutes."""
-    walks = ((one, walk_minutes(min(metres(point, door) for door in one.doors))) for one in stations())
+    """The stations with the shortest walks, each with its minutes."""
+    walks = (
+        (station, walk_minutes(min(metres(point, door) for door in station.doors))) for station in stations()
+    )
     return sorted(walks, key=lambda walk: walk[1])[:count]
 
 
 def walk_from(point: Point) -> Walk:
-    """The walk to the nearest entrance from an exact place."""
+    """The walk to the nearest entrance from an exact point."""
     minutes = round(walk_minutes(_nearest(point, _doors())))
     return Walk(minutes, minutes)
 
 
 def walk_within(neighbourhood: int) -> Walk | None:
-    """The walk from wherever in a neighbourhood; None where its borders are not known."""
+    """The walk from anywhere in a neighbourhood; None where its borders are not known."""
     return _walks().get(neighbourhood)
 
 
 @until_changed
 @cache
 def _walks() -> dict[int, Walk]:
-    """As shipped; with own stations or areas those that were worked out of them, and of no others."""
-    found = own(WALKS) if any(_basis()) else {"basis": _basis(), "walks": shipped("odbl/metro_walks.json")}
-    if found is None or found["basis"] != _basis():
+    """The shipped walks; with imported stations or areas, those computed from exactly these files."""
+    content = own(WALKS) if any(_basis()) else {"basis": _basis(), "walks": shipped("odbl/metro_walks.json")}
+    if content is None or content["basis"] != _basis():
         return {}
-    return {int(number): Walk(*walk) for number, walk in found["walks"].items()}
+    return {int(number): Walk(*walk) for number, walk in content["walks"].items()}
 
 
 def _basis() -> list[float | None]:
-    """Of which imported files walks are made: when each came."""
-    given = map(own, ("stations", "neighbourhoods"))
-    return [one["meta"]["imported_at"] if one else None for one in given]
+    """The import times of the files that walks are computed from."""
+    imported = map(own, ("stations", "neighbourhoods"))
+    return [content["meta"]["imported_at"] if content else None for content in imported]
 
 
 def keep_walks(data_dir: Path) -> None:
-    """Work out the walks of the stations and areas that are in use, after they were changed."""
+    """Compute and store the walks for the stations and areas in use, after a change to them."""
     use(data_dir)
     if not any(_basis()):
         remove(data_dir, WALKS)
         return
-    given = own("neighbourhoods") or {"features": ()}
-    replaced = {number for one in given["features"] for number in one["properties"]["neighbourhoods"]}
-    known = shipped("odbl/metro_walks.json") if own("stations") is None else {}
+    imported = own("neighbourhoods") or {"features": ()}
+    replaced = {
+        number for feature in imported["features"] for number in feature["properties"]["neighbourhoods"]
+    }
+    shipped_walks = shipped("odbl/metro_walks.json") if own("stations") is None else {}
     numbers = {number for area in areas() for number in area.neighbourhoods}
     walks = {
         str(number): walk_over([area.shape for area in areas_of(number)], _doors())
         for number in sorted(numbers)
-        if number in replaced or str(number) not in known
+        if number in replaced or str(number) not in shipped_walks
     }
-    keep(data_dir, WALKS, {"basis": _basis(), "walks": {**known, **walks}})
+    keep(data_dir, WALKS, {"basis": _basis(), "walks": {**shipped_walks, **walks}})
 
 
 def walk_over(shapes: Sequence[Shape], doors: Sequence[Point]) -> Walk:
-    """The walk from wherever in these shapes to the nearest of the doors; worked out when data is made.
+    """The walk from anywhere in these shapes to the nearest of the doors; computed when data is built.
 
-    It is that of samples; no point of a shape is farther from one of them than `slack`.
+    Computed from sample points; no point of a shape is farther than `slack` from one of them.
     """
     slack = fixed.SAMPLE_METRES * (math.sqrt(0.5) + 0.5)
     far = [
@@ -126,7 +130,7 @@ def walk_over(shapes: Sequence[Shape], doors: Sequence[Point]) -> Walk:
 
 
 def _doors_near(shape: Shape, doors: Sequence[Point]) -> Sequence[Point]:
-    """Those that may be the nearest of a point of the shape: few of all."""
+    """The few doors that may be the nearest one to some point of the shape."""
     low, high = shape.low, shape.high
     middle, reach = Point((low.lat + high.lat) / 2, (low.lon + high.lon) / 2), metres(low, high)
     nearest = _nearest(middle, doors)

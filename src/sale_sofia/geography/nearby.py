@@ -1,9 +1,8 @@
 """What is near a place: school, supermarket, stop with its lines, big road.
 
-Walks are those of `metro.walk_minutes`. From somewhere in a neighbourhood each is what holds for every point
-of its area: minutes and classes from the least to the most, a name only where it is the same from all of it.
-What the data does not cover is not known: of shops and schools what is far away from all of them, of roads
-that none is near where some are missing.
+Walks are those of `metro.walk_minutes`. For a neighbourhood, each value holds for every point of its area:
+minutes and classes as ranges, a name only where it is the same from everywhere. What the data does not cover
+is unknown: shops and schools where all are far away, and the absence of roads where some are missing.
 """
 
 import math
@@ -44,10 +43,10 @@ class Spots:
         self._ground = np.array([row[1] for row in rows]).reshape(-1, 2) * METRES_PER_DEGREE
 
     def nearest(self, points: Floats, slack: float) -> Nearest | None:
-        """From wherever of these points, and of those that are no farther than `slack` from one of them."""
+        """From anywhere within `slack` metres of these points; None where the data does not cover them."""
         if not self.names:
             return None
-        # Those that may be the nearest of a point, or whose lines count: few of all
+        # The few that may be the nearest to some point, or whose lines count
         low, high = points.min(axis=0), points.max(axis=0)
         from_middle = np.hypot(*((self._ground - (low + high) / 2).T))
         reach = float(np.hypot(*(high - low)))
@@ -59,31 +58,31 @@ class Spots:
         shortest = apart.min(axis=1)
         if shortest.max() + slack > NEARBY_KNOWN_METRES:
             return None
-        possible = [int(one) for one in away[(apart <= shortest[:, None] + 2 * slack).any(axis=0)]]
-        names, ranks = {self.names[one] for one in possible}, [self.ranks[one] for one in possible]
-        known = [rank for rank in ranks if rank is not None]
+        possible = [int(index) for index in away[(apart <= shortest[:, None] + 2 * slack).any(axis=0)]]
+        names, ranks = {self.names[index] for index in possible}, [self.ranks[index] for index in possible]
+        known_ranks = [rank for rank in ranks if rank is not None]
         return Nearest(
             *_minutes(max(float(shortest.min()) - slack, 0.0), float(shortest.max()) + slack, slack),
             names.pop() if len(names) == 1 else None,
-            (min(known), max(known)) if known and len(known) == len(ranks) else None,
+            (min(known_ranks), max(known_ranks)) if known_ranks and len(known_ranks) == len(ranks) else None,
             *self._lines(away, apart, slack),
         )
 
     def _lines(self, away: Any, apart: Floats, slack: float) -> tuple[tuple[str, ...], tuple[str, ...]]:  # noqa: ANN401 - an array
-        """Of the stops within a short walk: from wherever, and from somewhere."""
+        """Lines of the stops within a short walk: from every point, and from at least one."""
         within = np.flatnonzero((apart <= NEAR_STOP_METRES + slack).any(axis=0))
-        some = {line for one in within for line in self.lines[away[one]]}
+        some = {line for index in within for line in self.lines[away[index]]}
         sure = [
             line
             for line in some
-            if apart[:, [one for one in within if line in self.lines[away[one]]]].min(axis=1).max()
+            if apart[:, [index for index in within if line in self.lines[away[index]]]].min(axis=1).max()
             <= NEAR_STOP_METRES - slack
         ]
         return tuple(sorted(sure)), tuple(sorted(some))
 
 
 def _minutes(least: float, most: float, slack: float) -> tuple[int, int]:
-    """Of metres; one number where they are known exactly."""
+    """Walking minutes of a range of metres; both the same where the place is exact."""
     if not slack:
         return round(walk_minutes(least)), round(walk_minutes(most))
     return math.floor(walk_minutes(least)), math.ceil(walk_minutes(most))
@@ -95,7 +94,7 @@ def _minutes(least: float, most: float, slack: float) -> tuple[int, int]:
 @until_changed
 @cache
 def spots(kind: Kind) -> Spots:
-    """All of a kind; none of what was not imported."""
+    """All places of a kind; empty where that has to be imported and was not."""
     return Spots([*_READ[kind]()])
 
 
@@ -117,9 +116,9 @@ def ranked_schools() -> int:
 @until_changed
 @cache
 def schools_file() -> str:
-    """The name of the file they were imported from; empty where none were."""
-    given = own("schools")
-    return given["meta"]["source"] if given else ""
+    """The name of the file that schools were imported from; empty where none were."""
+    imported = own("schools")
+    return imported["meta"]["source"] if imported else ""
 
 
 def _shops() -> Iterable[Row]:
@@ -152,7 +151,7 @@ _READ: Final[Mapping[Kind, Callable[[], Iterable[Row]]]] = {
 
 @cache
 def _road_sides() -> tuple[Floats, Floats]:
-    """The sides of big roads in metres: where each begins, and the way to its end."""
+    """The segments of big roads in metres: their starts, and the vectors to their ends."""
     roads = base_map()["roads"]
     sides = [side for kind in ("main", "ring") for line in roads[kind] for side in pairwise(line)]
     ends = np.array(sides) * METRES_PER_DEGREE
@@ -160,7 +159,7 @@ def _road_sides() -> tuple[Floats, Floats]:
 
 
 def _road(points: Floats, slack: float) -> Road:
-    """The class of the nearest and of the farthest point; where roads are missing, one may be next door."""
+    """The class of the nearest and of the farthest point; `beside` is possible where road data is missing."""
     begin, way = _road_sides()
     low, high = points.min(axis=0), points.max(axis=0)
     reach = ROAD_CLASS_METRES[-1] + 2 * _SLACK
@@ -168,10 +167,10 @@ def _road(points: Floats, slack: float) -> Road:
     close = ((np.minimum(begin, ends) <= high + reach) & (np.maximum(begin, ends) >= low - reach)).all(axis=1)
     begin, way = begin[close], way[close]
     shortest = np.full(len(points), math.inf)
-    for one, to in zip(begin, way, strict=True):
+    for start, to in zip(begin, way, strict=True):
         length = float(to @ to)
-        share = np.clip((points - one) @ to / length, 0.0, 1.0) if length else np.zeros(len(points))
-        shortest = np.minimum(shortest, np.hypot(*(points - one - share[:, None] * to).T))
+        share = np.clip((points - start) @ to / length, 0.0, 1.0) if length else np.zeros(len(points))
+        shortest = np.minimum(shortest, np.hypot(*(points - start - share[:, None] * to).T))
     all_known = all(_roads_known().contains(Point(*point)) for point in points / METRES_PER_DEGREE)
     least = float(shortest.min()) - slack if all_known else 0.0
     return Road(_class(least), _class(float(shortest.max()) + slack))
@@ -179,7 +178,7 @@ def _road(points: Floats, slack: float) -> Road:
 
 @cache
 def _roads_known() -> Shape:
-    """Within the mesh of big roads that `make places` finds.
+    """The area within the mesh of big roads that `make places` finds.
 
     Outside the northern tangent, the ring and motorways are missing wherever no bus uses them.
     """
@@ -197,17 +196,17 @@ def _class(metres: float) -> int:
 @until_changed
 @lru_cache(4096)
 def near_point(point: Point) -> Nearby:
-    """From an exact place."""
+    """What is near an exact point."""
     return _near(np.array([point]) * METRES_PER_DEGREE, 0.0)
 
 
 def near_wherever(neighbourhood: int) -> Nearby | None:
-    """From wherever in a neighbourhood; None where its borders are not known."""
-    return _known().get(neighbourhood)
+    """What is near every point of a neighbourhood; None where its borders are not known."""
+    return _by_neighbourhood().get(neighbourhood)
 
 
 def near_all(shapes: Sequence[Shape]) -> Nearby:
-    """From wherever in these shapes; worked out when data is made."""
+    """What is near every point of these shapes; computed when data is built."""
     points = np.array([point for shape in shapes for point in samples(shape, SAMPLE_METRES)])
     return _near(points * METRES_PER_DEGREE, _SLACK)
 
@@ -219,16 +218,16 @@ def _near(points: Floats, slack: float) -> Nearby:
 
 @until_changed
 @cache
-def _known() -> dict[int, Nearby]:
-    """As shipped; with own schools, stops or areas what was worked out of them, and of no others."""
-    given = own(NEARBY) if any(_basis()) else {"basis": _basis(), "nearby": shipped("odbl/nearby.json")}
-    if given is None or given["basis"] != _basis():
+def _by_neighbourhood() -> dict[int, Nearby]:
+    """The shipped values; with imported schools, stops or areas, those computed from exactly these files."""
+    content = own(NEARBY) if any(_basis()) else {"basis": _basis(), "nearby": shipped("odbl/nearby.json")}
+    if content is None or content["basis"] != _basis():
         return {}
-    return {int(number): _nearby(row) for number, row in given["nearby"].items()}
+    return {int(number): _nearby(row) for number, row in content["nearby"].items()}
 
 
 def _nearby(row: Sequence[Any]) -> Nearby:
-    school, shop, stop = (_nearest(one) if one else None for one in row[:-1])
+    school, shop, stop = (_nearest(nearest) if nearest else None for nearest in row[:-1])
     return Nearby(school, shop, stop, Road(*row[-1]))
 
 
@@ -238,17 +237,17 @@ def _nearest(row: Sequence[Any]) -> Nearest:
 
 
 def _basis() -> list[float | None]:
-    """Of which imported files it is made: when each came."""
-    given = map(own, ("schools", "timetable", "neighbourhoods"))
-    return [one["meta"]["imported_at"] if one else None for one in given]
+    """The import times of the files that these values are computed from."""
+    imported = map(own, ("schools", "timetable", "neighbourhoods"))
+    return [content["meta"]["imported_at"] if content else None for content in imported]
 
 
 def keep_nearby(data_dir: Path) -> None:
-    """Work out what is near all neighbourhoods, after schools, stops or areas were changed."""
+    """Compute and store what is near all neighbourhoods, after a change to schools, stops or areas."""
     use(data_dir)
     if not any(_basis()):
         remove(data_dir, NEARBY)
         return
     numbers = sorted({number for area in areas() for number in area.neighbourhoods})
-    found = {str(number): near_all([area.shape for area in areas_of(number)]) for number in numbers}
-    keep(data_dir, NEARBY, {"basis": _basis(), "nearby": found})
+    nearby = {str(number): near_all([area.shape for area in areas_of(number)]) for number in numbers}
+    keep(data_dir, NEARBY, {"basis": _basis(), "nearby": nearby})

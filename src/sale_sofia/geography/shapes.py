@@ -1,4 +1,4 @@
-"""Points and areas on the flat ground of one city: distances, what holds a point, how far outside it is."""
+"""Points and areas on the flat ground of one city: distances, containment, and grids of sample points."""
 
 import math
 from bisect import bisect_right
@@ -23,7 +23,7 @@ SOFIA_CENTRE: Final = Point(*CENTRE)
 
 
 class Place(NamedTuple):
-    """Somewhere that a buyer goes to."""
+    """A destination of a buyer."""
 
     point: Point
     stops: tuple[str, ...] = ()
@@ -35,13 +35,13 @@ class Place(NamedTuple):
 BUYERS_CENTRE: Final = Place(Point(*CENTRE_PLACE[0]), CENTRE_PLACE[1])
 
 
-def metres(one: Point, two: Point) -> float:
-    """As the crow flies; exact enough within a city."""
-    return math.hypot((one.lat - two.lat) * _NORTH, (one.lon - two.lon) * _EAST)
+def metres(start: Point, end: Point) -> float:
+    """The straight-line distance; exact enough within a city."""
+    return math.hypot((start.lat - end.lat) * _NORTH, (start.lon - end.lon) * _EAST)
 
 
 Ring = Sequence[Point]
-"""The corners of a line that closes: the last is the first."""
+"""The corners of a closed line: the last equals the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,10 @@ class Shape:
     def metres_to_border(self, point: Point) -> float:
         """How far the point is from the nearest border, of an outer ring or of a hole."""
         return min(
-            _metres_to_line(point, one, two)
+            _metres_to_line(point, start, end)
             for piece in self.pieces
             for ring in piece
-            for one, two in pairwise(ring)
+            for start, end in pairwise(ring)
         )
 
 
@@ -116,41 +116,41 @@ def _is_inside(ring: Ring, point: Point) -> bool:
 
 
 def _crossings(ring: Ring, lat: float) -> list[float]:
-    """Where its sides cross this latitude, from west to east."""
+    """The longitudes where its sides cross this latitude, ascending."""
     return sorted(
-        one.lon + (lat - one.lat) / (two.lat - one.lat) * (two.lon - one.lon)
-        for one, two in pairwise(ring)
-        if (one.lat > lat) != (two.lat > lat)
+        start.lon + (lat - start.lat) / (end.lat - start.lat) * (end.lon - start.lon)
+        for start, end in pairwise(ring)
+        if (start.lat > lat) != (end.lat > lat)
     )
 
 
 def _is_between(crossings: Sequence[float], lon: float) -> bool:
-    """By the number of sides that a ray to the east crosses."""
+    """Whether a ray to the east crosses an odd number of sides."""
     return (len(crossings) - bisect_right(crossings, lon)) % 2 == 1
 
 
-def _metres_to_line(point: Point, one: Point, two: Point) -> float:
-    """To the nearest point between two corners."""
-    x, y = (point.lon - one.lon) * _EAST, (point.lat - one.lat) * _NORTH
-    across, up = (two.lon - one.lon) * _EAST, (two.lat - one.lat) * _NORTH
+def _metres_to_line(point: Point, start: Point, end: Point) -> float:
+    """The distance to the nearest point between two corners."""
+    x, y = (point.lon - start.lon) * _EAST, (point.lat - start.lat) * _NORTH
+    across, up = (end.lon - start.lon) * _EAST, (end.lat - start.lat) * _NORTH
     length = across * across + up * up
     share = min(1.0, max(0.0, (x * across + y * up) / length)) if length else 0.0
     return math.hypot(x - share * across, y - share * up)
 
 
 def _area(ring: Ring) -> float:
-    twice = sum(one.lon * two.lat - two.lon * one.lat for one, two in pairwise(ring))
+    twice = sum(start.lon * end.lat - end.lon * start.lat for start, end in pairwise(ring))
     return abs(twice) / 2 * _NORTH * _EAST
 
 
 def samples(shape: Shape, step: float) -> Iterator[Point]:
-    """Points of a grid inside a shape and points on its borders, neighbours so many metres apart."""
+    """Points of a grid inside a shape and on its borders, `step` metres apart."""
     yield from inner_samples(shape, step)
     yield from border_samples(shape, step)
 
 
 def inner_samples(shape: Shape, step: float) -> Iterator[Point]:
-    """Points of a grid inside a shape; its sides are looked at once for each row."""
+    """Points of a grid inside a shape; its sides are crossed once for each row."""
     high, wide = step / _NORTH, step / _EAST
     for row in range(int((shape.high.lat - shape.low.lat) / high) + 1):
         lat = shape.low.lat + row * high
@@ -165,18 +165,18 @@ def inner_samples(shape: Shape, step: float) -> Iterator[Point]:
 
 
 def border_samples(shape: Shape, step: float) -> Iterator[Point]:
-    """Points on the borders of a shape, all corners among them."""
-    for one, two in (side for piece in shape.pieces for ring in piece for side in pairwise(ring)):
-        parts = int(metres(one, two) / step) + 1
+    """Points on the borders of a shape, including all corners."""
+    for start, end in (side for piece in shape.pieces for ring in piece for side in pairwise(ring)):
+        parts = int(metres(start, end) / step) + 1
         for part in range(parts):
             share = part / parts
-            yield Point(one.lat + share * (two.lat - one.lat), one.lon + share * (two.lon - one.lon))
+            yield Point(start.lat + share * (end.lat - start.lat), start.lon + share * (end.lon - start.lon))
 
 
 def crosses_itself(ring: Ring) -> bool:
-    """Whether a side of a ring that closes touches another one than its neighbours, or turns back on one.
+    """Whether a side of a closed ring touches one that is not its neighbour, or turns back on a neighbour.
 
-    Corners are taken to a millionth of a degree, a tenth of a metre, so that whole numbers decide.
+    Corners are rounded to a millionth of a degree (a tenth of a metre), so that the arithmetic is exact.
     """
     corners = [(round(point.lat * 1e6), round(point.lon * 1e6)) for point in ring]
     sides = [(min(pair), max(pair), number) for number, pair in enumerate(pairwise(corners))]
@@ -198,9 +198,9 @@ def crosses_itself(ring: Ring) -> bool:
 Cell = tuple[int, int]
 
 
-def _side_of(one: Cell, two: Cell, point: Cell) -> int:
-    """Positive on the left of the way from one to two, negative on its right, 0 in line with it."""
-    return (two[0] - one[0]) * (point[1] - one[1]) - (two[1] - one[1]) * (point[0] - one[0])
+def _side_of(start: Cell, end: Cell, point: Cell) -> int:
+    """Positive on the left of the line from start to end, negative on its right, 0 on it."""
+    return (end[0] - start[0]) * (point[1] - start[1]) - (end[1] - start[1]) * (point[0] - start[0])
 
 
 def _meet(first: tuple[Cell, Cell], second: tuple[Cell, Cell]) -> bool:
@@ -215,7 +215,7 @@ def _meet(first: tuple[Cell, Cell], second: tuple[Cell, Cell]) -> bool:
 
 
 def _turns_back(corners: Sequence[Cell], number: int, other: int) -> bool:
-    """Whether of two neighbouring sides the second goes back on the first."""
+    """Whether the second of two neighbouring sides goes back along the first."""
     first, second = (number, other) if other == (number + 1) % (len(corners) - 1) else (other, number)
     before, corner, after = corners[first], corners[second], corners[second + 1]
     ahead = (corner[0] - before[0]) * (after[0] - corner[0]) + (corner[1] - before[1]) * (

@@ -1,30 +1,27 @@
 """Minutes from anywhere to a place by public transport, on the timetable of a weekday morning.
 
-A journey begins on foot, to one of the stops within 400 m or, where none of them leads to the place at each
-departure, within 2 km; or it leads all the way on foot. One boards there without delay; to change, one walks
-400 m at most and is at the stop a minute early. It ends at a stop that counts as the place (those of its
-name), or at one within 400 m of it, with the walk from there. Walks are those of `metro.walk_minutes`; the
-wait for the first ride counts. What is told is the average of seven departures, five minutes apart, the last
-a quarter before one has to be there: to be there by 09:00, from 08:15 to 08:45.
+A journey starts with a walk to a stop within 400 m or, if none of those reaches the place at each departure,
+within 2 km; or it is a walk all the way. Boarding there takes no time; a change takes a walk of at most 400 m
+and a minute. The journey ends at a stop that counts as the place (those of its name), or at one within 400 m
+of it plus the walk from there. Walks are those of `metro.walk_minutes`; the wait for the first ride counts.
+The result is the average of seven departures, five minutes apart, the last a quarter of an hour before the
+time of arrival: to arrive by 09:00, from 08:15 to 08:45.
 
-All departures are searched at once, backwards from the place, in rounds as RAPTOR does it: each allows one
-ride more. Times are whole minutes, so a table of the minutes of the morning holds every answer.
+All departures are searched at once, backwards from the place, in rounds as in RAPTOR: each allows one more
+ride. Times are whole minutes, so a table of the minutes of the morning holds every answer.
 """
 
-import gzip
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from importlib import resources
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sale_sofia.geography import settings as fixed
-from sale_sofia.geography.gazetteer import areas_of
+from sale_sofia.geography.gazetteer import areas_of, shipped
 from sale_sofia.geography.imported import own, until_changed
 from sale_sofia.geography.metro import walk_minutes
 from sale_sofia.geography.shapes import Place, Point, metres, samples
@@ -35,17 +32,17 @@ Minutes = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """The stops that trips of a line have in common, and when each trip is at each of them."""
+    """The stops shared by trips of a line, and when each trip is at each of them."""
 
     line: str
     stops: NDArray[np.int64]
     times: Minutes
-    """A row for each trip: minutes of the day, one for each stop; one leaves when one arrives."""
+    """A row for each trip: the minute of the day at each stop; arrival and departure are the same."""
 
 
 @dataclass(frozen=True)
 class Timetable:
-    """Stops by their place in these lists, and all trips between them."""
+    """Stops by their index in these lists, and all trips between them."""
 
     codes: tuple[str, ...]
     names: tuple[str, ...]
@@ -54,11 +51,11 @@ class Timetable:
 
     @cached_property
     def ground(self) -> Floats:
-        """Metres of each stop to the north and to the east."""
+        """The position of each stop in metres, north and east."""
         return np.array(self.points) * fixed.METRES_PER_DEGREE
 
     def called(self, name: str) -> list[int]:
-        """The stops of this name or code, in any case."""
+        """The stops of this name or code, ignoring case."""
         key = name.casefold()
         return [
             stop
@@ -70,23 +67,20 @@ class Timetable:
 @until_changed
 @cache
 def used_timetable() -> Timetable:
-    """The user's own, else the one that is shipped.
+    """The imported timetable, else the shipped one.
 
     Raises:
         ValueError: the imported file is damaged.
     """
-    found = own("timetable")
-    if found is None:
-        shipped = resources.files(fixed.FILES).joinpath("data", *fixed.TIMETABLE.split("/"))
-        found = json.loads(gzip.decompress(shipped.read_bytes()))
-    return parse_timetable(found)
+    imported = own("timetable")
+    return parse_timetable(shipped(fixed.TIMETABLE) if imported is None else imported)
 
 
 def parse_timetable(data: Mapping[str, Any]) -> Timetable:
-    """Of `stops` (code, name, latitude, longitude) and `patterns`, as `make places` writes them.
+    """A timetable of `stops` (code, name, latitude, longitude) and `patterns`, as `make places` writes them.
 
     Raises:
-        ValueError: it is something else, with what is wrong.
+        ValueError: the data is inconsistent; the message says where.
     """
     stops = data["stops"]
     patterns = tuple(
@@ -101,7 +95,7 @@ def parse_timetable(data: Mapping[str, Any]) -> Timetable:
 
 
 def _pattern(stops: int, line: str, at: list[int], gaps: list[int], departures: list[int]) -> Pattern:
-    """Of minutes between stops, and of the first departure and the minutes between departures."""
+    """The pattern of the minutes between stops, the first departure, and the minutes between departures."""
     if len(at) != len(gaps) + 1 or not departures:
         raise ValueError(f"line {line}: {len(at)} stops, {len(gaps)} minutes between them")
     if not all(0 <= stop < stops for stop in at) or min(gaps, default=0) < 0:
@@ -111,7 +105,7 @@ def _pattern(stops: int, line: str, at: list[int], gaps: list[int], departures: 
 
 
 NEVER: Final = 1e6
-"""Minutes of the day at which one is there if there is no way."""
+"""The arrival minute where there is no connection."""
 
 
 Walked = tuple[NDArray[np.int64], Floats]
@@ -119,7 +113,7 @@ Walked = tuple[NDArray[np.int64], Floats]
 
 
 class Range(NamedTuple):
-    """Whole minutes from the least to the most that they can be."""
+    """The range of possible whole minutes."""
 
     least: int
     most: int
@@ -127,7 +121,7 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Walks:
-    """Which stops are near which: a row for each pair, ordered by the first."""
+    """Walks between near stops: a row for each pair, ordered by the first stop."""
 
     start: NDArray[np.int64]
     end: NDArray[np.int64]
@@ -145,7 +139,7 @@ class Network:
         self._walks = self._between_stops()
 
     def near(self, point: Point) -> Walked:
-        """The stops to which one walks from a point, and the minutes."""
+        """The stops within a short walk of a point, and the minutes to them."""
         north, east = _cell(point)
         around = [
             stop
@@ -156,7 +150,7 @@ class Network:
         return self._within(fixed.TRANSFER_METRES, np.array(around, dtype=np.int64), point)
 
     def far(self, point: Point) -> Walked:
-        """Those to which one walks only where no nearer one leads to the place."""
+        """The stops within a long walk, for points from which no near stop reaches the place."""
         return self._within(fixed.FAR_STOP_METRES, np.arange(len(self.timetable.points)), point)
 
     def _within(self, most: float, stops: NDArray[np.int64], point: Point) -> Walked:
@@ -166,19 +160,19 @@ class Network:
         return stops[close], walk_minutes(1.0) * away[close]
 
     def _between_stops(self) -> Walks:
-        found = [
+        walks = [
             (stop, other, minutes)
             for stop, point in enumerate(self.timetable.points)
             for other, minutes in zip(*self.near(point), strict=True)
         ]
-        start, end, minutes = zip(*found, strict=True)
+        start, end, minutes = zip(*walks, strict=True)
         return Walks(np.array(start), np.array(end), np.array(minutes))
 
     def search(self, place: Place) -> "Journeys":
         """All journeys to a place."""
         first = place.arrive_by + fixed.DEPARTURES[0]
         leaving = place.arrive_by + math.ceil(walk_minutes(fixed.FAR_STOP_METRES))
-        last = max(leaving, *(int(one.times.max()) for one in self.timetable.patterns))
+        last = max(leaving, *(int(pattern.times.max()) for pattern in self.timetable.patterns))
         minutes = np.arange(first, last + 1)
         at_place = np.full(len(self.timetable.points), NEVER)
         stops, walks = self.near(place.point)
@@ -193,7 +187,7 @@ class Network:
         return Journeys(self, place, boarded)
 
     def _changed(self, boarded: Floats) -> Floats:
-        """Stop and minute of alighting → when one is there if one changes."""
+        """Stop and minute of alighting → the arrival time after a change."""
         walks, count = self._walks, boarded.shape[1]
         changed = np.full_like(boarded, NEVER)
         delay = np.ceil(walks.minutes + fixed.BOARDING_MINUTES).astype(np.int64)
@@ -204,8 +198,8 @@ class Network:
         return changed
 
     def _ridden(self, boarded: Floats, alighted: Floats, first: int) -> Floats:
-        """Stop and minute of waiting there → when one is there with one ride more."""
-        found = boarded.copy()
+        """Stop and minute of waiting there → the arrival time with one more ride."""
+        earliest = boarded.copy()
         for pattern in self.timetable.patterns:
             columns = pattern.times - first
             columns = columns[columns[:, -1] >= 0]
@@ -213,19 +207,19 @@ class Network:
             aboard = np.minimum.accumulate(reached[:, :0:-1], axis=1)[:, ::-1]
             rows, left = np.broadcast_arrays(pattern.stops[:-1], columns[:, :-1])
             caught = left >= 0
-            np.minimum.at(found, (rows[caught], left[caught]), aboard[caught])
-        return np.minimum.accumulate(found[:, ::-1], axis=1)[:, ::-1]
+            np.minimum.at(earliest, (rows[caught], left[caught]), aboard[caught])
+        return np.minimum.accumulate(earliest[:, ::-1], axis=1)[:, ::-1]
 
 
 def _lower(table: Floats, rows: NDArray[np.int64], by: Floats, width: int) -> None:
-    """Lower the rows of a table, several times where a row is named several times; rows come in order."""
+    """Lower rows of a table to these minimums; rows are sorted and may repeat."""
     starts = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]])
     lowest = np.minimum.reduceat(by, starts, axis=0)
     table[rows[starts], :width] = np.minimum(table[rows[starts], :width], lowest)
 
 
 class Journeys:
-    """Minutes to one place, from wherever."""
+    """Minutes to one place, from anywhere."""
 
     def __init__(self, network: Network, place: Place, boarded: Floats) -> None:
         self.place = place
@@ -233,46 +227,46 @@ class Journeys:
         self._boarded = boarded
 
     def from_point(self, point: Point, near: Walked | None = None) -> float | None:
-        """The average of the departures; None where at one of them there is no way.
+        """The average of all departures; None if one of them has no connection.
 
         Args:
-            point: Where one leaves.
-            near: The stops near it, where they are known already.
+            point: The start.
+            near: The stops near it, if already computed.
         """
-        taken = self._rides(*(near or self._network.near(point)))
-        if taken.max() >= NEVER / 2:
-            taken = self._rides(*self._network.far(point))
+        minutes = self._rides(*(near or self._network.near(point)))
+        if minutes.max() >= NEVER / 2:
+            minutes = self._rides(*self._network.far(point))
         on_foot = walk_minutes(metres(point, self.place.point))
         if on_foot <= fixed.LONGEST_WALK_MINUTES:
-            taken = np.minimum(taken, on_foot)
-        return float(taken.mean()) if taken.max() < NEVER / 2 else None
+            minutes = np.minimum(minutes, on_foot)
+        return float(minutes.mean()) if minutes.max() < NEVER / 2 else None
 
     def _rides(self, stops: NDArray[np.int64], walks: Floats) -> Floats:
-        """Minutes from each departure on, by one of these stops."""
+        """Minutes from each departure to the place, by the best of these stops."""
         columns = np.ceil(walks).astype(np.int64)[:, None] + _SINCE_FIRST
         there = self._boarded[stops[:, None], columns].min(axis=0, initial=NEVER)
-        taken: Floats = there - (self.place.arrive_by + np.array(fixed.DEPARTURES))
-        return taken
+        minutes: Floats = there - (self.place.arrive_by + np.array(fixed.DEPARTURES))
+        return minutes
 
     def within(self, neighbourhood: int) -> Range | None:
-        """From wherever in a neighbourhood; None without known borders, or where no way leads from a part."""
+        """From anywhere in a neighbourhood; None without known borders, or if a part has no connection."""
         points = [
             point
             for area in areas_of(neighbourhood)
             for point in samples(area.shape, fixed.TRAVEL_SAMPLE_METRES)
         ]
-        found = [self.from_point(point) for point in points]
-        known = [minutes for minutes in found if minutes is not None]
-        if not known or len(known) < len(found):
+        journeys = [self.from_point(point) for point in points]
+        reachable = [minutes for minutes in journeys if minutes is not None]
+        if not reachable or len(reachable) < len(journeys):
             return None
-        return Range(math.floor(min(known)), math.ceil(max(known)))
+        return Range(math.floor(min(reachable)), math.ceil(max(reachable)))
 
 
 _SINCE_FIRST: Final = np.array(fixed.DEPARTURES) - fixed.DEPARTURES[0]
 
 
 def _cell(point: Point) -> tuple[int, int]:
-    """A square of the ground as wide as one walks; who walks so far stays in it or its eight neighbours."""
+    """A grid square as wide as the longest transfer, which so ends in it or in its eight neighbours."""
     north, east = fixed.METRES_PER_DEGREE
     return int(point.lat * north // fixed.TRANSFER_METRES), int(point.lon * east // fixed.TRANSFER_METRES)
 
@@ -280,19 +274,19 @@ def _cell(point: Point) -> tuple[int, int]:
 @until_changed
 @lru_cache(1)
 def network() -> Network:
-    """Of the timetable that is used."""
+    """The network of the timetable in use."""
     return Network(used_timetable())
 
 
 @until_changed
 @lru_cache(64)
 def journeys_to(place: Place) -> Journeys:
-    """To a place, on the timetable that is used; searched once."""
+    """Journeys to a place on the timetable in use; cached."""
     return network().search(place)
 
 
 @until_changed
 @lru_cache(4096)
 def minutes_within(neighbourhood: int, place: Place) -> Range | None:
-    """From wherever in a neighbourhood to a place; worked out once."""
+    """Minutes from anywhere in a neighbourhood to a place; cached."""
     return journeys_to(place).within(neighbourhood)

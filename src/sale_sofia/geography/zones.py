@@ -1,7 +1,7 @@
-"""Parts of the city that a search means: an area that is drawn or has a name, or all that is near a point.
+"""Parts of the city that a search selects: an area that is drawn or named, or everything near a point.
 
-A place that is known exactly is in or out. A neighbourhood is in where all of it is, out where none of it is,
-and else it is not known: a flat somewhere in it may be on either side. Borders are exact to `BORDER_METRES`.
+An exact place is in or out. A neighbourhood is in if all of it is, out if none of it is, and otherwise
+unknown: a flat somewhere in it may be on either side. Borders are exact to `BORDER_METRES`.
 """
 
 from collections.abc import Sequence
@@ -36,11 +36,11 @@ class Ground(Protocol):
         """Whether the point is in it."""
 
     def holds(self, shapes: Sequence[Shape]) -> bool | None:
-        """Whether all of these shapes are in it, or none; None where it parts them."""
+        """Whether all of these shapes are in it, or none; None if it divides them."""
 
 
 class Circle:
-    """All that is no farther from a point than so many metres."""
+    """Everything within a radius, in metres, of a point."""
 
     def __init__(self, middle: Point, radius: float) -> None:
         self._middle, self._radius = middle, radius
@@ -50,7 +50,7 @@ class Circle:
         return metres(self._middle, point) <= self._radius
 
     def holds(self, shapes: Sequence[Shape]) -> bool | None:
-        """By the farthest corner, as a circle has no dents, and by the nearest side."""
+        """Decided by the farthest corner, as a circle is convex, and by the nearest side."""
         corners = (point for shape in shapes for piece in shape.pieces for point in piece[0])
         if max(metres(self._middle, corner) for corner in corners) <= self._radius:
             return True
@@ -68,16 +68,18 @@ class Outline:
             point
             for part in parts
             for point in border_samples(part, fixed.SAMPLE_METRES)
-            if not any(one is not part and one.metres_outside(point) <= fixed.BORDER_METRES for one in parts)
+            if not any(
+                other is not part and other.metres_outside(point) <= fixed.BORDER_METRES for other in parts
+            )
         ]
-        """Points of it; where two of the areas meet there is none."""
+        """Sample points of the outer border; none where two of the areas meet."""
 
     def contains(self, point: Point) -> bool:
-        """Whether the point is in one of them."""
+        """Whether the point is in one of the areas."""
         return self._shape.contains(point)
 
     def holds(self, shapes: Sequence[Shape]) -> bool | None:
-        """By points of both borders; those count that are farther from the other one than it is exact."""
+        """Decided by points of both borders that are farther than `BORDER_METRES` from the other border."""
         if not any(_boxes_meet(self._shape, shape) for shape in shapes):
             return False
         if any(_depth(point, shapes) > fixed.BORDER_METRES for point in self._border):
@@ -92,7 +94,7 @@ class Outline:
                 reached, left = reached or inside, left or not inside
             if reached and left:
                 return None
-        # What is left are borders that run along each other, and there the middles tell.
+        # The remaining borders run along each other; there the middles decide.
         if reached or not left:
             return reached or all(map(self.contains, map(_middle, shapes)))
         return None if any(_depth(point, shapes) > fixed.BORDER_METRES for point in self._middles) else False
@@ -102,39 +104,39 @@ class Outline:
         return [_middle(part) for part in self._parts]
 
 
-def _boxes_meet(one: Shape, two: Shape) -> bool:
-    return all(one.low[axis] <= two.high[axis] and two.low[axis] <= one.high[axis] for axis in (0, 1))
+def _boxes_meet(shape: Shape, other: Shape) -> bool:
+    return all(shape.low[axis] <= other.high[axis] and other.low[axis] <= shape.high[axis] for axis in (0, 1))
 
 
 def _depth(point: Point, shapes: Sequence[Shape]) -> float:
-    """How far a point is inside the shapes; 0 outside."""
+    """How deep a point is inside the shapes; 0 outside."""
     return max(shape.metres_to_border(point) if shape.contains(point) else 0.0 for shape in shapes)
 
 
 def _middle(shape: Shape) -> Point:
-    """The point that is deepest inside, of some hundred."""
+    """The deepest of a few hundred points inside."""
     step = max(fixed.SAMPLE_METRES, metres(shape.low, shape.high) / _MIDDLE_STEPS)
-    found = (*inner_samples(shape, step), shape.pieces[0][0][0])
-    return max(found, key=shape.metres_to_border)
+    points = (*inner_samples(shape, step), shape.pieces[0][0][0])
+    return max(points, key=shape.metres_to_border)
 
 
 class Zone:
-    """A part of the city that remembers which neighbourhoods are in it."""
+    """A part of the city that caches which neighbourhoods are in it."""
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        self._known: dict[int, bool | None] = {}
+        self._cached: dict[int, bool | None] = {}
 
     def holds(self, point: Point) -> bool:
-        """Whether an exact place is in it."""
+        """Whether an exact point is in it."""
         return self._ground.contains(point)
 
     def holds_neighbourhood(self, number: int) -> bool | None:
-        """Whether all of it is in the zone, or none; None where it is parted, or its borders unknown."""
-        if number not in self._known:
+        """Whether all of it is in the zone, or none; None if it is divided, or its borders are unknown."""
+        if number not in self._cached:
             shapes = [area.shape for area in areas_of(number)]
-            self._known[number] = self._ground.holds(shapes) if shapes else None
-        return self._known[number]
+            self._cached[number] = self._ground.holds(shapes) if shapes else None
+        return self._cached[number]
 
 
 # Points and areas as texts: "42.6977,23.3219", and for an area its corners with semicolons between them.
@@ -144,24 +146,24 @@ def read_point(text: str) -> Point:
     """The point of a text: latitude, comma, longitude.
 
     Raises:
-        ValueError: it is none, or not in Sofia's surroundings; a sentence says so.
+        ValueError: it is not a point, or not in or near Sofia; the message says so.
     """
     try:
         lat, lon = (round(float(part), _DIGITS) for part in text.split(","))
     except ValueError:
         raise ValueError(Said("wrong_area.point", text=text[:_LONGEST_SHOWN])) from None
     point = Point(lat, lon)
-    if not metres(point, SOFIA_CENTRE) <= fixed.SOFIA_METRES:  # nor is what is no number
+    if not metres(point, SOFIA_CENTRE) <= fixed.SOFIA_METRES:  # also true for NaN
         km = round(fixed.SOFIA_METRES / 1000)
         raise ValueError(Said("wrong_area.far", text=text[:_LONGEST_SHOWN], km=km))
     return point
 
 
 def read_outline(text: str) -> Shape:
-    """The area whose corners a text has, with semicolons or spaces between them; the last need not close it.
+    """The area of a text of corners, separated by semicolons or spaces; the first need not be repeated.
 
     Raises:
-        ValueError: that is no area in Sofia's surroundings; one sentence says why.
+        ValueError: it is not an area in or near Sofia; the message says why.
     """
     parts = text.replace(";", " ").split()
     if len(parts) > fixed.POLYGON_MOST_POINTS + 1:  # with one that closes it

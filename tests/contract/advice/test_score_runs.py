@@ -18,7 +18,7 @@ from sale_sofia.advice.scoring.runs import ScoreRun, ScoreSummary, score_all, sc
 from sale_sofia.advice.scoring.store import ranked
 from sale_sofia.advice.tables import score_yardsticks, scored_flats, scores
 from sale_sofia.crawl.runners.local import match_crawled
-from sale_sofia.flats.store import Source, save_sources
+from sale_sofia.flats.store import ListingSource, save_sources
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.market_events import set_back, set_gone
 from sale_sofia.history.tables import followers
@@ -138,7 +138,10 @@ def test_what_changed_is_all_that_a_run_over_everything_would_find(database: Dat
     for second in range(2, 14):
         number = chance.randrange(FLATS)
         at, listing_id = float(second), number + 1
-        first, joined = Source(1, 1, 1.0, "evidence", {}), Source(listing_id, 1, 1.0, "evidence", {})
+        first, joined = (
+            ListingSource(1, 1, 1.0, "evidence", {}),
+            ListingSource(listing_id, 1, 1.0, "evidence", {}),
+        )
         seen = {
             "cheaper": flat_of(number, price_eur=90_000.0 + 1_000 * at),
             "moved": flat_of(number, neighbourhood="Изток"),
@@ -148,7 +151,7 @@ def test_what_changed_is_all_that_a_run_over_everything_would_find(database: Dat
             *(partial(save_listings, batch=[Sighting(listing, at)]) for listing in seen.values()),
             partial(set_gone, since={listing_id: at}, now=at, reason="missed"),
             partial(save_sources, sources=list({1: first, listing_id: joined}.values()), now=at),
-            partial(save_sources, sources=[Source(listing_id, listing_id, 1.0, "alone", {})], now=at),
+            partial(save_sources, sources=[ListingSource(listing_id, listing_id, 1.0, "alone", {})], now=at),
         ]
         database.run_write(chance.choice(steps))
         run(database)
@@ -176,7 +179,7 @@ def test_what_is_gone_or_to_let_has_no_score_and_what_comes_back_has_one(databas
 
 def test_properties_that_become_one_have_one_score(either: Database) -> None:
     run(either)
-    joined = [Source(one, 9, 1.0, "score", {}) for one in (9, 10)]
+    joined = [ListingSource(one, 9, 1.0, "score", {}) for one in (9, 10)]
     either.run_write(partial(save_sources, sources=joined, now=2.0))
     assert run(either) == (1, 2, 2)
     assert {key[0] for key in stored(either)} == {*range(1, 12)} - {10}

@@ -13,7 +13,7 @@ from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.flats.flat import Flat, Trap
 from sale_sofia.flats.merging import AdvertRow, merge_many, merge_one
 from sale_sofia.flats.rows import advert_columns, read_adverts, read_flats
-from sale_sofia.flats.store import Source, save_sources
+from sale_sofia.flats.store import ListingSource, save_sources
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.tables import listings
@@ -32,7 +32,7 @@ def stored(place: Path | str, *adverts: Listing, groups: tuple[tuple[int, ...], 
     database = new_matching(place).database
     for second, one in enumerate(adverts, 1):
         database.run_write(partial(save_listings, batch=[Sighting(one, float(second))]))
-    sources = [Source(one, group[0], 1.0, "score", {}) for group in groups for one in group]
+    sources = [ListingSource(one, group[0], 1.0, "score", {}) for group in groups for one in group]
     database.run_write(lambda c: save_sources(c, sources, now=1.0))
     return database
 

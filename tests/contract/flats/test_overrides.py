@@ -47,7 +47,7 @@ def test_two_that_were_parted_stay_two_and_are_not_asked_about_again(matching: P
     matching.match_all()
     assert parts(matching.database) == {A, B}
     with matching.database.read() as connection:
-        asked = {frozenset((line.one, line.two)) for line in review_queue(connection, limit=100)}
+        asked = {frozenset((line.property_id, line.other_id)) for line in review_queue(connection, limit=100)}
     assert frozenset((ids["a1"], ids["b1"])) not in asked
     with pytest.raises(WrongDecision, match="are one property"):
         part(matching, ids["a1"], ids["a2"])

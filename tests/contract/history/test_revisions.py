@@ -12,13 +12,13 @@ from sale_sofia.advice.scoring.store import ScoreRow, forget_scores, save_scores
 from sale_sofia.buyer.corrections import correct
 from sale_sofia.buyer.evaluations import By, evaluate
 from sale_sofia.crawl.tables import jobs
-from sale_sofia.descriptions.enrichment import Read, save_reads
+from sale_sofia.descriptions.enrichment import DescriptionRead, save_reads
 from sale_sofia.flats.agencies import save_phones
 from sale_sofia.flats.contradictions import Outlier
 from sale_sofia.flats.flat import Code
 from sale_sofia.flats.outliers import save_outliers
-from sale_sofia.flats.photos.store import Asked, save_photo
-from sale_sofia.flats.store import Source, save_sources
+from sale_sofia.flats.photos.store import PhotoResult, save_photo
+from sale_sofia.flats.store import ListingSource, save_sources
 from sale_sofia.history.listings import SameAgain, Sighting, save_listings, save_unmodified
 from sale_sofia.history.market_events import set_back, set_gone
 from sale_sofia.history.news import hold_first_seen, release_all
@@ -51,12 +51,12 @@ def touched(database: Database, work: Callable[[Connection], object]) -> set[int
     return set(database.run_read(partial(changes_since, since=before)).listing_ids)
 
 
-def source(listing_id: int, property_id: int, probability: float = 1.0) -> Source:
-    return Source(listing_id, property_id, probability, "evidence", {})
+def source(listing_id: int, property_id: int, probability: float = 1.0) -> ListingSource:
+    return ListingSource(listing_id, property_id, probability, "evidence", {})
 
 
-def photo(listing_id: int, position: int, signature: bytes | None = bytes(160)) -> Asked:
-    return Asked(listing_id, position, "https://x", 1, signature=signature)
+def photo(listing_id: int, position: int, signature: bytes | None = bytes(160)) -> PhotoResult:
+    return PhotoResult(listing_id, position, "https://x", 1, signature=signature)
 
 
 def score(property_id: int) -> ScoreRow:
@@ -66,7 +66,7 @@ def score(property_id: int) -> ScoreRow:
 def test_every_change_touches_its_advert_and_nothing_else_does(database: Database) -> None:
     job = {"id": "j", "site": "imot.bg", "state": "running", "start_urls": [], "created_at": NOW}
     database.run_write(lambda c: c.execute(insert(jobs).values(job)))
-    read = Read(3, "hash", "rules", {}, ())
+    read = DescriptionRead(3, "hash", "rules", {}, ())
     odd = {(3, Code.PRICE_OUT_OF_MARKET): Outlier(Code.PRICE_OUT_OF_MARKET, 1_000.0, 9_000.0)}
     same, rules = [SameAgain("1b1", NOW + 5)], HistoryRules()
     steps: list[tuple[str, Callable[[Connection], object], set[int]]] = [
@@ -91,10 +91,10 @@ def test_every_change_touches_its_advert_and_nothing_else_does(database: Databas
         ("surer of it", partial(save_sources, sources=[source(3, 3, 0.9)], now=NOW), set()),
         ("joined", partial(save_sources, sources=[source(3, 1)], now=NOW), {3}),
         ("parted", partial(save_sources, sources=[source(3, 3)], now=NOW), {1, 3}),
-        ("a photo", partial(save_photo, asked=photo(3, 0), number=7, now=NOW), {3}),
-        ("no photo", partial(save_photo, asked=photo(3, 1, None), number=None, now=NOW), set()),
-        ("a picture on two flats", partial(save_photo, asked=photo(2, 0), number=7, now=NOW), {2, 3}),
-        ("another in its place", partial(save_photo, asked=photo(3, 0, None), number=None, now=NOW), {2, 3}),
+        ("a photo", partial(save_photo, photo=photo(3, 0), number=7, now=NOW), {3}),
+        ("no photo", partial(save_photo, photo=photo(3, 1, None), number=None, now=NOW), set()),
+        ("a picture on two flats", partial(save_photo, photo=photo(2, 0), number=7, now=NOW), {2, 3}),
+        ("another in its place", partial(save_photo, photo=photo(3, 0, None), number=None, now=NOW), {2, 3}),
         ("the buyer's word", lambda c: evaluate(c, 1, "decision", "maybe", By("me", NOW)), {1}),
         ("a fact put right", lambda c: correct(c, 1, "floor", "4", By("me", NOW)), {1}),
         ("taken back", lambda c: correct(c, 1, "floor", None, By("me", NOW)), {1}),

@@ -23,7 +23,7 @@ from sale_sofia.buyer.viewings import viewings_of
 from sale_sofia.flats import overrides
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.runs import PropertyMatching
-from sale_sofia.flats.store import Source, save_sources
+from sale_sofia.flats.store import ListingSource, save_sources
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.geography import imported
 from sale_sofia.history.listings import Sighting, save_listings
@@ -84,7 +84,7 @@ def test_a_flat_tells_its_age_earlier_offers_prices_in_print_and_whom_to_call(tm
     posted = datetime.fromtimestamp(now - 40 * DAY, UTC)
     put_adverts(tmp_path, KNOWN, KNOWN | {"posted_at": posted, "previous_price_eur": 215_000.0})
     _change(tmp_path, (1,), first_seen_at=now - 500 * DAY, gone_at=now - 440 * DAY, price_eur=189_000.0)
-    both = [Source(one, 1, 1.0, "buyer", {}) for one in (1, 2)]
+    both = [ListingSource(one, 1, 1.0, "buyer", {}) for one in (1, 2)]
     store(tmp_path).run_write(lambda connection: save_sources(connection, both, now=now))
     with browser(tmp_path) as buyer:
         told, html = buyer.text("/flat/1"), buyer.html("/flat/1")

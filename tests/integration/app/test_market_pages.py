@@ -182,7 +182,9 @@ def test_flats_cheaper_elsewhere_are_those_of_the_command(demo_world: Path) -> N
     assert [(one["id"], one["saving_eur"]) for one in data["cheaper"]] == [
         (one.flat.property_id, one.saving_eur) for one in cheaper
     ]
-    assert [one["properties"] for one in data["review"]] == [[one.one, one.two] for one in waiting]
+    assert [one["properties"] for one in data["review"]] == [
+        [line.property_id, line.other_id] for line in waiting
+    ]
     first = cheaper[0]
     assert f"{spaced(fmt.euro(first.cheapest.price_eur))} ({first.cheapest.site}) вместо" in told
     assert spaced(f"▼ {fmt.MINUS}{fmt.euro(first.saving_eur)}") in told

@@ -109,7 +109,7 @@ def test_every_contradiction_has_its_name_and_its_sentence() -> None:
     wanted = {f"{kind}.{code}" for kind in ("flag", "contradiction") for code in Code}
     known = {key for key in dictionary() if key.startswith(("flag.", "contradiction."))}
     assert known == wanted
-    facts = {*CORRECTABLE, *(name for rule in RULES for name in (rule.one, rule.other))}
+    facts = {*CORRECTABLE, *(name for rule in RULES for name in (rule.fact, rule.other))}
     assert {f"fact.{name}" for name in facts} - set(dictionary()) == set()
 
 

@@ -18,7 +18,7 @@ from sale_sofia.crawl.photos import decoding, running
 from sale_sofia.crawl.photos.decoding import Seen, look
 from sale_sofia.crawl.photos.fetching import place_of
 from sale_sofia.crawl.photos.running import PhotoRun, PhotoSummary, fetch_photos
-from sale_sofia.flats.photos.store import Asked, Kept, save_photo
+from sale_sofia.flats.photos.store import PhotoResult, SavedPicture, save_photo
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.tables import advert_photos, match_links
 from sale_sofia.history.runs.photos import count_photos
@@ -212,7 +212,7 @@ def test_a_crash_repeats_one_photo_and_loses_none(
     desk = Desk(tmp_path, pair(portal, shown(portal, "a", ROOMS), shown(portal, "b", AGAIN)))
     left = [2]
 
-    def dies(*given: Any, **named: Any) -> Kept | None:  # noqa: ANN401
+    def dies(*given: Any, **named: Any) -> SavedPicture | None:  # noqa: ANN401
         left[0] -= 1
         if left[0] < 0:
             raise KeyboardInterrupt
@@ -243,8 +243,8 @@ def test_what_photos_decide_is_decided_by_the_next_match(
     for listing_id in ids_of(desk.database).values():
         for place in range(3):
             number = 100 + place if place < shared else 200 + 10 * listing_id + place
-            asked = Asked(listing_id, place, "http://x", 1, signature=bytes(160))
-            desk.database.run_write(partial(save_photo, asked=asked, number=number, now=1.0))
+            asked = PhotoResult(listing_id, place, "http://x", 1, signature=bytes(160))
+            desk.database.run_write(partial(save_photo, photo=asked, number=number, now=1.0))
     assert desk.matching.match_new().adverts == 2
     assert parts(desk.database) == expected
     assert desk.matching.match_all().moved == 0

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sale_sofia.descriptions.asking import AnswerKey, judge, judge_text, merged, open_fields
+from sale_sofia.descriptions.asking import AnswerKey, judge, judge_text, merge_answers, open_fields
 from sale_sofia.descriptions.enrichment import COLUMNS, find_disagreements
 from sale_sofia.descriptions.fields import ATTRIBUTE_FIELDS, Attribute, check_value, json_schema
 from tables import each_row
@@ -88,7 +88,7 @@ def test_the_key_holds_text_schema_rules_and_model() -> None:
 def test_the_model_never_overrules_the_rules() -> None:
     rules = {"floor": Attribute(5, "stated", "пети етаж"), "year": Attribute(1990, "conflict", "1990")}
     said = {"floor": Attribute(7, "stated", "x", "model"), "year": Attribute(1991, "stated", "1991", "model")}
-    assert {name: one.value for name, one in merged(rules, said).items()} == {"floor": 5, "year": 1991}
+    assert {name: one.value for name, one in merge_answers(rules, said).items()} == {"floor": 5, "year": 1991}
 
 
 @each_row(

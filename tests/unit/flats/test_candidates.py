@@ -34,7 +34,7 @@ def worlds(most: int = 12) -> st.SearchStrategy[list[Listing]]:
 
 def pairs(adverts: Adverts, touched: list[int] | None = None) -> set[tuple[int, int]]:
     found = find_candidates(adverts, None if touched is None else np.array(touched, np.int64))
-    return set(zip(found.one.tolist(), found.two.tolist(), strict=True))
+    return set(zip(found.left.tolist(), found.right.tolist(), strict=True))
 
 
 def alike(one: Listing, two: Listing) -> bool:
@@ -112,7 +112,7 @@ def test_a_crowd_is_compared_by_its_numbers_and_what_is_left_out_is_counted(
     monkeypatch.setattr(candidates, "WINDOW_CAP", 5)
     crowd = [advert(f"n{number}", price_eur=100_000.0 + 100 * (number // 2)) for number in range(20)]
     found = find_candidates(adverts_of(crowd))
-    assert set(zip(found.one.tolist(), found.two.tolist(), strict=True)) == {
+    assert set(zip(found.left.tolist(), found.right.tolist(), strict=True)) == {
         (number, number + 1) for number in range(0, 20, 2)
     }
     assert found.crowded.tolist() == list(range(20))

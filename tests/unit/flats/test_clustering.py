@@ -8,8 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_worlds import advert, adverts_of
-from sale_sofia.flats.matching.clustering import Decisions, Kind, Links, as_links, connected, group_numbers
-from sale_sofia.flats.matching.comparison import Comparison
+from sale_sofia.flats.matching.clustering import (
+    Decisions,
+    LinkKind,
+    Links,
+    as_links,
+    connected,
+    group_numbers,
+)
+from sale_sofia.flats.matching.comparison import PairComparison
 from sale_sofia.flats.matching.fingerprint import Adverts
 
 MOST = 9
@@ -41,12 +48,12 @@ def worlds(draw: st.DrawFn) -> tuple[Adverts, list[Row]]:
 
 
 def _vetoed(adverts: Adverts, one: int, two: int) -> bool:
-    return bool(Comparison(adverts, np.array([one - 1]), np.array([two - 1])).vetoed[0])
+    return bool(PairComparison(adverts, np.array([one - 1]), np.array([two - 1])).vetoed[0])
 
 
 def _kind(adverts: Adverts, one: int, two: int) -> int:
-    family = Comparison(adverts, np.array([one - 1]), np.array([two - 1])).family[0]
-    return Kind.FAMILY if family else Kind.SCORE
+    family = PairComparison(adverts, np.array([one - 1]), np.array([two - 1])).family[0]
+    return LinkKind.FAMILY if family else LinkKind.SCORE
 
 
 def group(adverts: Adverts, links: list[Row], decisions: Decisions | None = None) -> list[int]:

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_worlds import OWN_WORDS, advert, adverts_of
-from sale_sofia.flats.matching.comparison import LEVELS, Comparison
+from sale_sofia.flats.matching.comparison import LEVELS, PairComparison
 from sale_sofia.listings.model import Listing
 from tables import each_row
 
@@ -11,8 +11,8 @@ CHOSEN = {"price_eur": 185_000.0}
 PHOTOS = ("https://x/abcdefgh1.jpg", "https://x/abcdefgh2.jpg", "https://x/abcdefgh3.jpg")
 
 
-def pair(one: Listing, two: Listing) -> Comparison:
-    return Comparison(adverts_of([one, two]), np.array([0]), np.array([1]))
+def pair(one: Listing, two: Listing) -> PairComparison:
+    return PairComparison(adverts_of([one, two]), np.array([0]), np.array([1]))
 
 
 def level(field: str, one: Listing, two: Listing) -> str:

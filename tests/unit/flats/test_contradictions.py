@@ -7,12 +7,12 @@ import pytest
 
 from sale_sofia.advice.valuation.trial import NOWHERE
 from sale_sofia.flats.contradictions import (
-    NOT_TOLD,
+    NO_TEXT,
     RULES,
     TEXT_RULES,
     Beside,
     Outlier,
-    Told,
+    TextFacts,
     find_contradictions,
     merge_flat,
 )
@@ -56,11 +56,11 @@ POSSIBLE: list[Facts] = [
 ]
 
 
-def told(fact: str, value: object, text: str, quote: str = "", **more: object) -> Told:
-    return Told({fact: value, **more}, {fact: quote}, text)
+def told(fact: str, value: object, text: str, quote: str = "", **more: object) -> TextFacts:
+    return TextFacts({fact: value, **more}, {fact: quote}, text)
 
 
-def found(printed: Facts, by: Told = NOT_TOLD, *sure: str) -> list[tuple[Code, tuple[str, ...]]]:
+def found(printed: Facts, by: TextFacts = NO_TEXT, *sure: str) -> list[tuple[Code, tuple[str, ...]]]:
     facts = {"property_type": "apartment", **printed}
     return [(one.code, one.facts) for one in find_contradictions(facts, by, SEEN_AT, sure)]
 
@@ -79,7 +79,7 @@ def test_what_can_be_is_believed(printed: Facts) -> None:
 def test_portal_and_text_agree_that_a_building_is_finished(printed: str, said: str) -> None:
     """So that they outweigh a year that the portal prints alone."""
     facts = {"act_status": printed, "year_built": 2028}
-    assert found(facts, Told({"act_status": said})) == [(Code.BUILT_IN_FUTURE, ("year_built",))]
+    assert found(facts, TextFacts({"act_status": said})) == [(Code.BUILT_IN_FUTURE, ("year_built",))]
 
 
 def test_every_rule_has_a_case() -> None:
@@ -90,28 +90,28 @@ def test_every_rule_has_a_case() -> None:
     ("printed", "by", "sure", "doubted"),
     [
         # What only the text says gives way to what the portal prints.
-        ({"floors_total": 6}, Told({"floor": 9}), (), ("floor",)),
+        ({"floors_total": 6}, TextFacts({"floor": 9}), (), ("floor",)),
         # What both say is surer than what one of them does.
-        ({"floor": 7, "floors_total": 4}, Told({"floor": 7}), (), ("floors_total",)),
-        ({"rooms": 2}, Told({"rooms": 2, "bedrooms": 2}), (), ("bedrooms",)),
+        ({"floor": 7, "floors_total": 4}, TextFacts({"floor": 7}), (), ("floors_total",)),
+        ({"rooms": 2}, TextFacts({"rooms": 2, "bedrooms": 2}), (), ("bedrooms",)),
         # But a text that counts bedrooms is as good as a portal that counts rooms.
-        ({"rooms": 2}, Told({"bedrooms": 2}), (), ("rooms", "bedrooms")),
+        ({"rooms": 2}, TextFacts({"bedrooms": 2}), (), ("rooms", "bedrooms")),
         # The buyer's word is surest of all.
-        ({"floor": 7, "floors_total": 4}, Told({"floors_total": 4}), ("floor",), ("floors_total",)),
+        ({"floor": 7, "floors_total": 4}, TextFacts({"floors_total": 4}), ("floor",), ("floors_total",)),
     ],
 )
 def test_the_less_sure_of_two_facts_is_doubted(
-    printed: Facts, by: Told, sure: tuple[str, ...], doubted: tuple[str, ...]
+    printed: Facts, by: TextFacts, sure: tuple[str, ...], doubted: tuple[str, ...]
 ) -> None:
     assert [facts for _, facts in found(printed, by, *sure)] == [doubted]
 
 
 def test_the_buyer_is_not_contradicted() -> None:
-    assert found({"floor": 7, "floors_total": 4}, NOT_TOLD, "floor", "floors_total") == []
+    assert found({"floor": 7, "floors_total": 4}, NO_TEXT, "floor", "floors_total") == []
     assert found({"floor": 7}, told("floor", 3, "на трети етаж"), "floor") == []
 
 
-DIFFERING: list[tuple[Code, Facts, Told]] = [
+DIFFERING: list[tuple[Code, Facts, TextFacts]] = [
     (Code.TEXT_FLOOR, {"floor": 7}, told("floor", 3, "на трети етаж", "трети етаж")),
     (Code.TEXT_ROOMS, {"rooms": 3}, told("rooms", 2, "двустаен, може да се преустрои", "двустаен")),
     (Code.TEXT_ROOMS, {"rooms": 6}, told("rooms", 4, "четиристаен", "четиристаен")),
@@ -120,7 +120,7 @@ DIFFERING: list[tuple[Code, Facts, Told]] = [
     (Code.TEXT_ACT, {"act_status": "commissioned"}, told("act_status", "act14", "сграда с акт 14")),
     (Code.TEXT_FLOOR_OF_HEIGHT, {"floor": 8}, told("floor", 5, "пети от осем", floors_total=8)),
 ]
-ALIKE: list[tuple[Facts, Told]] = [
+ALIKE: list[tuple[Facts, TextFacts]] = [
     ({"floor": 3}, told("floor", 3, "на трети етаж")),
     ({"floor": 3}, told("floor", 2, "на втори етаж")),
     ({"floor": 7}, told("floor", 1, "първи жилищен етаж над магазини", "първи жилищен етаж")),
@@ -146,14 +146,14 @@ ALIKE: list[tuple[Facts, Told]] = [
 
 
 @pytest.mark.parametrize(("code", "printed", "by"), DIFFERING)
-def test_a_text_that_says_something_else_contradicts(code: Code, printed: Facts, by: Told) -> None:
+def test_a_text_that_says_something_else_contradicts(code: Code, printed: Facts, by: TextFacts) -> None:
     [fact] = printed
     assert found(printed, by) == [(code, (fact,))]
-    assert found(printed, by._replace(text=None)) == []
+    assert found(printed, by._replace(whole=None)) == []
 
 
 @pytest.mark.parametrize(("printed", "by"), ALIKE)
-def test_a_text_that_speaks_of_both_or_counts_otherwise_does_not(printed: Facts, by: Told) -> None:
+def test_a_text_that_speaks_of_both_or_counts_otherwise_does_not(printed: Facts, by: TextFacts) -> None:
     assert found(printed, by) == []
 
 

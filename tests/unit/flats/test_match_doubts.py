@@ -41,7 +41,7 @@ def told(matching: PropertyMatching, limit: int = 100) -> list[tuple[float, floa
 
 def say_unsure(matching: PropertyMatching, line: ReviewLine, at: float) -> None:
     later = PropertyMatching(matching.settings, matching.database, clock=lambda: at)
-    leave_open(later, line.one, line.two)
+    leave_open(later, line.property_id, line.other_id)
 
 
 def test_an_unsure_pair_is_asked_after_all_others_and_the_longest_unsure_first(

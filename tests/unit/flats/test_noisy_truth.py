@@ -13,7 +13,7 @@ import pytest
 
 from noisy_adverts import AGREEMENT, NoisyAdverts, noisy_adverts
 from property_worlds import SECRET, matcher, pairs_in
-from sale_sofia.flats.matching.comparison import Comparison
+from sale_sofia.flats.matching.comparison import PairComparison
 from sale_sofia.flats.matching.files import AdvertsFileError, match_file, read_adverts
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
 from sale_sofia.settings.model import Settings
@@ -68,7 +68,7 @@ def test_on_the_noisy_truth_few_pairs_are_wrong_and_few_are_missed(noisy: NoisyA
     precision, recall = len(found & true) / len(found), len(found & true) / len(true)
     assert (precision >= 0.995, recall >= 0.92) == (True, True), (precision, recall, SEED)
     one, two = np.array(sorted(found)).T
-    assert not Comparison(adverts, one, two).at("floor", "other").any()
+    assert not PairComparison(adverts, one, two).at("floor", "other").any()
 
 
 @pytest.mark.slow

@@ -67,7 +67,7 @@ from sale_sofia.flats.overrides import WrongDecision, split
 from sale_sofia.flats.prices import Band, vat_due
 from sale_sofia.flats.rows import PriceStep, price_steps, read_flats
 from sale_sofia.flats.runs import PropertyMatching
-from sale_sofia.flats.store import Source, UnknownProperty, listing_rows, sources_of
+from sale_sofia.flats.store import ListingSource, UnknownProperty, listing_rows, sources_of
 from sale_sofia.flats.views import merged_view, nearby_record
 from sale_sofia.geography.surroundings import Nearby
 from sale_sofia.history.tables import WAS_ASKED, market_events
@@ -102,9 +102,9 @@ class PropertyData:
     adverts: Mapping[int, Row]
     """The stored adverts by id."""
     view: Row
-    """Facts with source and date, and offers with prices; see `merged_view`."""
-    sources: Mapping[int, Source]
-    """Why each advert belongs to this property."""
+    """Facts with who says so and since when, and offers with their prices; see `merged_view`."""
+    sources: Mapping[int, ListingSource]
+    """Why each advert is one of this property."""
     steps: Mapping[int, Sequence[PriceStep]]
     printed: Mapping[int, Sequence[PriceStep]]
     """Earlier prices that the adverts print, but no crawl saw."""

@@ -28,16 +28,16 @@ from sale_sofia.crawl.visit.assembly import make_fetcher
 from sale_sofia.flats.merging import is_offered
 from sale_sofia.flats.photos.pictures import signature
 from sale_sofia.flats.photos.store import (
-    Asked,
     Doubt,
     Gallery,
-    Kept,
-    Known,
+    PhotoResult,
+    SavedPicture,
+    StoredPhoto,
     find_doubts,
-    known_photos,
     requests_left,
     save_photo,
     stock_pictures,
+    stored_photos,
 )
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.settings import ENOUGH_SHARED, INCIDENT_SITE, TRIED_IN_VAIN
@@ -89,7 +89,7 @@ class _Plan:
     doubts: list[Doubt]
     shortlisted: list[int]
     adverts: dict[int, _Advert]
-    known: dict[int, dict[int, Known]]
+    known: dict[int, dict[int, StoredPhoto]]
     stock: set[int]
     """Pictures that are of no one flat."""
     closed: set[str] = field(default_factory=set)
@@ -114,10 +114,10 @@ class _Plan:
         shown = self.known.get(listing_id, {}).values()
         return {photo.picture for photo in shown if photo.picture is not None} - self.stock
 
-    def keep(self, asked: Asked, kept: Kept | None) -> None:
+    def keep(self, asked: PhotoResult, kept: SavedPicture | None) -> None:
         """What was asked for is known from now on."""
         self.left -= asked.requests
-        photo = Known(asked.url, kept.picture if kept else None, is_settled=True)
+        photo = StoredPhoto(asked.url, kept.picture if kept else None, is_settled=True)
         self.known.setdefault(asked.listing_id, {})[asked.position] = photo
         if kept is not None and asked.signature is not None:
             self.gallery.add(kept.picture, asked.signature)
@@ -141,7 +141,7 @@ def _read_plan(connection: Connection, settings: Settings) -> _Plan:
         doubts=[doubt for doubt in doubts if doubt.low in adverts and doubt.high in adverts],
         shortlisted=[listing_id for listing_id in shortlisted if listing_id in adverts],
         adverts=adverts,
-        known=known_photos(connection, adverts),
+        known=stored_photos(connection, adverts),
         stock=stock_pictures(connection),
     )
 
@@ -226,7 +226,7 @@ class PhotoRun:
                 error = problem
         found = signature(seen.tiles) if seen else None
         number = plan.gallery.find(found) if found else None
-        asked = Asked(
+        asked = PhotoResult(
             listing_id,
             position,
             plan.adverts[listing_id].photo_urls[position],
@@ -238,8 +238,8 @@ class PhotoRun:
         )
         self._keep(plan, asked, number)
 
-    def _keep(self, plan: _Plan, asked: Asked, number: int | None) -> None:
-        kept = self.database.run_write(partial(save_photo, asked=asked, number=number, now=self.clock()))
+    def _keep(self, plan: _Plan, asked: PhotoResult, number: int | None) -> None:
+        kept = self.database.run_write(partial(save_photo, photo=asked, number=number, now=self.clock()))
         plan.keep(asked, kept)
         done = self.summary
         self._tell(

@@ -1,8 +1,8 @@
-"""Which adverts are compared at all: those that share a key and print nearly the same area and price.
+"""Which adverts are compared: those that share a key and print nearly the same area and price.
 
-Whether two adverts are compared depends on the two alone, except under a key that very many share: there
-only those that print the same numbers are compared, and of very many of these each with the first few. What
-was cut is counted.
+Whether two adverts are compared depends only on the two, except under a key that very many share: there only
+those that print the same numbers are compared, and if these are very many, each with the first few. Skipped
+comparisons are counted.
 """
 
 from collections.abc import Iterator
@@ -30,40 +30,40 @@ from sale_sofia.flats.settings import (
 from sale_sofia.geography.shapes import Point, metres
 from sale_sofia.listings.places import SOFIA, Neighbourhood, neighbourhoods
 
-# Which quarters are so near that agents post one flat in either.
+# Which quarters are so near that agents post the same flat in either.
 
 
 @cache
 def near_quarters() -> NDArray[np.uint64]:
     """Every ordered pair of near quarters of Sofia, two columns of `quarter_hash`, sorted."""
     near = [
-        (quarter_hash(SOFIA, one.name), quarter_hash(SOFIA, two.name))
-        for one, two in combinations(neighbourhoods(), 2)
-        if _are_neighbours(one, two)
+        (quarter_hash(SOFIA, quarter.name), quarter_hash(SOFIA, other.name))
+        for quarter, other in combinations(neighbourhoods(), 2)
+        if _are_neighbours(quarter, other)
     ]
-    return np.array(sorted([*near, *((two, one) for one, two in near)]), np.uint64).reshape(-1, 2)
+    return np.array(sorted([*near, *((other, quarter) for quarter, other in near)]), np.uint64).reshape(-1, 2)
 
 
-def are_near(one: NDArray[np.uint64], two: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def are_near(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """For each pair of quarters, whether they are different and near."""
     with np.errstate(over="ignore"):
-        known = np.unique(_mixed(*near_quarters().T))
-        wanted = _mixed(one, two)
-    if not len(known):
-        return np.zeros(len(one), bool)
-    place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return known[place] == wanted
+        near = np.unique(_mixed(*near_quarters().T))
+        pairs = _mixed(left, right)
+    if not len(near):
+        return np.zeros(len(left), bool)
+    place = np.minimum(np.searchsorted(near, pairs), len(near) - 1)
+    return near[place] == pairs
 
 
-def _mixed(one: NDArray[np.uint64], two: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    return one * np.uint64(0x9E3779B97F4A7C15) ^ two
+def _mixed(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    return left * np.uint64(0x9E3779B97F4A7C15) ^ right
 
 
-def _are_neighbours(one: Neighbourhood, two: Neighbourhood) -> bool:
-    """By their centres; where one is not known, by their district."""
-    if one.lat is None or two.lat is None or one.lon is None or two.lon is None:
-        return one.district is not None and one.district == two.district
-    return metres(Point(one.lat, one.lon), Point(two.lat, two.lon)) <= NEAR_KM * 1000
+def _are_neighbours(quarter: Neighbourhood, other: Neighbourhood) -> bool:
+    """By their centres; if one is unknown, by their district."""
+    if quarter.lat is None or other.lat is None or quarter.lon is None or other.lon is None:
+        return quarter.district is not None and quarter.district == other.district
+    return metres(Point(quarter.lat, quarter.lon), Point(other.lat, other.lon)) <= NEAR_KM * 1000
 
 
 # The keys under which adverts are looked up: place, phone, words, door, photos, reference, family.
@@ -76,32 +76,32 @@ _BUCKETS = np.uint64(1 << 20)
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Who is found under which key, and who looks under which."""
+    """Which rows are found under which keys, and which `seekers` look under which `sought` keys."""
 
     name: str
     keys: Keys
     rows: Rows
-    asked: Keys
-    asking: Rows
+    sought: Keys
+    seekers: Rows
     by_area: bool = True
-    """Only those with nearly the same area; exact evidence asks for no area."""
+    """Only rows with nearly the same area; exact evidence needs none."""
     same_numbers: bool = False
-    """Only those that print the same area and nearly the same price."""
+    """Only rows that print the same area and nearly the same price."""
 
     def limited(self, keys: Keys) -> "Join":
-        """The part of it that has to do with these keys, which are sorted."""
-        found, asked = is_among(self.keys, keys), is_among(self.asked, keys)
+        """The part of the join under these keys, which are sorted."""
+        in_keys, in_lookups = is_among(self.keys, keys), is_among(self.sought, keys)
         return replace(
             self,
-            keys=self.keys[found],
-            rows=self.rows[found],
-            asked=self.asked[asked],
-            asking=self.asking[asked],
+            keys=self.keys[in_keys],
+            rows=self.rows[in_keys],
+            sought=self.sought[in_lookups],
+            seekers=self.seekers[in_lookups],
         )
 
 
 def joins(adverts: Adverts) -> list[Join]:
-    """All of them; a join holds every advert that has such a key."""
+    """All joins; each holds every advert that has its kind of key."""
     return [
         _own("family", *_several(adverts["family"][:, None]), by_area=False),
         _own("reference", *_several(adverts["references"]), by_area=False),
@@ -114,22 +114,22 @@ def joins(adverts: Adverts) -> list[Join]:
     ]
 
 
-def is_among(keys: Keys, wanted: Keys) -> NDArray[np.bool_]:
-    """For each key, whether it is one of the wanted, which are sorted."""
-    if not len(wanted):
+def is_among(keys: Keys, sorted_keys: Keys) -> NDArray[np.bool_]:
+    """For each key, whether it is among `sorted_keys`."""
+    if not len(sorted_keys):
         return np.zeros(len(keys), bool)
-    # Nearly all are told apart by some of their bits, and only the rest is looked up.
+    # A table of some of their bits excludes nearly all; only the rest is looked up.
     buckets = np.zeros(int(_BUCKETS), bool)
-    buckets[wanted % _BUCKETS] = True
+    buckets[sorted_keys % _BUCKETS] = True
     perhaps = np.flatnonzero(buckets[keys % _BUCKETS])
-    place = np.minimum(np.searchsorted(wanted, keys[perhaps]), len(wanted) - 1)
+    place = np.minimum(np.searchsorted(sorted_keys, keys[perhaps]), len(sorted_keys) - 1)
     found = np.zeros(len(keys), bool)
-    found[perhaps] = wanted[place] == keys[perhaps]
+    found[perhaps] = sorted_keys[place] == keys[perhaps]
     return found
 
 
 def mixed(keys: Keys, *others: Array) -> Keys:
-    """One key of several parts."""
+    """Combine several parts into one key."""
     for other in others:
         keys = (keys ^ (keys >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9) + other.astype(np.uint64)
     return keys
@@ -145,36 +145,36 @@ def _several(columns: Keys) -> tuple[Keys, Rows]:
 
 
 def _doors(addresses: Keys) -> Keys:
-    """The addresses that name a house; a street is no key, as very many stand in one."""
+    """The addresses that name a house; a street alone is no key, as it has too many flats."""
     return np.where(addresses & np.uint64(DOOR_MASK), addresses, np.uint64(0))
 
 
 def _comparable(adverts: Adverts, keys: Keys, rows: Rows) -> tuple[Keys, Rows]:
-    """Those with a price and an area: without them facts say too little."""
-    known = ~np.isnan(adverts["area"] + adverts["price"])[rows]
-    return keys[known], rows[known]
+    """Rows with a price and an area: without them the facts say too little."""
+    has_numbers = ~np.isnan(adverts["area"] + adverts["price"])[rows]
+    return keys[has_numbers], rows[has_numbers]
 
 
 def _floored(name: str, adverts: Adverts, keys: Keys, rows: Rows) -> Join:
-    """Under the key with its floor; who does not know his floor asks all floors and is found by all."""
+    """Rows under the key with their floor; those without one look under all floors and are found by all."""
     keys, rows = _comparable(adverts, keys, rows)
     floors = adverts["floor"][rows]
-    known = floors != UNKNOWN_FLOOR
+    has_floor = floors != UNKNOWN_FLOOR
     own, anywhere = mixed(keys, floors), mixed(keys, np.full(len(keys), _ANY_FLOOR))
     return Join(
         name,
-        np.concatenate((own[known], anywhere)),
-        np.concatenate((rows[known], rows)),
-        np.concatenate((own[known], anywhere[~known])),
-        np.concatenate((rows[known], rows[~known])),
+        np.concatenate((own[has_floor], anywhere)),
+        np.concatenate((rows[has_floor], rows)),
+        np.concatenate((own[has_floor], anywhere[~has_floor])),
+        np.concatenate((rows[has_floor], rows[~has_floor])),
     )
 
 
 def _near_keys(adverts: Adverts) -> Join:
-    """The near quarters of a flat's own, on the same floor."""
+    """Rows of near quarters on the same floor."""
     keys, rows = _comparable(adverts, *_several(adverts["quarter"][:, None]))
-    known = adverts["floor"][rows] != UNKNOWN_FLOOR
-    keys, rows = keys[known], rows[known]
+    has_floor = adverts["floor"][rows] != UNKNOWN_FLOOR
+    keys, rows = keys[has_floor], rows[has_floor]
     floors = adverts["floor"][rows]
     pairs = near_quarters()
     first, last = (np.searchsorted(pairs[:, 0], keys, side) for side in ("left", "right"))
@@ -193,19 +193,19 @@ def expanded(counts: NDArray[np.int64]) -> tuple[Rows, Rows]:
 
 
 _APART: Final = 4 * LARGEST_AREA_SQM
-"""Between the areas of two keys, so that no window reaches from one into the next."""
+"""The distance between the areas of two keys, so that no window reaches from one into the next."""
 
 
 @dataclass(slots=True)
 class Candidates:
     """The pairs to compare, each once and the lower row first, and what was cut."""
 
-    one: Rows
-    two: Rows
+    left: Rows
+    right: Rows
     crowded: Rows
-    """Adverts that were compared only with those that print the same numbers, under some key."""
+    """Adverts that, under some key, were compared only with those that print the same numbers."""
     cut: dict[str, int] = field(default_factory=dict)
-    """How many comparisons were left out, by join."""
+    """The number of skipped comparisons, by join."""
 
 
 def find_candidates(adverts: Adverts, touched: Rows | None = None) -> Candidates:
@@ -215,50 +215,54 @@ def find_candidates(adverts: Adverts, touched: Rows | None = None) -> Candidates
     cut: dict[str, int] = {}
     for join in joins(adverts):
         own = join if touched is None else join.limited(_keys_of(join, touched))
-        for one, two in _plausible(adverts, own, touched, crowded, cut):
-            codes.append(np.minimum(one, two) * len(adverts) + np.maximum(one, two))
+        for left, right in _plausible(adverts, own, touched, crowded, cut):
+            codes.append(np.minimum(left, right) * len(adverts) + np.maximum(left, right))
     found = np.unique(np.concatenate(codes))
     return Candidates(*np.divmod(found, max(len(adverts), 1)), np.unique(np.concatenate(crowded)), cut)
 
 
 def crowded_rows(adverts: Adverts, touched: Rows) -> Rows:
-    """The adverts whose comparisons may change because of the touched ones, though their own keys did not."""
+    """Adverts whose comparisons may change because of the touched ones, though their own keys did not."""
     crowded: list[Rows] = [np.zeros(0, np.int64)]
     for join in joins(adverts) if len(touched) else ():
         own = join.limited(_keys_of(join, touched))
         windows = _Windows(adverts, own)
-        crowded.append(windows.asking[windows.over])
+        crowded.append(windows.seekers[windows.over])
     return np.unique(np.concatenate(crowded))
 
 
 def _keys_of(join: Join, rows: Rows) -> Keys:
-    found, asked = is_among_rows(join.rows, rows), is_among_rows(join.asking, rows)
-    return np.unique(np.concatenate((join.keys[found], join.asked[asked])))
+    in_keys, in_lookups = is_among_rows(join.rows, rows), is_among_rows(join.seekers, rows)
+    return np.unique(np.concatenate((join.keys[in_keys], join.sought[in_lookups])))
 
 
-def is_among_rows(rows: Rows, wanted: Rows) -> NDArray[np.bool_]:
-    """For each row, whether it is one of the wanted."""
-    marked = np.zeros(max(rows.max(initial=0), wanted.max(initial=0)) + 1, bool)
-    marked[wanted] = True
+def is_among_rows(rows: Rows, members: Rows) -> NDArray[np.bool_]:
+    """For each row, whether it is among `members`."""
+    marked = np.zeros(max(rows.max(initial=0), members.max(initial=0)) + 1, bool)
+    marked[members] = True
     return marked[rows]
 
 
 class _Windows:
-    """For each asking advert, the run of those under its key with nearly its area."""
+    """For each seeker, the run of rows under its key with nearly its area."""
 
     def __init__(self, adverts: Adverts, join: Join) -> None:
         areas = adverts["area"] if join.by_area else np.zeros(len(adverts))
-        known, numbers = np.unique(join.keys, return_inverse=True)
+        keys, numbers = np.unique(join.keys, return_inverse=True)
         places = numbers * _APART + areas[join.rows]
         order = np.argsort(places)
         self.rows = join.rows[order]
-        asked = np.minimum(np.searchsorted(known, join.asked), max(len(known) - 1, 0))
-        there = known[asked] == join.asked if len(known) else np.zeros(0, bool)
-        at = asked[there] * _APART + areas[join.asking[there]]
-        # In the order of what is sought: in any other, most of the time goes into waiting for memory.
+        indexes = np.minimum(np.searchsorted(keys, join.sought), max(len(keys) - 1, 0))
+        there = keys[indexes] == join.sought if len(keys) else np.zeros(0, bool)
+        at = indexes[there] * _APART + areas[join.seekers[there]]
+        # Sorted by what is sought: in any other order memory access takes most of the time.
         turn = np.argsort(at)
-        self.asked, self.asking, at = join.asked[there][turn], join.asking[there][turn], at[turn]
-        area = areas[self.asking]
+        self.sought, self.seekers, at = (
+            join.sought[there][turn],
+            join.seekers[there][turn],
+            at[turn],
+        )
+        area = areas[self.seekers]
         reach = HALF_AREA_SQM if join.same_numbers else area * AREA_TOLERANCE / (1 - AREA_TOLERANCE)
         self.first = np.searchsorted(places[order], at - reach, "left")
         self.counts = np.searchsorted(places[order], at + reach, "right") - self.first
@@ -269,32 +273,34 @@ def _plausible(
     adverts: Adverts, join: Join, touched: Rows | None, crowded: list[Rows], cut: dict[str, int]
 ) -> Iterator[tuple[Rows, Rows]]:
     windows = _Windows(adverts, join)
-    crowded.append(windows.asking[windows.over])
-    for pairs in _near_ones(windows):
+    crowded.append(windows.seekers[windows.over])
+    for pairs in _near_pairs(windows):
         yield _filtered(adverts, join, touched, *pairs)
     if windows.over.any():
-        # Of the crowded: those that print exactly the same, and of these the first few
+        # Under crowded keys: the first few of those that print exactly the same
         over = windows.over
-        asked, asking = _with_numbers(adverts, windows.asked[over], windows.asking[over])
+        sought, seekers = _with_numbers(adverts, windows.sought[over], windows.seekers[over])
         keys, rows = _with_numbers(adverts, join.keys, join.rows)
-        order = np.lexsort((adverts["identity"][rows], keys))  # not by id, which says who was seen first
+        order = np.lexsort(
+            (adverts["identity"][rows], keys)
+        )  # not by id, which depends on who was seen first
         keys, rows = keys[order], rows[order]
-        first, last = (np.searchsorted(keys, asked, side) for side in ("left", "right"))
+        first, last = (np.searchsorted(keys, sought, side) for side in ("left", "right"))
         owners, steps = expanded(np.minimum(last - first, CENTRES))
-        same = (asking[owners], rows[first[owners] + steps])
+        same = (seekers[owners], rows[first[owners] + steps])
         cut[join.name] = int(windows.counts[windows.over].sum()) - len(same[0])
         yield _filtered(adverts, join, touched, *same)
 
 
-def _near_ones(windows: _Windows) -> Iterator[tuple[Rows, Rows]]:
-    """The pairs of all windows that are not too large, some at a time."""
+def _near_pairs(windows: _Windows) -> Iterator[tuple[Rows, Rows]]:
+    """The pairs of all windows that are not too large, in batches."""
     counts = np.where(windows.over, 0, windows.counts)
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     borders = np.searchsorted(ends, np.arange(0, total + PAIRS_AT_ONCE, PAIRS_AT_ONCE))
     for begin, end in zip(borders, [*borders[1:], len(counts)], strict=True):
         owners, steps = expanded(counts[begin:end])
-        yield windows.asking[begin:end][owners], windows.rows[windows.first[begin:end][owners] + steps]
+        yield windows.seekers[begin:end][owners], windows.rows[windows.first[begin:end][owners] + steps]
 
 
 def _with_numbers(adverts: Adverts, keys: Keys, rows: Rows) -> tuple[Keys, Rows]:
@@ -303,21 +309,25 @@ def _with_numbers(adverts: Adverts, keys: Keys, rows: Rows) -> tuple[Keys, Rows]
     return mixed(keys, area, price, adverts["floor"][rows] + 200), rows
 
 
-def _filtered(adverts: Adverts, join: Join, touched: Rows | None, one: Rows, two: Rows) -> tuple[Rows, Rows]:
-    keep = one != two
+def _filtered(
+    adverts: Adverts, join: Join, touched: Rows | None, left: Rows, right: Rows
+) -> tuple[Rows, Rows]:
+    keep = left != right
     if touched is not None:
-        keep &= is_among_rows(one, touched) | is_among_rows(two, touched)
-    one, two = one[keep], two[keep]
+        keep &= is_among_rows(left, touched) | is_among_rows(right, touched)
+    left, right = left[keep], right[keep]
     if join.by_area:
-        # No plain contradiction of the numbers; the cheapest of tests, as it is made most often
+        # No clear contradiction of the numbers; the cheapest test, as it runs most often
         price, area, floor = adverts["price"], adverts["area"], adverts["floor"]
-        alike = _within(price[one], price[two], (NEAR_PRICE if join.same_numbers else PRICE_TOLERANCE))
-        alike &= _within(area[one], area[two], AREA_TOLERANCE)
-        floors_one, floors_two = floor[one], floor[two]
-        alike &= (floors_one == floors_two) | (floors_one == UNKNOWN_FLOOR) | (floors_two == UNKNOWN_FLOOR)
-        one, two = one[alike], two[alike]
-    return one, two
+        alike = _within(price[left], price[right], (NEAR_PRICE if join.same_numbers else PRICE_TOLERANCE))
+        alike &= _within(area[left], area[right], AREA_TOLERANCE)
+        left_floors, right_floors = floor[left], floor[right]
+        alike &= (
+            (left_floors == right_floors) | (left_floors == UNKNOWN_FLOOR) | (right_floors == UNKNOWN_FLOOR)
+        )
+        left, right = left[alike], right[alike]
+    return left, right
 
 
-def _within(one: Array, two: Array, share: float) -> NDArray[np.bool_]:
-    return np.abs(one - two) <= share * np.maximum(one, two)
+def _within(left: Array, right: Array, share: float) -> NDArray[np.bool_]:
+    return np.abs(left - right) <= share * np.maximum(left, right)

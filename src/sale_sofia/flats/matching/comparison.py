@@ -54,24 +54,24 @@ _CLOSE_YEARS: Final = 2
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Pairs of adverts, `one[i]` with `two[i]`; each answer is worked out when first asked for."""
+class PairComparison:
+    """Pairs of adverts, `left[i]` with `right[i]`; results are computed when first used."""
 
     adverts: Adverts
-    one: Rows
-    two: Rows
-    _known: dict[str, Levels] = dc_field(default_factory=dict, init=False, repr=False)
+    left: Rows
+    right: Rows
+    _levels: dict[str, Levels] = dc_field(default_factory=dict, init=False, repr=False)
 
     def both(self, field: str) -> tuple[Array, Array]:
         """The two values of a field."""
         column = self.adverts[field]
-        return column[self.one], column[self.two]
+        return column[self.left], column[self.right]
 
     def levels(self, field: str) -> Levels:
-        """The level of a field for each pair, a place in `LEVELS`."""
-        if field not in self._known:
-            self._known[field] = _COMPARED[field](self)
-        return self._known[field]
+        """The level of a field for each pair, an index in `LEVELS`."""
+        if field not in self._levels:
+            self._levels[field] = _COMPARED[field](self)
+        return self._levels[field]
 
     def at(self, field: str, *levels: str) -> Flags:
         """Whether a field is at one of these levels."""
@@ -80,35 +80,35 @@ class Comparison:
 
     @cached_property
     def family(self) -> Flags:
-        """One imot.bg advert, unless the id was re-used: area and floor are both others."""
-        one, two = self.both("family")
+        """The same imot.bg advert, unless the id was reused: area and floor both differ."""
+        left, right = self.both("family")
         reused = self.at("area", "close", "other") & self.at("floor", "other")
-        return (one == two) & (one != 0) & ~reused & ~self.same_id
+        return (left == right) & (left != 0) & ~reused & ~self.same_id
 
     @cached_property
     def same_id(self) -> Flags:
-        """Two adverts that had one id of one portal, one after the other."""
-        one, two = self.both("identity")
-        return one == two
+        """Two adverts that had the same id of a portal, one after the other."""
+        left, right = self.both("identity")
+        return left == right
 
     @cached_property
     def price_gap(self) -> Array:
         """The difference of the prices as a share of the higher."""
-        one, two = self.both("price")
-        return np.abs(one - two) / np.maximum(one, two)
+        left, right = self.both("price")
+        return np.abs(left - right) / np.maximum(left, right)
 
     @cached_property
     def area_gap(self) -> Array:
         """The difference of the areas as a share of the larger."""
-        one, two = self.both("area")
-        return np.abs(one - two) / np.maximum(one, two)
+        left, right = self.both("area")
+        return np.abs(left - right) / np.maximum(left, right)
 
     @cached_property
     def vetoed(self) -> Flags:
-        """Two that are never one property, whatever the score. Only a family id outweighs it."""
-        family_one, family_two = self.both("family")
-        agency_one, agency_two = self.both("agency")
-        same_agency = (agency_one == agency_two) & (agency_one != 0)
+        """Pairs that are never one property, whatever the score. Only a family id overrides it."""
+        left_family, right_family = self.both("family")
+        left_agency, right_agency = self.both("agency")
+        same_agency = (left_agency == right_agency) & (left_agency != 0)
         contradicted = (
             self.at("floor", "other")
             | self.at("floors", "other")
@@ -119,49 +119,49 @@ class Comparison:
             | (same_agency & self.at("reference", "other"))
             | differ(*self.both("deal"))
             | differ(*self.both("kind"))
-            | ((family_one == family_two) & (family_one != 0))  # an id that another flat was given
+            | ((left_family == right_family) & (left_family != 0))  # an id that another flat was given
         )
         return (contradicted & ~self.family) | self.same_id
 
     def _areas_contradict(self) -> Flags:
-        """Too far apart, unless one advert's area is what the other calls its net area."""
-        one, two = self.both("area")
-        net_one, net_two = self.both("net_area")
-        may_be_net = (np.abs(net_one - two) <= fixed.HALF_AREA_SQM) | (
-            np.abs(net_two - one) <= fixed.HALF_AREA_SQM
+        """Too far apart, unless one advert's area is the other's net area."""
+        left, right = self.both("area")
+        left_net, right_net = self.both("net_area")
+        may_be_net = (np.abs(left_net - right) <= fixed.HALF_AREA_SQM) | (
+            np.abs(right_net - left) <= fixed.HALF_AREA_SQM
         )
-        share = np.minimum(one, two) / np.maximum(one, two)
+        share = np.minimum(left, right) / np.maximum(left, right)
         net = (share >= fixed.NET_OF_GROSS[0]) & (share <= fixed.NET_OF_GROSS[1]) & may_be_net
         return (self.area_gap > fixed.AREA_TOLERANCE) & ~net
 
 
-def differ(one: Array, two: Array) -> Flags:
-    """Where both are known and not the same."""
-    return (one != two) & (one != 0) & (two != 0)
+def differ(left: Array, right: Array) -> Flags:
+    """Where both are known and differ."""
+    return (left != right) & (left != 0) & (right != 0)
 
 
-def _stepped(known: Flags, *steps: Flags) -> Levels:
-    """Unknown, or the first step that holds, or the last level."""
-    levels = np.full(len(known), len(steps) + 1, np.int8)
+def _stepped(is_known: Flags, *steps: Flags) -> Levels:
+    """Level 0 if unknown, else the number of the first step that holds, else the last level."""
+    levels = np.full(len(is_known), len(steps) + 1, np.int8)
     for number in range(len(steps), 0, -1):
         levels[steps[number - 1]] = number
-    levels[~known] = 0
+    levels[~is_known] = 0
     return levels
 
 
-def _place(pairs: Comparison) -> Levels:
-    one, two = pairs.both("quarter")
-    return _stepped((one != 0) & (two != 0), one == two, are_near(one, two))
+def _place(pairs: PairComparison) -> Levels:
+    left, right = pairs.both("quarter")
+    return _stepped((left != 0) & (right != 0), left == right, are_near(left, right))
 
 
-def _rooms(pairs: Comparison) -> Levels:
-    one, two = pairs.both("rooms")
-    return _stepped((one != 0) & (two != 0), one == two, np.abs(one - two) == 1)
+def _rooms(pairs: PairComparison) -> Levels:
+    left, right = pairs.both("rooms")
+    return _stepped((left != 0) & (right != 0), left == right, np.abs(left - right) == 1)
 
 
-def _area(pairs: Comparison) -> Levels:
-    one, two = pairs.both("area")
-    gap = np.abs(one - two)
+def _area(pairs: PairComparison) -> Levels:
+    left, right = pairs.both("area")
+    gap = np.abs(left - right)
     return _stepped(
         ~np.isnan(gap),
         gap <= fixed.SAME_AREA_SQM,
@@ -170,108 +170,110 @@ def _area(pairs: Comparison) -> Levels:
     )
 
 
-def _price(pairs: Comparison) -> Levels:
+def _price(pairs: PairComparison) -> Levels:
     gap = pairs.price_gap
     near = gap <= fixed.NEAR_PRICE
     return _stepped(~np.isnan(gap), gap <= fixed.SAME_PRICE, near & _rivals(pairs), near, gap <= _CLOSE_PRICE)
 
 
-def _rivals(pairs: Comparison) -> Flags:
-    """Two sellers with prices of their own choice in one quarter.
+def _rivals(pairs: PairComparison) -> Flags:
+    """Two sellers with chosen prices in the same quarter.
 
     For one flat, sellers ask nearly the same; but one seller with two prices, or the same words at two
     prices, has two flats, and so has a developer's list of computed prices.
     """
-    one, two = pairs.both("price")
+    left, right = pairs.both("price")
     return (
-        is_chosen_price(one)
-        & is_chosen_price(two)
+        is_chosen_price(left)
+        & is_chosen_price(right)
         & pairs.at("place", "same")
         & pairs.at("contact", "unknown", "other")
         & pairs.at("text", "unknown", "touching", "other")
     )
 
 
-def _floor(pairs: Comparison) -> Levels:
-    one, two = pairs.both("floor")
-    return _stepped((one != UNKNOWN_FLOOR) & (two != UNKNOWN_FLOOR), one == two)
+def _floor(pairs: PairComparison) -> Levels:
+    left, right = pairs.both("floor")
+    return _stepped((left != UNKNOWN_FLOOR) & (right != UNKNOWN_FLOOR), left == right)
 
 
-def _floors(pairs: Comparison) -> Levels:
-    one, two = pairs.both("floors")
-    return _stepped((one != 0) & (two != 0), one == two, np.abs(one - two) < fixed.FLOORS_VETO)
+def _floors(pairs: PairComparison) -> Levels:
+    left, right = pairs.both("floors")
+    return _stepped((left != 0) & (right != 0), left == right, np.abs(left - right) < fixed.FLOORS_VETO)
 
 
-def _year(pairs: Comparison) -> Levels:
-    one, two = pairs.both("year")
-    gap = np.abs(one - two)
-    return _stepped((one != 0) & (two != 0), gap <= _CLOSE_YEARS, gap < fixed.YEAR_VETO)
+def _year(pairs: PairComparison) -> Levels:
+    left, right = pairs.both("year")
+    gap = np.abs(left - right)
+    return _stepped((left != 0) & (right != 0), gap <= _CLOSE_YEARS, gap < fixed.YEAR_VETO)
 
 
-def _contact(pairs: Comparison) -> Levels:
-    one, two = pairs.both("agency")
-    phones_one, phones_two = pairs.both("phones")
-    phone = _shared(phones_one, phones_two) > 0
-    agency = (one == two) & (one != 0)
-    known = phone | agency | ((phones_one[:, 0] != 0) & (phones_two[:, 0] != 0)) | ((one != 0) & (two != 0))
-    return _stepped(known, phone, agency)
+def _contact(pairs: PairComparison) -> Levels:
+    left, right = pairs.both("agency")
+    left_phones, right_phones = pairs.both("phones")
+    phone = _shared(left_phones, right_phones) > 0
+    agency = (left == right) & (left != 0)
+    both = (
+        phone | agency | ((left_phones[:, 0] != 0) & (right_phones[:, 0] != 0)) | ((left != 0) & (right != 0))
+    )
+    return _stepped(both, phone, agency)
 
 
-def _text(pairs: Comparison) -> Levels:
-    one, two = pairs.both("text")
-    sizes = np.minimum((one != 0).sum(axis=1), (two != 0).sum(axis=1))
-    # The same for long sorted rows without repeats: what is equal stands side by side once sorted
-    both = np.sort(np.concatenate((one, two), axis=1), axis=1)
+def _text(pairs: PairComparison) -> Levels:
+    left, right = pairs.both("text")
+    sizes = np.minimum((left != 0).sum(axis=1), (right != 0).sum(axis=1))
+    # As `_shared`, but for long rows without repeats: equal values are adjacent once sorted
+    both = np.sort(np.concatenate((left, right), axis=1), axis=1)
     share = (((both[:, 1:] == both[:, :-1]) & (both[:, 1:] != 0)).sum(axis=1)) / np.maximum(sizes, 1)
     return _stepped(sizes >= fixed.TEXT_LEAST, *(share >= step for step in _TEXT_STEPS))
 
 
-def _address(pairs: Comparison) -> Levels:
-    column, levels = pairs.adverts["addresses"], np.zeros(len(pairs.one), np.int8)
-    known = np.flatnonzero((column[pairs.one, 0] != 0) & (column[pairs.two, 0] != 0))  # few
-    one, two = column[pairs.one[known]][:, :, None], column[pairs.two[known]][:, None, :]
+def _address(pairs: PairComparison) -> Levels:
+    column, levels = pairs.adverts["addresses"], np.zeros(len(pairs.left), np.int8)
+    both = np.flatnonzero((column[pairs.left, 0] != 0) & (column[pairs.right, 0] != 0))  # few
+    left, right = column[pairs.left[both]][:, :, None], column[pairs.right[both]][:, None, :]
     mask = np.uint64(DOOR_MASK)
-    street = ((one | mask) == (two | mask)) & (one != 0)
-    doors = street & (one & mask != 0) & (two & mask != 0)
+    street = ((left | mask) == (right | mask)) & (left != 0)
+    doors = street & (left & mask != 0) & (right & mask != 0)
     same, other, streets = (
-        found.any(axis=(1, 2)) for found in (doors & (one == two), doors & (one != two), street)
+        found.any(axis=(1, 2)) for found in (doors & (left == right), doors & (left != right), street)
     )
-    levels[known] = _stepped(np.ones(len(known), bool), same, streets & ~other, streets)
+    levels[both] = _stepped(np.ones(len(both), bool), same, streets & ~other, streets)
     return levels
 
 
-def _unit(pairs: Comparison) -> Levels:
-    (entrance_one, entrance_two), (one, two) = pairs.both("entrance"), pairs.both("flat")
-    flats, entrances = (one != 0) & (two != 0), (entrance_one != 0) & (entrance_two != 0)
-    agree = ~differ(one, two) & ~differ(entrance_one, entrance_two)
+def _unit(pairs: PairComparison) -> Levels:
+    (left_entrance, right_entrance), (left, right) = pairs.both("entrance"), pairs.both("flat")
+    flats, entrances = (left != 0) & (right != 0), (left_entrance != 0) & (right_entrance != 0)
+    agree = ~differ(left, right) & ~differ(left_entrance, right_entrance)
     return _stepped(flats | entrances, flats & agree, agree)
 
 
-def _photos(pairs: Comparison) -> Levels:
-    one, two = pairs.both("photos")
-    shared = _shared(one, two)
-    return _stepped((one[:, 0] != 0) & (two[:, 0] != 0), shared > 1, shared > 0)
+def _photos(pairs: PairComparison) -> Levels:
+    left, right = pairs.both("photos")
+    shared = _shared(left, right)
+    return _stepped((left[:, 0] != 0) & (right[:, 0] != 0), shared > 1, shared > 0)
 
 
-def _pictures(pairs: Comparison) -> Levels:
-    """What their photos show, where both were looked at; `photos` knows only the names of files."""
-    one, two = pairs.both("pictures")
-    shared = _shared(one, two)
-    return _stepped((one[:, 0] != 0) & (two[:, 0] != 0), shared > 1, shared > 0)
+def _pictures(pairs: PairComparison) -> Levels:
+    """By what their photos show, if both were looked at; `photos` compares only names of files."""
+    left, right = pairs.both("pictures")
+    shared = _shared(left, right)
+    return _stepped((left[:, 0] != 0) & (right[:, 0] != 0), shared > 1, shared > 0)
 
 
-def _reference(pairs: Comparison) -> Levels:
-    one, two = pairs.both("references")
-    return _stepped((one[:, 0] != 0) & (two[:, 0] != 0), _shared(one, two) > 0)
+def _reference(pairs: PairComparison) -> Levels:
+    left, right = pairs.both("references")
+    return _stepped((left[:, 0] != 0) & (right[:, 0] != 0), _shared(left, right) > 0)
 
 
-def _shared(one: Array, two: Array) -> NDArray[np.intp]:
-    """How many values each two rows have in common; zeros are none."""
-    equal = (one[:, :, None] == two[:, None, :]) & (one[:, :, None] != 0)
+def _shared(left: Array, right: Array) -> NDArray[np.intp]:
+    """How many values each two rows have in common, without zeros."""
+    equal = (left[:, :, None] == right[:, None, :]) & (left[:, :, None] != 0)
     return equal.sum(axis=(1, 2))
 
 
-_COMPARED: Final[Mapping[str, Callable[[Comparison], Levels]]] = {
+_COMPARED: Final[Mapping[str, Callable[[PairComparison], Levels]]] = {
     "place": _place,
     "rooms": _rooms,
     "area": _area,
@@ -295,17 +297,17 @@ Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
-    """Log-odds that two adverts are one property: where one begins, and what each level adds or takes."""
+class MatchWeights:
+    """Log-odds that two adverts are one property: the prior, and what each level adds or subtracts."""
 
     prior: float
     levels: Mapping[str, NDArray[np.float64]]
     same_area: NDArray[np.float64]
-    """What an equal area adds, by how round it is: everybody's flat has 80 m²."""
+    """What an equal area adds, by how round it is: many flats have 80 m²."""
     same_price: NDArray[np.float64]
     """What an equal price adds, by how round it is."""
 
-    def field(self, pairs: Comparison, field: str) -> Scores:
+    def field(self, pairs: PairComparison, field: str) -> Scores:
         """What one field adds for each pair."""
         levels = pairs.levels(field)
         added = self.levels[field][levels]
@@ -315,27 +317,29 @@ class Weights:
             return np.where(levels == 1, self.same_price[price_roundness(pairs.both("price")[0])], added)
         return added
 
-    def log_odds(self, pairs: Comparison) -> Scores:
-        """All that speaks for and against each pair."""
-        return self.prior + sum((self.field(pairs, field) for field in self.levels), np.zeros(len(pairs.one)))
+    def log_odds(self, pairs: PairComparison) -> Scores:
+        """The sum of all evidence for each pair."""
+        return self.prior + sum(
+            (self.field(pairs, field) for field in self.levels), np.zeros(len(pairs.left))
+        )
 
 
 @cache
-def load_weights() -> Weights:
+def load_weights() -> MatchWeights:
     """The weights of this installation."""
     text = resources.files(__package__).joinpath("weights.yaml").read_text("utf-8")
     return weights_from(read_yaml(text))
 
 
-def weights_from(data: Mapping[str, Any]) -> Weights:
-    """The weights of a table; a level that is not named adds nothing."""
-    return Weights(
+def weights_from(data: Mapping[str, Any]) -> MatchWeights:
+    """The weights of a table; a missing level adds nothing."""
+    return MatchWeights(
         prior=data["prior"],
-        levels={field: _row(LEVELS[field], given) for field, given in data["levels"].items()},
+        levels={field: _row(LEVELS[field], weights) for field, weights in data["levels"].items()},
         same_area=_row(ROUND_AREAS, data["same_area"]),
         same_price=_row(ROUND_PRICES, data["same_price"]),
     )
 
 
-def _row(names: tuple[str, ...], given: Mapping[str, float]) -> NDArray[np.float64]:
-    return np.array([given.get(name, 0.0) for name in names])
+def _row(names: tuple[str, ...], weights: Mapping[str, float]) -> NDArray[np.float64]:
+    return np.array([weights.get(name, 0.0) for name in names])

@@ -1,4 +1,4 @@
-"""Adverts of a table in a file (Parquet), for matching without a database."""
+"""Matching adverts of a Parquet file without a database."""
 
 import csv
 import math
@@ -35,14 +35,14 @@ _PROVINCE: Final = re.compile(r"(?:/|софийска).*$", re.DOTALL)
 
 
 class AdvertsFileError(ValueError):
-    """The file is no table of adverts; one sentence says why."""
+    """The file is not a table of adverts; the message says why."""
 
 
 def read_adverts(path: Path) -> Iterator[dict[str, Any]]:
     """The adverts of the file, with the names of a listing's fields. The construction year is never read.
 
     Raises:
-        AdvertsFileError: there is no such file, or it holds something else.
+        AdvertsFileError: there is no such file, or it is not such a table.
         ValueError: the package that reads such files is not installed.
     """
     arrow = load_arrow()
@@ -65,7 +65,7 @@ def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
     storeys, area, street = _STOREYS.search(snippet), _AREA.search(snippet), _STREET.match(snippet)
     floor, floors = _whole(row["floor"]), _whole(row["total_floors"])
     plain = squeeze(_PROVINCE.sub("", row["neighbourhood"] or "").strip('" '))
-    found = find_neighbourhood(plain) if plain else None
+    neighbourhood = find_neighbourhood(plain) if plain else None
     return {
         "site": row["site"],
         "external_id": row["listing_key"],
@@ -78,7 +78,7 @@ def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
         "floor": floor if floor is not None else storeys and int(storeys[1]),
         "floors_total": floors or (storeys and storeys[2] and int(storeys[2])),
         "city": SOFIA,
-        "neighbourhood": (found.name if found else plain or None),
+        "neighbourhood": (neighbourhood.name if neighbourhood else plain or None),
         "street": street and street[1],
         "seller_name": row["agency_hash"],
         "phones": (hashed_phone(b"", row["phone_hash"]),) if row["phone_hash"] else (),
@@ -94,7 +94,7 @@ def _whole(number: float | None) -> int | None:
 
 
 class PairsWritten(NamedTuple):
-    """What was done, and how long each part took."""
+    """The result of matching a file, and how long each part took."""
 
     adverts: int
     pairs: int
@@ -104,16 +104,16 @@ class PairsWritten(NamedTuple):
 
 
 def match_file(adverts_path: Path, pairs_path: Path, settings: Settings) -> PairsWritten:
-    """Write every two adverts of one property as `site|listing_key`, header a,b; whole or not at all."""
+    """Write every pair of adverts of one property as `site|listing_key`, header a,b; atomically."""
     started = time.perf_counter()
     names: list[str] = []
 
-    def named() -> Iterator[dict[str, Any]]:
+    def collect_names() -> Iterator[dict[str, Any]]:
         for row in read_adverts(adverts_path):
             names.append(f"{row['site']}|{row['external_id']}")
             yield row
 
-    records = PropertyFingerprinter(b"").fingerprints(named())
+    records = PropertyFingerprinter(b"").fingerprints(collect_names())
     adverts = Adverts.of(range(len(names)), records)
     read = time.perf_counter()
     bands = Bands(settings.match_link_probability, settings.match_review_probability)
@@ -126,14 +126,14 @@ def match_file(adverts_path: Path, pairs_path: Path, settings: Settings) -> Pair
     ):
         writer = csv.writer(file)
         writer.writerow(("a", "b"))
-        for one, two in pairs_of(matched.groups):
-            writer.writerow((names[one], names[two]))
+        for first, second in pairs_of(matched.groups):
+            writer.writerow((names[first], names[second]))
             count += 1
     return PairsWritten(len(names), count, read - started, done - read, time.perf_counter() - done)
 
 
 def pairs_of(groups: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Every two adverts of one group, by their places."""
+    """Every pair of adverts in one group, by their indexes."""
     order = np.argsort(groups, kind="stable")
     borders = np.flatnonzero(np.diff(groups[order])) + 1
     for members in np.split(order, borders):

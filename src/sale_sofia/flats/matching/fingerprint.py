@@ -1,4 +1,4 @@
-"""From an advert to its record: every spelling settled, every text a hash, nothing guessed."""
+"""From an advert to its record: spellings normalised, texts hashed, nothing guessed."""
 
 import hashlib
 import hmac
@@ -67,9 +67,9 @@ class Adverts:
     @classmethod
     def of(cls, ids: Iterable[int], records: Array) -> "Adverts":
         """The adverts of these ids; records in the same order."""
-        given = np.fromiter(ids, np.int64)
-        order = _rising(given)
-        return cls(given[order], {name: np.ascontiguousarray(records[name][order]) for name in _NAMES})
+        unordered = np.fromiter(ids, np.int64)
+        order = _rising(unordered)
+        return cls(unordered[order], {name: np.ascontiguousarray(records[name][order]) for name in _NAMES})
 
     @classmethod
     def of_bytes(cls, ids: Sequence[int], packed: Sequence[bytes]) -> "Adverts":
@@ -83,21 +83,21 @@ class Adverts:
         return self.columns[name]
 
     def rows_of(self, ids: Array) -> NDArray[np.int64]:
-        """The places of these ids, which must all be here."""
+        """The rows of these ids, which must all exist."""
         return np.searchsorted(self.ids, ids).astype(np.int64)
 
     def take(self, rows: Array) -> "Adverts":
-        """The adverts at these places, which must rise."""
+        """The adverts of these rows, which must ascend."""
         return Adverts(self.ids[rows], {name: column[rows] for name, column in self.columns.items()})
 
     def with_changes(self, changed: "Adverts") -> "Adverts":
-        """These adverts with those added, or put in the place of those with their ids."""
+        """These adverts with the changed ones added, or replacing those of the same ids."""
         replaced = np.isin(self.ids, changed.ids)
-        kept = ~replaced if replaced.any() else slice(None)
-        ids = np.concatenate((self.ids[kept], changed.ids))
+        unchanged = ~replaced if replaced.any() else slice(None)
+        ids = np.concatenate((self.ids[unchanged], changed.ids))
         order = _rising(ids)
         columns = {
-            name: np.concatenate((column[kept], changed[name]))[order]
+            name: np.concatenate((column[unchanged], changed[name]))[order]
             for name, column in self.columns.items()
         }
         return Adverts(ids[order], columns)
@@ -111,11 +111,11 @@ class Adverts:
 
 
 def _rising(ids: NDArray[np.int64]) -> NDArray[np.int64] | slice:
-    """What puts the ids in order; nothing, as a rule, and then a million records are not moved about."""
+    """What sorts the ids; usually a plain slice, so that a million records are not moved."""
     return slice(None) if (np.diff(ids) > 0).all() else np.argsort(ids, kind="stable")
 
 
-# How round a number is. Round numbers lie: equal ones say less than equal odd ones.
+# How round a number is: equal round numbers say less than equal odd ones.
 
 ROUND_AREAS: Final = ("ten", "five", "whole", "part")
 _CHOSEN: Final = (0, 500)
@@ -124,26 +124,26 @@ ROUND_PRICES: Final = ("ten_thousand", "five_thousand", "thousand", "less")
 
 
 def area_roundness(areas: Array) -> NDArray[np.int64]:
-    """The place of each area in `ROUND_AREAS`."""
+    """The index of each area in `ROUND_AREAS`."""
     return _coarsest(areas, (10, 5, 1))
 
 
 def price_roundness(prices: Array) -> NDArray[np.int64]:
-    """The place of each price in `ROUND_PRICES`."""
+    """The index of each price in `ROUND_PRICES`."""
     return _coarsest(prices, (10_000, 5_000, 1_000))
 
 
 def is_chosen_price(prices: Array) -> NDArray[np.bool_]:
-    """Sums that a seller chose: 215 000, 214 500, 214 999. Others are an area times a price per metre.
+    """Whether a seller chose the sum: 215 000, 214 500, 214 999. Others are an area times a price per metre.
 
-    Flats above each other have such computed prices in common, or nearly so; chosen ones are a flat's own.
+    Flats above each other share computed prices, or nearly so; a chosen price is a flat's own.
     """
     rest = np.mod(prices, 1000)
     return np.asarray(np.isin(rest, _CHOSEN) | (rest >= _JUST_BELOW))
 
 
 def _coarsest(values: Array, steps: tuple[int, ...]) -> NDArray[np.int64]:
-    """The first step of which the value is a multiple; after the last: none."""
+    """The index of the first step that divides the value; `len(steps)` if none does."""
     found = np.full(len(values), len(steps), np.int64)
     for number in range(len(steps) - 1, -1, -1):
         found[np.mod(values, steps[number]) == 0] = number
@@ -155,24 +155,24 @@ def _coarsest(values: Array, steps: tuple[int, ...]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class MatchingWords:
-    """What adverts say that is no evidence, and how agencies and references are written."""
+    """Words that are no evidence, and how agencies and references are written."""
 
     kinds: Mapping[str, int]
-    """Property types by the group that portals mix up; types of different groups are never one property."""
+    """Property types by the group that portals mix up; different groups are never one property."""
     stop_words: frozenset[str]
     shortest_photo_name: int
     firm_words: frozenset[str]
-    """Words of an agency's name that other agencies have too."""
+    """Words that the names of many agencies share."""
     sisters: tuple[frozenset[str], ...]
-    """Agencies of one house: a reference of one is a reference of all."""
+    """Agencies of one house, which share their references."""
     reference_patterns: tuple[re.Pattern[str], ...]
     own_portals: dict[str, str]
-    """Portals of one agency, and where their addresses hold its reference."""
+    """Portals of one agency, and the pattern of its reference in their URLs."""
 
 
 @cache
 def matching_words() -> MatchingWords:
-    """All of the file."""
+    """The content of `words.yaml`."""
     text = resources.files(__package__).joinpath("words.yaml").read_text("utf-8")
     loaded = read_yaml(text)
     return MatchingWords(
@@ -186,7 +186,7 @@ def matching_words() -> MatchingWords:
     )
 
 
-# Who sells: an agency's name in one writing.
+# The seller: an agency's name in one spelling.
 
 _SIGNS: Final = re.compile(r"[\W_]+")
 _REMEMBERED: Final = 65_536
@@ -194,21 +194,21 @@ _REMEMBERED: Final = 65_536
 
 @lru_cache(_REMEMBERED)
 def agency_key(name: str | None, kind: str | None) -> str | None:
-    """The name under which an agency is the same on every portal; nothing for private people."""
+    """The name of an agency, the same for every portal; None for private people."""
     if not name or kind == "private":
         return None
     words = _SIGNS.sub(" ", match_key(name)).split()
-    # Some names hold a phone, in parts, as on bazar.bg.
+    # Some names contain a phone, in parts, as on bazar.bg.
     spoken = [word for word in words if not (word.isdigit() and len(word) > 1)]
     own = [word for word in spoken if word not in matching_words().firm_words]
     return "".join(own or words) or None
 
 
 def agency_of(row: Mapping[str, Any]) -> str | None:
-    """The agency of an advert; on an agency's own portal that agency, named or not."""
-    named = agency_key(row.get("seller_name"), row.get("seller_kind"))
+    """The agency of an advert; on an agency's own portal always that agency."""
+    agency = agency_key(row.get("seller_name"), row.get("seller_kind"))
     own_portal = row["site"] in matching_words().own_portals
-    return agency_key(row["site"].replace(".bg", ""), None) if own_portal and not named else named
+    return agency_key(row["site"].replace(".bg", ""), None) if own_portal and not agency else agency
 
 
 @lru_cache(_REMEMBERED)
@@ -218,7 +218,7 @@ def house_key(agency: str | None) -> str:
     return min(sisters) if sisters else agency or ""
 
 
-# The reference under which an agency keeps a flat, from its words or from the address on its own portal.
+# An agency's reference of a flat, from its words or from the URL on its own portal.
 
 _NUMBER: Final = re.compile(r"\d{3}")
 
@@ -226,15 +226,15 @@ _NUMBER: Final = re.compile(r"\d{3}")
 def references(row: Mapping[str, Any], agency: str | None, text: str) -> list[str]:
     """All references of an advert, from its words and its URL.
 
-    A bare number is its agency's; without an agency it is nothing.
+    A bare number is scoped to its agency; without an agency it is skipped.
     """
-    known = matching_words()
+    words = matching_words()
     found: list[str] = []
-    in_address = known.own_portals.get(row["site"])
+    in_address = words.own_portals.get(row["site"])
     if in_address and (match := re.search(in_address, row.get("url") or "")):
         found.append(match[1])
-    if _NUMBER.search(text):  # most texts hold none, and this is the quickest way to know
-        for pattern in known.reference_patterns:
+    if _NUMBER.search(text):  # a quick test: most texts have none
+        for pattern in words.reference_patterns:
             found += [match[1].upper() for match in pattern.finditer(text)]
     house = house_key(agency)
     scoped = (code if not code.isdigit() else f"{house}:{code}" if house else None for code in found)
@@ -243,7 +243,7 @@ def references(row: Mapping[str, Any], agency: str | None, text: str) -> list[st
 
 Row = Mapping[Any, Any]
 HASHED_PHONE: Final = "hmac:"
-"""What stands before a phone of which only the keyed hash was kept."""
+"""The prefix of a phone of which only the keyed hash is stored."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _DEALS: Final = {"sale": 1, "rent": 2}
 _MOST_ROOMS: Final = 100
@@ -251,13 +251,13 @@ _MOST_FLOORS: Final = 120
 
 
 class PropertyFingerprinter:
-    """Makes records. Equal adverts give equal records on every machine that has the same secret."""
+    """Makes records. Equal adverts give equal records on every machine with the same secret."""
 
     def __init__(self, secret: bytes) -> None:
         self._phone = lru_cache(_REMEMBERED)(lambda phone: phone_hash(secret, phone))
 
     def fingerprints(self, rows: Iterable[Row]) -> Array:
-        """A record for each advert, in this order; the adverts themselves are let go of one by one."""
+        """A record for each advert, in this order; the adverts are consumed as a stream."""
         parts = [np.zeros(0, RECORD)]
         waiting = iter(rows)
         while some := [self._record(row) for row in islice(waiting, fixed.ROWS_AT_ONCE)]:
@@ -267,7 +267,7 @@ class PropertyFingerprinter:
     def _record(self, row: Row) -> tuple[object, ...]:
         agency = agency_of(row)
         text = words_of(row)
-        # The numbers of pictures of the flat itself; in a building that is not finished all show drawings
+        # Pictures count only in finished buildings; in others they show drawings
         return (
             _hash(f"{row['site']}|{row['external_id']}"),
             _hash(row["site"]),
@@ -294,13 +294,13 @@ class PropertyFingerprinter:
 
 
 def phone_hash(secret: bytes, phone: str) -> int:
-    """A phone's keyed hash, the same for the phone itself and for what `hashed_phone` left of it."""
+    """A phone's keyed hash, the same for the phone and for the result of `hashed_phone`."""
     text = phone if phone.startswith(HASHED_PHONE) else hashed_phone(secret, phone)
     return int(text.removeprefix(HASHED_PHONE), 16)
 
 
 def hashed_phone(secret: bytes, phone: str) -> str:
-    """What is kept of a phone that may not be kept: equal phones stay equal, nobody can call them."""
+    """The form in which a phone that may not be stored is: equal phones stay equal, nobody can call them."""
     return HASHED_PHONE + hmac.new(secret, phone.encode(), "sha256").hexdigest()[:16]
 
 
@@ -311,12 +311,12 @@ def quarter_hash(city: str | None, neighbourhood: str | None) -> int:
 
 
 def photo_names(urls: Iterable[str]) -> list[str]:
-    """The names of photo files that are names: long enough not to be `1.jpg` on every portal."""
+    """The names of photo files that are long enough to be unique, unlike `1.jpg`."""
     return [name for name in map(_file_name, urls) if len(name) >= matching_words().shortest_photo_name]
 
 
 def _file_name(url: str) -> str:
-    """Without its ending; nothing where a page wrote what is no address: one such must not end matching."""
+    """The file name without its ending; empty for an invalid URL, which must not stop matching."""
     try:
         return urlsplit(url).path.rpartition("/")[2].partition(".")[0]
     except ValueError:
@@ -324,8 +324,8 @@ def _file_name(url: str) -> str:
 
 
 def sketch(text: str | None) -> Array:
-    """The smallest hashes of the text's word triples, rising, zeros at the end. Digits say nothing here."""
-    kept = np.zeros(fixed.TEXT_SKETCH, "u4")
+    """The smallest hashes of the text's word triples, ascending, padded with zeros. Digits are ignored."""
+    hashes = np.zeros(fixed.TEXT_SKETCH, "u4")
     stop = matching_words().stop_words
     spoken = _WORD.findall((text or "")[: fixed.TEXT_CHARACTERS].casefold())
     words = np.array([_word_number(word) for word in spoken if word not in stop], "u4")
@@ -333,10 +333,10 @@ def sketch(text: str | None) -> Array:
     mixed = words[:-2] * _FIRST ^ words[1:-1] * _SECOND ^ words[2:]
     rising = np.sort((mixed ^ (mixed >> _HALF)) * _LAST | _ONE)
     is_new = np.ones(len(rising), bool)
-    is_new[1:] = rising[1:] != rising[:-1]  # as np.unique does it, but in half the time for so few
+    is_new[1:] = rising[1:] != rising[:-1]  # as np.unique, but in half the time for so few
     smallest = rising[is_new][: fixed.TEXT_SKETCH]
-    kept[: len(smallest)] = smallest
-    return kept
+    hashes[: len(smallest)] = smallest
+    return hashes
 
 
 @lru_cache(_REMEMBERED)
@@ -357,13 +357,13 @@ _NOTHING: Final = np.zeros(
 
 
 def _several(hashes: Iterable[int], most: int) -> Array:
-    """The smallest of them, so that the order in which they are printed makes no difference."""
+    """The smallest hashes, padded with zeros, so that their order makes no difference."""
     smallest = sorted(set(hashes))[:most]
-    if not smallest:  # as a rule
+    if not smallest:  # the usual case
         return _NOTHING[:most]
-    kept = np.zeros(most, "u8")
-    kept[: len(smallest)] = smallest
-    return kept
+    column = np.zeros(most, "u8")
+    column[: len(smallest)] = smallest
+    return column
 
 
 def _within(value: int | None, least: int, most: int, unknown: int) -> int:
@@ -379,11 +379,11 @@ def _hash(text: str | None) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) if text else 0
 
 
-# The key under which phones are hashed: made once for an installation, readable by its owner alone.
+# The key for hashing phones: made once for an installation, readable only by its owner.
 
 
 def load_secret(data_dir: Path) -> bytes:
-    """The key of this installation; of many processes that ask first, one makes it."""
+    """The key of this installation, created on first use by one of any number of processes."""
     path = data_dir / fixed.SECRET_FILE
     if not path.exists():
         write_new(path, secrets.token_bytes(fixed.SECRET_BYTES))
@@ -393,10 +393,10 @@ def load_secret(data_dir: Path) -> bytes:
     return key
 
 
-# Where a flat is, to its own door: what an advert says of its street, house, entrance and number.
+# Where a flat is, down to its door: its street, house, entrance and number.
 #
-# Only what is written as an address counts. A street that a text names without a house is mostly one near
-# by, and a text that names two flats says nothing of either: then nothing is known.
+# Only what is written as an address counts. A street without a house is mostly one near by, and a text that
+# names two flats says nothing about either.
 
 
 _DIGIT: Final = re.compile(r"\d")
@@ -406,11 +406,11 @@ _ENTRANCES: Final = ("вх.", "вход ", "Вх", "ВХ")
 _NUMBERS: Final = ("№", "номер", "Номер", "НОМЕР")
 _STREET_BITS: Final = 32
 DOOR_MASK: Final = (1 << _STREET_BITS) - 1
-"""The bits of an address's number that tell the house; the others tell the street."""
+"""The bits of an address's number for the house; the others are for the street."""
 
 
 class Unit(NamedTuple):
-    """Which of a house's flats; zero is not known."""
+    """The entrance and flat in a house; zero is unknown."""
 
     entrance: int
     flat: int
@@ -419,53 +419,53 @@ class Unit(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class _Patterns:
     street: re.Pattern[str]
-    """A whole street as a portal prints it: its name, and its house if that is said."""
+    """A street field of a portal: its name, and the house if given."""
     house: re.Pattern[str]
     """A street with its house in a text."""
     block: re.Pattern[str]
     entrance: re.Pattern[str]
     flat: re.Pattern[str]
     no_names: frozenset[str]
-    """Words that no street is called, so that a number behind them is no house."""
+    """Words that are no street names, so that a number behind them is no house."""
 
 
 @cache
 def _patterns() -> _Patterns:
     loaded = read_yaml(resources.files(__package__).joinpath("words.yaml").read_text("utf-8"))["addresses"]
     no_names = frozenset(loaded.pop("no_names"))
-    return _Patterns(**{name: re.compile(one) for name, one in loaded.items()}, no_names=no_names)
+    return _Patterns(**{name: re.compile(pattern) for name, pattern in loaded.items()}, no_names=no_names)
 
 
 def addresses(row: Mapping[str, Any], text: str) -> set[int]:
-    """The addresses an advert names, each a number of its street (high bits) and its house (low bits)."""
-    known = _patterns()
+    """The addresses of an advert, each a number of its street (high bits) and its house (low bits)."""
+    patterns = _patterns()
     found: set[tuple[str, str]] = set()
-    if (street := row.get("street")) and (match := known.street.match(street)):
+    if (street := row.get("street")) and (match := patterns.street.match(street)):
         found.add((match[1], match[2] or ""))
     if _DIGIT.search(text):
         if _may_hold(text, _STREETS):
-            found.update((match[1], match[2]) for match in known.house.finditer(text))
+            found.update((match[1], match[2]) for match in patterns.house.finditer(text))
         if (quarter := row.get("neighbourhood")) and _may_hold(text, _BLOCKS):
             # Each quarter numbers its blocks anew.
-            found.update((f"{quarter} блок", match[1]) for match in known.block.finditer(text))
+            found.update((f"{quarter} блок", match[1]) for match in patterns.block.finditer(text))
     return {number for street, house in found if (number := _number(street, house))}
 
 
 def unit(text: str) -> Unit:
-    """The entrance and the flat a text names, where it names one alone."""
-    known = _patterns()
-    entrances = known.entrance.finditer(text) if _may_hold(text, _ENTRANCES) else ()
-    flats = known.flat.finditer(text) if _may_hold(text, _NUMBERS) else ()
+    """The entrance and the flat of a text, if it names only one of each."""
+    patterns = _patterns()
+    entrances = patterns.entrance.finditer(text) if _may_hold(text, _ENTRANCES) else ()
+    flats = patterns.flat.finditer(text) if _may_hold(text, _NUMBERS) else ()
     return Unit(_only(entrances), _only(flats))
 
 
 def _may_hold(text: str, words: tuple[str, ...]) -> bool:
-    """Whether a pattern is worth trying; most texts hold none, and this is the quickest way to know."""
+    """A quick test whether a pattern is worth trying; for most texts it is not."""
     return any(map(text.__contains__, words))
 
 
 def words_of(row: Mapping[str, Any]) -> str:
-    """The title and as much of the text as is read."""
+    """The title and the part of the text that is read."""
     return f"{row.get('title') or ''}\n{(row.get('description') or '')[: fixed.TEXT_CHARACTERS]}"
 
 
@@ -479,8 +479,8 @@ def _number(street: str, house: str) -> int:
 
 
 def _only(matches: Iterable[re.Match[str]]) -> int:
-    named = {_code(match[1]) for match in matches}
-    return named.pop() if len(named) == 1 else 0
+    codes = {_code(match[1]) for match in matches}
+    return codes.pop() if len(codes) == 1 else 0
 
 
 def _code(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Photos that were asked for: each is kept at once, with its picture's number; its advert is matched anew."""
+"""Requested photos: each is stored at once with the number of its picture; its advert is matched again."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select, update
 
 from sale_sofia.flats.matching.candidates import find_candidates
 from sale_sofia.flats.matching.clustering import evidence_families
-from sale_sofia.flats.matching.comparison import Comparison, load_weights
+from sale_sofia.flats.matching.comparison import PairComparison, load_weights
 from sale_sofia.flats.matching.fingerprint import Adverts
 from sale_sofia.flats.photos.pictures import Hashes, alike, unpacked
 from sale_sofia.flats.settings import (
@@ -27,41 +27,41 @@ from sale_sofia.history.tables import listings
 from sale_sofia.storage.upserts import insert_into
 
 
-class Asked(NamedTuple):
-    """One photo of an advert, and what came of asking for it."""
+class PhotoResult(NamedTuple):
+    """The result of requesting one photo of an advert."""
 
     listing_id: int
     position: int
     url: str
     requests: int
-    """Sent for it this time, redirects included."""
+    """Requests sent this time, redirects included."""
     code: str | None = None
     """Why there is no picture."""
     again: bool = False
-    """Whether that may be another time otherwise."""
+    """Whether another try may succeed."""
     signature: bytes | None = None
     thumbnail: bytes | None = None
 
 
-class Known(NamedTuple):
+class StoredPhoto(NamedTuple):
     """A photo as it is stored."""
 
     url: str
     picture: int | None
     is_settled: bool
-    """Whether it need not be asked for any more."""
+    """Whether it need not be requested again."""
 
 
 @dataclass(slots=True)
 class Gallery:
-    """The pictures that a new one is compared with, the newest that are stored."""
+    """The newest stored pictures, with which a new one is compared."""
 
     numbers: list[int] = field(default_factory=list)
     hashes: list[Hashes] = field(default_factory=list)
 
     @classmethod
     def read(cls, connection: Connection) -> "Gallery":
-        """As it is stored."""
+        """Load the newest stored pictures."""
         chosen = (
             select(advert_photos.c.picture, advert_photos.c.signature)
             .where(advert_photos.c.picture.is_not(None))
@@ -72,7 +72,7 @@ class Gallery:
         return cls([row[0] for row in rows], [unpacked([row[1] for row in rows])] if rows else [])
 
     def find(self, signature: bytes) -> int | None:
-        """The number of the picture that this is a copy of, the nearest; None: a new one."""
+        """The number of the nearest picture that this is a copy of; None: a new one."""
         if not self.numbers:
             return None
         self.hashes = [np.concatenate(self.hashes)]
@@ -81,7 +81,7 @@ class Gallery:
         return self.numbers[copies[np.argmin(bits[copies])]] if len(copies) else None
 
     def add(self, number: int, signature: bytes) -> None:
-        """One more."""
+        """Add a picture."""
         self.numbers.append(number)
         self.hashes.append(unpacked([signature]))
 
@@ -89,49 +89,51 @@ class Gallery:
 _NOT_REPLACED = frozenset({"listing_id", "position", "requests"})
 
 
-class Kept(NamedTuple):
-    """The number of a picture, and whether it is of no one flat."""
+class SavedPicture(NamedTuple):
+    """The number of a picture, and whether it is a stock picture, of no particular flat."""
 
     picture: int
     stock: bool
 
 
-def save_photo(connection: Connection, asked: Asked, number: int | None, *, now: float) -> Kept | None:
-    """Keep what came of it; returns its picture, if there is one, by the given number or a new one.
+def save_photo(
+    connection: Connection, photo: PhotoResult, number: int | None, *, now: float
+) -> SavedPicture | None:
+    """Store the result of a request; returns its picture, if any, under this number or a new one.
 
-    The advert is as good as changed, for matching; so are all with this picture when it turns out to be of no
-    one flat. All in one transaction: whatever happens next, this photo is not asked for again.
+    Matching treats the advert as changed, and all adverts with this picture if it turns out to be a stock
+    picture. All in one transaction: whatever happens next, this photo is not requested again.
     """
-    there = (advert_photos.c.listing_id == asked.listing_id, advert_photos.c.position == asked.position)
+    there = (advert_photos.c.listing_id == photo.listing_id, advert_photos.c.position == photo.position)
     before = connection.scalar(select(advert_photos.c.picture).where(*there))
-    values = asked._asdict() | {"asked_at": now, "picture": None, "stock": False}
-    values["code"] = asked.code and asked.code[:CODE_CHARACTERS]
+    values = photo._asdict() | {"asked_at": now, "picture": None, "stock": False}
+    values["code"] = photo.code and photo.code[:CODE_CHARACTERS]
     new = insert_into(connection, advert_photos).values(**values)
-    told_anew = {name: new.excluded[name] for name in values if name not in _NOT_REPLACED}
-    requests = {"requests": advert_photos.c.requests + asked.requests}
+    replaced = {name: new.excluded[name] for name in values if name not in _NOT_REPLACED}
+    requests = {"requests": advert_photos.c.requests + photo.requests}
     place = ["listing_id", "position"]
-    upsert = new.on_conflict_do_update(index_elements=place, set_={**told_anew, **requests})
+    upsert = new.on_conflict_do_update(index_elements=place, set_={**replaced, **requests})
     photo_id = connection.execute(upsert.returning(advert_photos.c.id)).scalar_one()
     news = set[int]()
-    if before is not None:  # another photo stood there
-        news |= {asked.listing_id, *_judge_stock(connection, before)[1]}
-    kept = None
-    if asked.signature is not None:
+    if before is not None:  # another photo was there
+        news |= {photo.listing_id, *_judge_stock(connection, before)[1]}
+    saved = None
+    if photo.signature is not None:
         picture = photo_id if number is None else number
         connection.execute(update(advert_photos).where(*there).values(picture=picture))
-        stock, told = _judge_stock(connection, picture)
-        news |= {asked.listing_id, *told}
-        kept = Kept(picture, stock)
-    # These adverts are matched again though they print what they printed
+        stock, changed = _judge_stock(connection, picture)
+        news |= {photo.listing_id, *changed}
+        saved = SavedPicture(picture, stock)
+    # These adverts are matched again though their content did not change
     for some in portions(sorted(news)):
         stale = update(match_fingerprints).where(match_fingerprints.c.listing_id.in_(some))
         connection.execute(stale.values(content_hash=""))
     touch(connection, news)
-    return kept
+    return saved
 
 
 def _judge_stock(connection: Connection, picture: int) -> tuple[bool, set[int]]:
-    """Say of all copies of a picture whether it is of no one flat; and the adverts of which that is news."""
+    """Mark all copies of a picture as stock or not; returns that, and the adverts for which it changed."""
     columns = (advert_photos.c.listing_id, advert_photos.c.stock, listings.c.area_sqm, listings.c.floor)
     chosen = select(*columns).join(listings, listings.c.id == advert_photos.c.listing_id)
     rows = connection.execute(chosen.where(advert_photos.c.picture == picture).order_by(listings.c.id)).all()
@@ -142,57 +144,57 @@ def _judge_stock(connection: Connection, picture: int) -> tuple[bool, set[int]]:
 
 
 def count_flats(facts: Iterable[tuple[float | None, int | None]]) -> int:
-    """Of how many flats, at least, these areas and floors are: those that contradict each other."""
+    """The least number of flats with these areas and floors: those that contradict each other."""
     flats: list[tuple[float | None, int | None]] = []
-    # Who prints little contradicts nobody: those who print all are counted first.
-    for one in sorted(facts, key=lambda fact: (fact[1] is None, fact[0] is None)):
-        if all(_contradict(one, other) for other in flats):
-            flats.append(one)
+    # Those with missing values contradict nobody, so they come last.
+    for printed in sorted(facts, key=lambda fact: (fact[1] is None, fact[0] is None)):
+        if all(_contradict(printed, other) for other in flats):
+            flats.append(printed)
     return len(flats)
 
 
-def _contradict(one: tuple[float | None, int | None], two: tuple[float | None, int | None]) -> bool:
-    (area, floor), (other_area, other_floor) = one, two
+def _contradict(facts: tuple[float | None, int | None], others: tuple[float | None, int | None]) -> bool:
+    (area, floor), (other_area, other_floor) = facts, others
     if floor is not None and other_floor is not None and floor != other_floor:
         return True
     return bool(area and other_area and abs(area - other_area) > AREA_TOLERANCE * max(area, other_area))
 
 
-def known_photos(connection: Connection, listing_ids: Collection[int]) -> dict[int, dict[int, Known]]:
-    """What is stored of these adverts' photos, by advert and place."""
-    found: dict[int, dict[int, Known]] = {}
+def stored_photos(connection: Connection, listing_ids: Collection[int]) -> dict[int, dict[int, StoredPhoto]]:
+    """The stored photos of these adverts, by advert and position."""
+    found: dict[int, dict[int, StoredPhoto]] = {}
     for row in rows_of(connection, select(advert_photos), advert_photos.c.listing_id, listing_ids):
         is_settled = not row.again or row.requests >= MOST_TRIES
-        photo = Known(row.url, row.picture, is_settled)
+        photo = StoredPhoto(row.url, row.picture, is_settled)
         found.setdefault(row.listing_id, {})[row.position] = photo
     return found
 
 
 def pictures_by_advert(connection: Connection, ids: Sequence[int] | None = None) -> dict[int, list[int]]:
-    """The numbers of the pictures of these adverts, or of all; without those that are of no one flat."""
-    shown = select(advert_photos.c.listing_id, advert_photos.c.picture).where(
+    """The numbers of the pictures of these adverts, or of all, without stock pictures."""
+    query = select(advert_photos.c.listing_id, advert_photos.c.picture).where(
         advert_photos.c.picture.is_not(None), advert_photos.c.stock.is_(False)
     )
     found: dict[int, list[int]] = {}
-    for listing_id, picture in rows_of(connection, shown, advert_photos.c.listing_id, ids):
+    for listing_id, picture in rows_of(connection, query, advert_photos.c.listing_id, ids):
         found.setdefault(listing_id, []).append(picture)
     return found
 
 
 def stock_pictures(connection: Connection) -> set[int]:
-    """The pictures that are of no one flat."""
-    shown = select(advert_photos.c.picture).where(advert_photos.c.stock.is_(True)).distinct()
-    return {int(picture) for picture in connection.scalars(shown)}
+    """The numbers of all stock pictures."""
+    query = select(advert_photos.c.picture).where(advert_photos.c.stock.is_(True)).distinct()
+    return {int(picture) for picture in connection.scalars(query)}
 
 
 def requests_left(connection: Connection, share: float) -> int:
-    """Photos that may still be asked for: so many for each advert ever stored, less those that were."""
+    """How many photos may still be requested: `share` for each stored advert, less those sent."""
     adverts = connection.scalar(select(func.count()).select_from(listings)) or 0
     sent = connection.scalar(select(func.sum(advert_photos.c.requests))) or 0
     return max(0, int(share * adverts) - int(sent))
 
 
-# Pairs of adverts that may be one flat and are not linked: of these photos are worth asking for.
+# Pairs of adverts that may be one flat and are not linked: their photos are worth requesting.
 
 
 class Doubt(NamedTuple):
@@ -204,27 +206,27 @@ class Doubt(NamedTuple):
 
 
 def find_doubts(connection: Connection, least: float) -> list[Doubt]:
-    """All of this probability or more, the likeliest first; none of which the buyer has spoken.
+    """All pairs of at least this probability that the buyer has not decided, the likeliest first.
 
-    Of adverts that are offered and whose building stands: others have no photos of their own.
-    More than the review queue holds: there a person looks, and only at what two kinds of evidence speak for.
+    Only adverts on offer in finished buildings: others have no photos of their own. These are more pairs than
+    in the review queue, which has only those with two kinds of evidence.
     """
     adverts = Adverts.of_bytes(*read_fingerprints(connection))
     adverts = adverts.take(np.flatnonzero(np.isin(adverts.ids, _with_photos(connection))))
-    found = find_candidates(adverts)
+    candidates = find_candidates(adverts)
     likely: list[Doubt] = []
-    for begin in range(0, len(found.one), PAIRS_AT_ONCE):
-        rows = (side[begin : begin + PAIRS_AT_ONCE] for side in (found.one, found.two))
-        likely += _likely(Comparison(adverts, *rows), least)
+    for begin in range(0, len(candidates.left), PAIRS_AT_ONCE):
+        rows = (side[begin : begin + PAIRS_AT_ONCE] for side in (candidates.left, candidates.right))
+        likely += _likely(PairComparison(adverts, *rows), least)
     spoken = read_decisions(connection)
-    ids = sorted({one for doubt in likely for one in (doubt.low, doubt.high)})
+    ids = sorted({listing_id for doubt in likely for listing_id in (doubt.low, doubt.high)})
     homes = {source.listing_id: source.property_id for source in sources_of(connection, ids)}
-    open_ones = (
+    undecided = (
         doubt
         for doubt in likely
         if homes.get(doubt.low) != homes.get(doubt.high) and (doubt.low, doubt.high) not in spoken
     )
-    return sorted(open_ones, key=lambda doubt: (-doubt.probability, doubt.low, doubt.high))
+    return sorted(undecided, key=lambda doubt: (-doubt.probability, doubt.low, doubt.high))
 
 
 def _with_photos(connection: Connection) -> list[int]:
@@ -232,11 +234,11 @@ def _with_photos(connection: Connection) -> list[int]:
     return list(connection.scalars(select(listings.c.id).where(OFFERED, stands)))
 
 
-def _likely(pairs: Comparison, least: float) -> list[Doubt]:
+def _likely(pairs: PairComparison, least: float) -> list[Doubt]:
     allowed = ~pairs.vetoed
-    pairs = Comparison(pairs.adverts, pairs.one[allowed], pairs.two[allowed])
+    pairs = PairComparison(pairs.adverts, pairs.left[allowed], pairs.right[allowed])
     probability = 1.0 / (1.0 + np.exp(-load_weights().log_odds(pairs)))
     chosen = (probability >= least) & (evidence_families(pairs) > 0)
     ids = pairs.adverts.ids
-    columns = (ids[pairs.one[chosen]], ids[pairs.two[chosen]], probability[chosen])
+    columns = (ids[pairs.left[chosen]], ids[pairs.right[chosen]], probability[chosen])
     return [Doubt(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
