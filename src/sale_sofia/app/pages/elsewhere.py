@@ -120,13 +120,13 @@ def _price(advert: Advert) -> str:
 def _pair(deck: Deck, line: ReviewLine) -> Values:
     """Both flats with their facts beside each other."""
     flats = deck.flats([line.property_id, line.other_id])
-    notes = {flat.property_id: Note(letter) for flat, letter in zip(flats, "AB", strict=False)}
+    notes = {flat.property_id: CardNote(letter) for flat, letter in zip(flats, "AB", strict=False)}
     unsure = line.unsure_since
     return {
         "one": line.property_id,
         "two": line.other_id,
-        "share": shown.percent(line.probability),
-        "unsure": say("cross.unsure_since", moment=shown.moment(unsure)) if unsure is not None else "",
+        "share": fmt.percent(line.probability),
+        "unsure": say("cross.unsure_since", moment=fmt.moment(unsure)) if unsure is not None else "",
         "cards": deck.cards(flats, notes),
         "facts": _compared(*flats) if len(flats) > 1 else [],
     }
