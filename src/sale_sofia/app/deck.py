@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 from sale_sofia.advice.scoring.judging import VERDICTS, State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.scoring import Score, Scorer, Seen, look, ranking
-from sale_sofia.advice.scoring.store import kept_yardsticks
+from sale_sofia.advice.scoring.store import read_yardsticks
 from sale_sofia.advice.scoring.yardsticks import Yardstick
 from sale_sofia.advice.tables import scores as stored_scores
 from sale_sofia.advice.valuation.flats import asked_eur_sqm
@@ -181,7 +181,7 @@ class Card:
         return self._named(State.UNKNOWN)
 
     def _named(self, state: State) -> str:
-        names = [say(f"breaker.{name}") for name in self.score.named(state)] if self.score else []
+        names = [say(f"breaker.{name}") for name in self.score.breakers_in(state)] if self.score else []
         more = f" +{len(names) - CONDITIONS_ON_CARD}" if len(names) > CONDITIONS_ON_CARD else ""
         return ", ".join(names[:CONDITIONS_ON_CARD]) + more
 
@@ -221,8 +221,8 @@ class Card:
             "known": score.known if score else None,
             "points": score.points if score else None,
             "verdict": score.verdict.value if score else None,
-            "fails": list(score.named(State.FAIL)) if score else [],
-            "unknown": list(score.named(State.UNKNOWN)) if score else [],
+            "fails": list(score.breakers_in(State.FAIL)) if score else [],
+            "unknown": list(score.breakers_in(State.UNKNOWN)) if score else [],
             "portals": flat.portals,
             "url": f"/flat/{self.id}",
         }
@@ -289,7 +289,7 @@ class Deck:
     def looks(self, flats: Sequence[Flat]) -> list[Seen]:
         """These flats, each beside its neighbours."""
         places = {flat.neighbourhood for flat in flats if flat.neighbourhood is not None}
-        kept = self.visit.database.run_read(lambda connection: kept_yardsticks(connection, places))
+        kept = self.visit.database.run_read(lambda connection: read_yardsticks(connection, places))
         return [look(flat, lambda cell: kept.get(cell, Yardstick())) for flat in flats]
 
     def scores(self, flats: Sequence[Flat]) -> dict[int, Score]:

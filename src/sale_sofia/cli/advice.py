@@ -22,7 +22,7 @@ from sale_sofia.advice.scoring import profile as profile_files
 from sale_sofia.advice.scoring.explaining import Language, explain_flat, name_of
 from sale_sofia.advice.scoring.profile import DEFAULT, Loaded, Profile, ProfileError
 from sale_sofia.advice.scoring.runs import score_all
-from sale_sofia.advice.scoring.store import count_verdicts, kept_yardsticks, ranked
+from sale_sofia.advice.scoring.store import count_verdicts, ranked, read_yardsticks
 from sale_sofia.advice.settings import MARKET_LISTED, SCORES_SHOWN
 from sale_sofia.advice.valuation.flats import asked_eur_sqm
 from sale_sofia.advice.valuation.model import Error
@@ -138,7 +138,7 @@ def _counted(found: View) -> str:
 
 
 def _explained(connection: Connection, number: int, profile: Profile, lang: Language) -> dict[str, Any]:
-    return explain_flat(find_flat(connection, number), profile, kept_yardsticks(connection), lang)
+    return explain_flat(find_flat(connection, number), profile, read_yardsticks(connection), lang)
 
 
 def _explanation(view: View, language: Language) -> Iterator[Table | Text]:

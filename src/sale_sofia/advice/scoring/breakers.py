@@ -1,4 +1,4 @@
-"""Deal breakers. Each is a function of a few facts; what it cannot know it says so."""
+"""Deal breakers. Each is a function of a few facts, and says so where they do not decide it."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, Literal
@@ -48,11 +48,11 @@ def budget(limit: float, cost: Band | None) -> Finding:
     return passes("budget", "within", least=cost.least, most=cost.most, budget=limit)
 
 
-def at_least(name: str, wanted: str) -> Callable[[Profile, float | None], Finding]:
-    """A breaker of a number that must not be too small."""
+def at_least(name: str, key: str) -> Callable[[Profile, float | None], Finding]:
+    """A breaker of a number that must not be below the `key` of the profile's `must`."""
 
     def judge(profile: Profile, value: float | None) -> Finding:
-        least = getattr(profile.must, wanted)
+        least = getattr(profile.must, key)
         if value is None:
             return not_known(name, least=least)
         return (passes if value >= least else fails)(name, "number", value=value, least=least)
@@ -94,7 +94,7 @@ def panel(_profile: Profile, construction: str | None) -> Finding:
 
 
 def act15(_profile: Profile, act: str | None, ready_in: int | None) -> Finding:
-    """The building has its act 15 or is further; "before act 15" is not, nor one of a year to come."""
+    """The building has act 15 or a later one; "before act 15" fails, and so does a year to come."""
     if act is None:
         return not_known("act15") if ready_in is None else fails("act15", "later", year=ready_in)
     return (passes if ACTS.index(act) >= ACTS.index("act15") else fails)("act15", "act", act=act)
@@ -106,15 +106,15 @@ def metro(profile: Profile, walk: MetroWalk | None) -> Finding:
 
 
 def _walk(name: str, walk: MetroWalk | Nearest | None, limit: int) -> Finding:
-    """Not too far on foot; of a range only where that is so for all of it."""
+    """Not too far on foot; a range decides only where all of it is on one side of the limit."""
     if walk is None:
         return not_known(name)
     verdict = _VERDICTS[is_within(walk.least, walk.most, limit)]
     if walk.least == walk.most:
-        found = verdict("metro", "walk", minutes=walk.most, limit=limit)
+        finding = verdict("metro", "walk", minutes=walk.most, limit=limit)
     else:
-        found = verdict("metro", "range", least=walk.least, most=walk.most, limit=limit)
-    return found._replace(name=name)  # said in the same words, wherever one walks to
+        finding = verdict("metro", "range", least=walk.least, most=walk.most, limit=limit)
+    return finding._replace(name=name)  # the sentence is the same wherever the walk leads
 
 
 _VERDICTS: Final[Mapping[YesNo, Callable[..., Finding]]] = {True: passes, False: fails, None: not_known}
@@ -133,16 +133,16 @@ def nearest(
 
 
 def road(profile: Profile, exact: Point | None, city: str | None, neighbourhood: str | None) -> Finding:
-    """A big road as far as is wanted; of several classes that it can be of only where all of them are."""
-    found, wanted = what_is_near(exact, (city, neighbourhood)).road, profile.must.road
-    classes = tuple(f"road_{one}" for one in ROAD_CLASSES[found.least : found.most + 1]) if found else ()
-    if found is None or len(classes) == len(ROAD_CLASSES):
+    """The distance to a big road is an allowed class; where several are possible, all of them must agree."""
+    near = what_is_near(exact, (city, neighbourhood)).road
+    classes = tuple(f"road_{name}" for name in ROAD_CLASSES[near.least : near.most + 1]) if near else ()
+    if near is None or len(classes) == len(ROAD_CLASSES):
         return not_known("road")
-    return _VERDICTS[found.is_one_of(wanted)]("road", "class", road=classes)
+    return _VERDICTS[near.is_one_of(profile.must.road)]("road", "class", road=classes)
 
 
 def orientation(profile: Profile, sides: Sequence[str]) -> Finding:
-    """At least one of the wanted sides, each compared whole."""
+    """At least one of the wanted sides; each is compared as a whole word."""
     wanted = profile.must.orientation
     if not sides:
         return not_known("orientation")
@@ -167,9 +167,9 @@ def outdoors(
     return not_known("outdoors")
 
 
-def traps(profile: Profile, found: Mapping[str, Trap], *, described: bool) -> Finding:
+def traps(profile: Profile, there: Mapping[str, Trap], *, described: bool) -> Finding:
     """None of the traps; unknown while nobody has read a description."""
     for name in profile.must.no_traps:
-        if name in found:
-            return fails("traps", "trap", trap=name)._replace(quote=found[name].quote)
+        if name in there:
+            return fails("traps", "trap", trap=name)._replace(quote=there[name].quote)
     return _NO_TRAP if described else _NOT_READ

@@ -8,7 +8,7 @@ from sale_sofia.advice.scoring.settings import PART_SHARES
 
 
 class State(StrEnum):
-    """What is found of a condition. Unknown is neither of the others, and never taken for one."""
+    """The state of a condition. Unknown is a state of its own, never taken for pass or fail."""
 
     PASS = "pass"  # noqa: S105 - no password
     FAIL = "fail"
@@ -18,8 +18,8 @@ class State(StrEnum):
 VERDICTS: Final = (State.PASS, State.UNKNOWN, State.FAIL)
 """The best first."""
 YesNo = bool | None
-"""A fact that is so, is not so, or is not known."""
-Told = Mapping[str, Any]
+"""Yes, no, or not known (None)."""
+SentenceValues = Mapping[str, Any]
 
 
 class Part(NamedTuple):
@@ -29,14 +29,14 @@ class Part(NamedTuple):
     value: float | None
     say: str
     """The key of its sentence in words.yaml."""
-    told: Told
-    """What the sentence is filled with."""
+    values: SentenceValues
+    """What fills the placeholders of the sentence."""
     share: float
     """Of its criterion."""
 
 
 class Criterion(NamedTuple):
-    """One criterion. `value` is of what is known of it; None when nothing is."""
+    """One criterion. `value` counts only what is known; None when nothing is."""
 
     name: str
     value: float | None
@@ -53,20 +53,20 @@ class Finding(NamedTuple):
     name: str
     state: State
     say: str
-    told: Told
+    values: SentenceValues
     quote: str | None = None
     only_text: tuple[str, ...] = ()
-    """Facts by which it passes that no portal prints: only a description says so."""
+    """Facts it passes by that only a description states, and no portal prints."""
 
 
-def known(criterion: str, name: str, value: float, say: str, **told: object) -> Part:
-    """A fact of a criterion, and its worth."""
-    return Part(name, value, f"{criterion}.{say}", told, PART_SHARES[criterion][name])
+def known_part(criterion: str, name: str, value: float, say: str, **values: object) -> Part:
+    """A known fact of a criterion, with its worth."""
+    return Part(name, value, f"{criterion}.{say}", values, PART_SHARES[criterion][name])
 
 
-def unknown(criterion: str, name: str, say: str | None = None, **told: object) -> Part:
-    """A fact of a criterion that nobody tells."""
-    return Part(name, None, f"{criterion}.{say or f'{name}_unknown'}", told, PART_SHARES[criterion][name])
+def unknown_part(criterion: str, name: str, say: str | None = None, **values: object) -> Part:
+    """A fact of a criterion that no advert states."""
+    return Part(name, None, f"{criterion}.{say or f'{name}_unknown'}", values, PART_SHARES[criterion][name])
 
 
 def weigh(name: str, parts: Sequence[Part]) -> Criterion:
@@ -82,16 +82,16 @@ def weigh(name: str, parts: Sequence[Part]) -> Criterion:
     return Criterion(name, value, share, tuple(parts), f'"{name}":[{value},{share}]')
 
 
-def passes(name: str, say: str, **told: object) -> Finding:
+def passes(name: str, say: str, **values: object) -> Finding:
     """The condition is met."""
-    return Finding(name, State.PASS, f"{name}.{say}", told)
+    return Finding(name, State.PASS, f"{name}.{say}", values)
 
 
-def fails(name: str, say: str, **told: object) -> Finding:
+def fails(name: str, say: str, **values: object) -> Finding:
     """The condition is not met."""
-    return Finding(name, State.FAIL, f"{name}.{say}", told)
+    return Finding(name, State.FAIL, f"{name}.{say}", values)
 
 
-def not_known(name: str, say: str = "unknown", **told: object) -> Finding:
-    """Nobody tells what the condition asks."""
-    return Finding(name, State.UNKNOWN, f"{name}.{say}", told)
+def not_known(name: str, say: str = "unknown", **values: object) -> Finding:
+    """It is not known whether the condition is met."""
+    return Finding(name, State.UNKNOWN, f"{name}.{say}", values)
