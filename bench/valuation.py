@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import measure
-from sale_sofia.advice.valuation.flats import known_flats, matrix
+from sale_sofia.advice.valuation.flats import comparable_flats, matrix
 from sale_sofia.advice.valuation.model import Judged, fit_and_judge, folds_of, judge_apart, neighbourhood_of
 from sale_sofia.advice.valuation.trial import read_file
 from sale_sofia.flats.flat import Flat
@@ -49,7 +49,7 @@ def main() -> None:
 
 def all_flats(quick: bool) -> list[Flat]:  # noqa: FBT001 - the option itself
     """The flats with a price, an area and a place; for a quick run the first of them."""
-    flats = known_flats(read_file(ADVERTS, Settings()), seen_since=0.0, most=1_000_000)
+    flats = comparable_flats(read_file(ADVERTS, Settings()), seen_since=0.0, most=1_000_000)
     return flats[:QUICK_FLATS] if quick else flats
 
 

@@ -603,7 +603,7 @@ def _why_not_valued(found: Valuation) -> str:
     if found.fair is not None:
         return ""
     if found.few is not None:
-        known, needed = shown.number(found.few.known), shown.number(found.few.needed)
+        known, needed = shown.number(found.few.count), shown.number(found.few.needed)
         return say("fair.none", why=say("fair.why.few", known=known, needed=needed))
     return say("fair.none", why=say(f"fair.why.{not_valued_for(found.flat)}"))
 
