@@ -226,7 +226,7 @@ def off(name: RuleName) -> None:
 def remove(name: RuleName) -> None:
     """Remove a rule from the file; the rest of the file is not changed."""
     rules_file = _rule_file()
-    rules_file.remove(rules_file.named(name))
+    rules_file.remove(rules_file.find_rule(name))
     tell(f"rule {name} is removed")
 
 
