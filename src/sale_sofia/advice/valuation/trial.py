@@ -37,12 +37,12 @@ def read_file(path: Path, settings: Settings) -> list[Flat]:
     matched: list[int] = Matcher.of(bands).match(Adverts.of(range(len(adverts)), records)).groups.tolist()
     groups: dict[int, list[AdvertRow]] = defaultdict(list)
     for number, (fields, group) in enumerate(zip(adverts, matched, strict=True), 1):
-        said = {  # as the database stores it: only what the description states for sure
+        attributes = {  # as the database stores it: only what the description states for sure
             field: attribute.as_json()
             for field, attribute in read_description(fields["description"]).items()
             if attribute.value is not None and attribute.status != "conflict"
         }
-        row = {**NOWHERE, **fields, "id": number, "said": said, "described": bool(said)}
+        row = {**NOWHERE, **fields, "id": number, "said": attributes, "described": bool(attributes)}
         groups[group].append(row)
     return [merge_flat(rows[0]["id"], rows) for rows in groups.values()]
 
