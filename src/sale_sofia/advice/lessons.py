@@ -15,7 +15,7 @@ from sale_sofia.advice import settings as fixed
 from sale_sofia.advice.costs import all_costs
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.profile import Profile, TrapName
-from sale_sofia.advice.scoring.scoring import Scorer, Seen, look
+from sale_sofia.advice.scoring.scoring import FlatFacts, Scorer, look
 from sale_sofia.advice.scoring.yardsticks import Yardstick
 from sale_sofia.advice.tables import scores
 from sale_sofia.buyer.evaluations import BOARD, statuses
@@ -31,7 +31,7 @@ Setting = tuple[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ProposedChange:
     """A change of the profile."""
 
     key: str
@@ -50,12 +50,12 @@ class Lesson:
     flats: int
     out: int
     """How many of them the profile already leaves out."""
-    offer: Offer | None
+    offer: ProposedChange | None
     """None: no condition answers this reason, or none would have helped."""
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class Lessons:
     """All lessons, those of the most flats first."""
 
     rejected: int
@@ -64,7 +64,7 @@ class Learnt:
     lessons: Sequence[Lesson]
 
 
-def learn(connection: Connection, name: str, profile: Profile) -> Learnt:
+def learn(connection: Connection, name: str, profile: Profile) -> Lessons:
     """What the rejected flats teach about this profile, whose scores are stored."""
     reasons_by_flat = rejections(connection)
     by_reason: dict[str, list[int]] = defaultdict(list)
@@ -72,7 +72,7 @@ def learn(connection: Connection, name: str, profile: Profile) -> Learnt:
         for code in {code for reason in reasons for code in _codes(reason)}:
             by_reason[code].append(number)
     if not by_reason:
-        return Learnt(len(reasons_by_flat), 0, ())
+        return Lessons(len(reasons_by_flat), 0, ())
     passed = (scores.c.profile == name) & (scores.c.verdict == State.PASS)
     fitting = _looked_at(connection, connection.scalars(select(scores.c.property_id).where(passed)))
     rejected = {seen.flat.property_id: seen for seen in _looked_at(connection, reasons_by_flat)}
@@ -83,7 +83,7 @@ def learn(connection: Connection, name: str, profile: Profile) -> Learnt:
         for code, numbers in by_reason.items()
     ]
     lessons.sort(key=lambda lesson: (-lesson.flats, lesson.reason))
-    return Learnt(len(reasons_by_flat), len(fitting), lessons)
+    return Lessons(len(reasons_by_flat), len(fitting), lessons)
 
 
 def _codes(reason: str) -> list[str]:
@@ -96,7 +96,7 @@ def _codes(reason: str) -> list[str]:
     return [code for code, names in words.items() if any(name in text for name in names)] or [OTHER]
 
 
-def _looked_at(connection: Connection, property_ids: Iterable[int]) -> list[Seen]:
+def _looked_at(connection: Connection, property_ids: Iterable[int]) -> list[FlatFacts]:
     """These flats as conditions judge them, which does not depend on the prices of their neighbours."""
     flats = load_flats(connection, list(property_ids))
     return [look(flat, lambda _: Yardstick()) for flat in flats]
@@ -105,11 +105,11 @@ def _looked_at(connection: Connection, property_ids: Iterable[int]) -> list[Seen
 class _Trial:
     """Tries changes of a profile on the flats that it is about."""
 
-    def __init__(self, profile: Profile, fitting: Sequence[Seen], chosen: Sequence[Seen]) -> None:
+    def __init__(self, profile: Profile, fitting: Sequence[FlatFacts], chosen: Sequence[FlatFacts]) -> None:
         self._profile, self._fitting = profile, fitting
         self._chosen = self._not_failing(profile, chosen)
 
-    def lesson(self, reason: str, flats: int, rejected: Sequence[Seen]) -> Lesson:
+    def lesson(self, reason: str, flats: int, rejected: Sequence[FlatFacts]) -> Lesson:
         """With the change that would have kept away the most of these, and the fewest of those that fit."""
         let_through = self._not_failing(self._profile, rejected)
         settings = _settings(reason, self._profile, [seen.flat for seen in let_through])
@@ -118,16 +118,16 @@ class _Trial:
         best = max(good, key=lambda offer: (offer.caught, offer.leaves), default=None)
         return Lesson(reason, flats, len(rejected) - len(let_through), best)
 
-    def _try(self, setting: Setting, let_through: Sequence[Seen]) -> Offer | None:
+    def _try(self, setting: Setting, let_through: Sequence[FlatFacts]) -> ProposedChange | None:
         after = _changed(self._profile, setting)
         if len(self._not_failing(after, self._chosen)) < len(self._chosen):
             return None
         caught = len(let_through) - len(self._not_failing(after, let_through))
         scorer = Scorer(after)
         leaves = sum(scorer.score(seen).verdict is State.PASS for seen in self._fitting)
-        return Offer(*setting, caught=caught, leaves=leaves)
+        return ProposedChange(*setting, caught=caught, leaves=leaves)
 
-    def _not_failing(self, profile: Profile, flats: Sequence[Seen]) -> list[Seen]:
+    def _not_failing(self, profile: Profile, flats: Sequence[FlatFacts]) -> list[FlatFacts]:
         """The flats that fail no condition of the profile."""
         scorer = Scorer(profile)
         return [seen for seen in flats if scorer.score(seen).verdict is not State.FAIL]

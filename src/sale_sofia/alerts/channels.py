@@ -272,7 +272,7 @@ class _TooSlow(BaseException):
 
 
 @dataclass(slots=True)
-class Sender:
+class ChannelSender:
     """Sends to channels, each opened once. A message is one request: never split, never retried here."""
 
     seconds: float

@@ -39,7 +39,7 @@ FOLLOWED: Final = frozenset({"contacted", "viewing", "shortlist", "offer"})
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class FlatJudgement:
     """Whether a flat fits, and how much of that is known."""
 
     fits: bool
@@ -55,16 +55,16 @@ class Judgement:
     """Criteria that speak for it, the strongest first."""
 
 
-FITS_NOT: Final = Judgement(fits=False)
+FITS_NOT: Final = FlatJudgement(fits=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RuleSource:
     """The flats a rule is about, at one moment."""
 
     fingerprint: str
     """Changes when the rule is about something else than before."""
-    judge: Callable[[Sequence[Flat]], Mapping[int, Judgement]]
+    judge: Callable[[Sequence[Flat]], Mapping[int, FlatJudgement]]
     """By property; one that is missing does not fit."""
     baseline: Callable[[Sequence[Flat]], Mapping[int, Watched]] = lambda _flats: {}
     """By advert: its past state to compare with where no look has seen it yet."""
@@ -84,7 +84,7 @@ def profiles_of(rules: Sequence[BuyerRule], data_dir: Path) -> dict[str, Profile
 
 def sources_of(
     connection: Connection, rules: Sequence[BuyerRule], profiles: Mapping[str, Profile], *, now: float
-) -> dict[str, Source]:
+) -> dict[str, RuleSource]:
     """What each rule is about, by its name; the sources read through this connection.
 
     Raises:
@@ -107,7 +107,7 @@ def _fingerprint(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
 
 
-def _search_source(connection: Connection, rule: BuyerRule, place: int, now: float) -> Source:
+def _search_source(connection: Connection, rule: BuyerRule, place: int, now: float) -> RuleSource:
     """The flats that a saved search finds. What it lists apart fits, unless the rule wants no unknowns."""
     saved = {search.name: search for search in list_searches(connection)}
     if rule.search not in saved:
@@ -118,18 +118,18 @@ def _search_source(connection: Connection, rule: BuyerRule, place: int, now: flo
     query = SearchQuery.of(saved[rule.search].query)
     read_once = cache(partial(read_around, connection, query, now=now))
 
-    def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
+    def judge(flats: Sequence[Flat]) -> Mapping[int, FlatJudgement]:
         found = fitting(connection, query, read_once(), [flat.property_id for flat in flats])
         return {
-            number: Judgement(fits=True, unknown=unknown)
+            number: FlatJudgement(fits=True, unknown=unknown)
             for number, unknown in found.items()
             if rule.unknown or not unknown or query.unknown == "ok"
         }
 
-    return Source(_fingerprint("search", query.model_dump_json(), rule.unknown), judge)
+    return RuleSource(_fingerprint("search", query.model_dump_json(), rule.unknown), judge)
 
 
-def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile: Profile) -> Source:
+def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile: Profile) -> RuleSource:
     """The flats that pass a profile, by their stored scores."""
     allowed = [State.PASS, State.UNKNOWN] if rule.unknown else [State.PASS]
     s = scores.c
@@ -137,10 +137,10 @@ def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile:
         s.profile == name
     )
 
-    def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
+    def judge(flats: Sequence[Flat]) -> Mapping[int, FlatJudgement]:
         rows = rows_of(connection, chosen, s.property_id, [flat.property_id for flat in flats])
         return {
-            row.property_id: Judgement(
+            row.property_id: FlatJudgement(
                 fits=True,
                 points=row.points,
                 score=row.value,
@@ -154,7 +154,7 @@ def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile:
         }
 
     parts = ("profile", profile.model_dump_json(), rule.min_score, rule.unknown)
-    return Source(_fingerprint(*parts), judge)
+    return RuleSource(_fingerprint(*parts), judge)
 
 
 def _best(criteria: Mapping[str, Sequence[float | None]]) -> tuple[str, ...]:
@@ -162,20 +162,20 @@ def _best(criteria: Mapping[str, Sequence[float | None]]) -> tuple[str, ...]:
     return tuple(sorted(good, key=lambda name: (-good[name], name))[:BEST_NAMED])
 
 
-def _flat_source(connection: Connection, number: int, place: int) -> Source:
+def _flat_source(connection: Connection, number: int, place: int) -> RuleSource:
     """One flat, whatever it is joined with."""
     try:
         found = current_property(connection, number)
     except UnknownProperty:
         raise wrong_rules(f"buyer.{place}.flat", Said("wrong_rule.flat", number=number)) from None
 
-    def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
-        return {found: Judgement(fits=True)} if any(flat.property_id == found for flat in flats) else {}
+    def judge(flats: Sequence[Flat]) -> Mapping[int, FlatJudgement]:
+        return {found: FlatJudgement(fits=True)} if any(flat.property_id == found for flat in flats) else {}
 
-    return Source(_fingerprint("flat", number), judge)
+    return RuleSource(_fingerprint("flat", number), judge)
 
 
-def _shortlist_source(connection: Connection) -> Source:
+def _shortlist_source(connection: Connection) -> RuleSource:
     """The flats the buyer follows; whatever happened since they began to is news."""
     since = {
         number: evaluation.changed_at or 0.0
@@ -183,15 +183,15 @@ def _shortlist_source(connection: Connection) -> Source:
         if evaluation.status in FOLLOWED
     }
 
-    def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
-        return {flat.property_id: Judgement(fits=True) for flat in flats if flat.property_id in since}
+    def judge(flats: Sequence[Flat]) -> Mapping[int, FlatJudgement]:
+        return {flat.property_id: FlatJudgement(fits=True) for flat in flats if flat.property_id in since}
 
     def baseline(flats: Sequence[Flat]) -> Mapping[int, Watched]:
         followed = [flat for flat in flats if flat.property_id in since]
         moments = {advert.listing_id: since[flat.property_id] for flat in followed for advert in flat.adverts}
         return as_of(connection, moments)
 
-    return Source("shortlist", judge, baseline)
+    return RuleSource("shortlist", judge, baseline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class View:
     """A flat as one rule sees it at one look."""
 
     flat: Flat
-    judgement: Judgement
+    judgement: FlatJudgement
     status: str
     watched: Mapping[int, Watched]
     """The adverts of this flat as the rule knows them; empty: the flat is new to it."""
@@ -367,7 +367,7 @@ def viewing_items(connection: Connection, rules: Sequence[BuyerRule], *, now: fl
             continue
         flat, left = flats[viewing.property_id], viewing.starts_at - now
         hours = min(hours for hours in REMINDED_HOURS if left <= hours * SECONDS_PER_HOUR)
-        view = View(flat, Judgement(fits=True), "viewing", {}, silent=False)
+        view = View(flat, FlatJudgement(fits=True), "viewing", {}, silent=False)
         names = ("starts_at", "minutes", "agent", "phone", "place", "remarks")
         more = {name: getattr(viewing, name) for name in names}
         key = f"{viewing.uid}|{viewing.starts_at:.0f}|{hours}"

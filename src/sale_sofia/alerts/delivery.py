@@ -12,7 +12,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from sale_sofia.alerts.channels import Channel, ChatExtras, NotSent, Sender, channels_of
+from sale_sofia.alerts.channels import Channel, ChannelSender, ChatExtras, NotSent, channels_of
 from sale_sofia.alerts.kept import kept_channels
 from sale_sofia.alerts.links import addresses, link_key
 from sale_sofia.alerts.outbox import (
@@ -58,7 +58,10 @@ class Delivery:
 
     def run(self) -> Delivered:
         """Send until nothing is due or `go_on` says no. A channel that failed waits for the next round."""
-        done, sender = Delivered(), Sender(self.settings.alert_send_seconds, self.settings.alert_telegram_url)
+        done, sender = (
+            Delivered(),
+            ChannelSender(self.settings.alert_send_seconds, self.settings.alert_telegram_url),
+        )
         while self.go_on():
             leased = self.database.run_write(partial(self._take_next, failed=list(done.errors)))
             if leased is None:
@@ -76,7 +79,7 @@ class Delivery:
                 return due, token
         return None
 
-    def _send(self, due: Due, token: str, sender: Sender, done: Delivered) -> None:
+    def _send(self, due: Due, token: str, sender: ChannelSender, done: Delivered) -> None:
         try:
             if due.channel not in self.channels:
                 there = list(self.channels) or NONE

@@ -18,12 +18,12 @@ from sale_sofia.alerts.deciding import FITS_NOT, View, check_kinds, decide, prof
 from sale_sofia.alerts.rules import (
     NONE,
     RULE_KINDS,
+    AlertRule,
     AlertsError,
     AlertsFile,
     BuyerRule,
     OperatorRule,
     QuietHours,
-    Rule,
     RuleKind,
     check_alerts,
     read_alerts,
@@ -308,7 +308,7 @@ def _place(rules: Mapping[RuleKind, list[Written]], rule: Written) -> tuple[Rule
 # What a rule means, as a sentence.
 
 
-def sentence_of(rule: Rule, file: AlertsFile, language: Language) -> str:
+def sentence_of(rule: AlertRule, file: AlertsFile, language: Language) -> str:
     """When the rule tells what, through which channels, and when not."""
     words = words_of(language)
     say = words["rule"]
@@ -327,7 +327,7 @@ def _operator(rule: OperatorRule, words: Words) -> str:
     return str(words["rule"]["incidents" if names else "any_incident"].format(names=names))
 
 
-def _buyer(rule: Rule, words: Words) -> str:
+def _buyer(rule: AlertRule, words: Words) -> str:
     if not isinstance(rule, BuyerRule):
         return ""
     say = words["rule"]

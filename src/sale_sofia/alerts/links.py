@@ -31,7 +31,7 @@ class LinkRefused(Exception):
     """The link is forged, expired, used, or of somebody who is gone; the code says which."""
 
 
-class Link(NamedTuple):
+class ActionLink(NamedTuple):
     """What a link may do. `person` is a `Person.stamp`; empty: the single buyer where there are no people."""
 
     message: str
@@ -59,11 +59,11 @@ def addresses(
     """By action: where a message leads its reader."""
     person, ends = reader.stamp if reader else "", int(now + LINK_SECONDS)
     spoken = "?lang=en" if reader and reader.language == "en" else ""
-    links = (Link(message, property_id, person, action, ends) for action in ACTIONS)
+    links = (ActionLink(message, property_id, person, action, ends) for action in ACTIONS)
     return {link.action: f"{dashboard}{LINK_PATH}{_signed(key, link)}{spoken}" for link in links}
 
 
-def _signed(key: str, link: Link) -> str:
+def _signed(key: str, link: ActionLink) -> str:
     payload = urlsafe_b64encode(_SEPARATOR.join(map(str, link)).encode()).decode().rstrip("=")
     return f"{payload}.{_signature(key, payload)}"
 
@@ -74,7 +74,7 @@ def _signature(key: str, payload: str) -> str:
 
 def look_at(
     connection: Connection, token: str, asks: Person | None, *, now: float
-) -> tuple[Link, Person | None]:
+) -> tuple[ActionLink, Person | None]:
     """What a link would do now, and for whom; somebody signed in as another person may not use it.
 
     Raises:
@@ -87,7 +87,7 @@ def look_at(
     message, number, stamp, action, ends = (
         urlsafe_b64decode(payload + "=" * (-len(payload) % 4)).decode().split(_SEPARATOR)
     )
-    link = Link(message, int(number), stamp, action, int(ends))
+    link = ActionLink(message, int(number), stamp, action, int(ends))
     if link.ends_at <= now:
         raise LinkRefused(Said("link.over"))
     there = all_people(connection)
@@ -102,7 +102,7 @@ def look_at(
     return link, person
 
 
-def act(connection: Connection, token: str, asks: Person | None, *, now: float) -> Link:
+def act(connection: Connection, token: str, asks: Person | None, *, now: float) -> ActionLink:
     """Do what the link says, once; the property is the one that it is now. Raises LinkRefused."""
     link, person = look_at(connection, token, asks, now=now)
     connection.execute(delete(spent_links).where(spent_links.c.ends_at <= now))
@@ -123,6 +123,6 @@ def act(connection: Connection, token: str, asks: Person | None, *, now: float) 
     return link._replace(property_id=found)
 
 
-def _digest(link: Link) -> str:
+def _digest(link: ActionLink) -> str:
     """The same however often the message was sent."""
     return digest_of(_SEPARATOR.join(map(str, link[:-1])))

@@ -15,7 +15,7 @@ from sale_sofia.alerts.deciding import (
     FITS_NOT,
     VIEWING,
     Decision,
-    Source,
+    RuleSource,
     View,
     check_kinds,
     decide,
@@ -29,8 +29,8 @@ from sale_sofia.alerts.rules import AlertsFile, OperatorRule, next_time, not_qui
 from sale_sofia.alerts.settings import FLATS_AT_ONCE, LOOKS_MOST
 from sale_sofia.alerts.store import (
     Item,
+    LookRecord,
     RuleState,
-    Seen,
     Watched,
     begin_look,
     look_number,
@@ -98,7 +98,7 @@ class Looking:
                 return looked
         return Looked()
 
-    def _see(self, connection: Connection, profiles: Mapping[str, Profile], now: float) -> Seen:
+    def _see(self, connection: Connection, profiles: Mapping[str, Profile], now: float) -> LookRecord:
         """What changed since the last look, or waited; all flats, when a rule is new or changed."""
         number, before = look_number(connection), read_rules(connection)
         sources = sources_of(connection, self.file.buyer, profiles, now=now)
@@ -108,7 +108,7 @@ class Looking:
         rules = {name: same.get(name) or RuleState(text, now) for name, text in prints.items()}
         since = position(connection, FOLLOWER, "")
         if not sources:
-            return Seen(number, rules, changes_since(connection, since))
+            return LookRecord(number, rules, changes_since(connection, since))
         changes = flat_changes(connection, since)
         learning = sources.keys() - same.keys()
         held = properties_on(connection, _held_back_sites(connection)) | held_properties(connection)
@@ -119,12 +119,14 @@ class Looking:
         for name, decision in self._decisions(connection, sources, learning, held, changed):
             items += decision.items
             watched[name] += decision.watched
-        return Seen(number, rules, changes, touched - held, touched & held, watched, items, len(changed))
+        return LookRecord(
+            number, rules, changes, touched - held, touched & held, watched, items, len(changed)
+        )
 
     def _decisions(
         self,
         connection: Connection,
-        sources: Mapping[str, Source],
+        sources: Mapping[str, RuleSource],
         learning: set[str],
         held: frozenset[int],
         property_ids: Sequence[int],
@@ -154,7 +156,7 @@ class Looking:
                     )
                     yield rule.name, decide(rule, view)
 
-    def _write(self, connection: Connection, seen: Seen, now: float) -> Looked | None:
+    def _write(self, connection: Connection, seen: LookRecord, now: float) -> Looked | None:
         if not begin_look(connection, seen.number, now=now):
             return None
         if seen.changes.listing_ids:

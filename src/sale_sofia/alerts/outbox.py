@@ -48,7 +48,7 @@ class Due(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """One message in the log. Moments are seconds since 1970."""
 
     id: int
@@ -200,15 +200,15 @@ def silent_channels(connection: Connection, *, since: float) -> dict[str, Said]:
     return {row.channel: row.last_error for row in connection.execute(chosen.order_by(_M.id.desc()))}
 
 
-def read_log(connection: Connection, *, limit: int, state: str | None = None) -> list[Entry]:
+def read_log(connection: Connection, *, limit: int, state: str | None = None) -> list[LogEntry]:
     """The newest messages, the newest first."""
-    names = [name for name in Entry.__dataclass_fields__ if name != "items"]
+    names = [name for name in LogEntry.__dataclass_fields__ if name != "items"]
     chosen = select(*(_M[name] for name in names)).order_by(_M.id.desc()).limit(limit)
     if state is not None:
         chosen = chosen.where(_M.state == state)
     rows = connection.execute(chosen).mappings().all()
     items = items_of(connection, [row["id"] for row in rows])
-    return [Entry(**row, items=items[row["id"]]) for row in rows]
+    return [LogEntry(**row, items=items[row["id"]]) for row in rows]
 
 
 # Results of alerts: plain counts, importable without what computes them.

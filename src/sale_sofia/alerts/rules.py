@@ -119,7 +119,7 @@ class QuietHours(Table):
         return self
 
 
-class Rule(Table):
+class AlertRule(Table):
     """What every rule has."""
 
     name: Name
@@ -130,7 +130,7 @@ class Rule(Table):
     """A disabled rule tells nothing; enabled again it starts afresh."""
 
 
-class BuyerRule(Rule):
+class BuyerRule(AlertRule):
     """A rule about the flats of a profile, of a saved search, of the shortlist, or about one flat."""
 
     profile: str | None = None
@@ -156,7 +156,7 @@ class BuyerRule(Rule):
         return self
 
 
-class OperatorRule(Rule):
+class OperatorRule(AlertRule):
     """A rule about incidents: their beginning, and their end."""
 
     incidents: tuple[str, ...] = ()
@@ -186,7 +186,7 @@ class AlertsFile(Table):
         return self
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[AlertRule, ...]:
         """All of them."""
         return (*self.buyer, *self.operator)
 

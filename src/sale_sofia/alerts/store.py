@@ -45,7 +45,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LookRecord:
     """What one look has read and decided, before anything is written."""
 
     number: int
@@ -97,7 +97,7 @@ def read_watched(connection: Connection, listing_ids: Sequence[int]) -> dict[str
     return found
 
 
-def save_seen(connection: Connection, seen: Seen) -> None:
+def save_seen(connection: Connection, seen: LookRecord) -> None:
     """Store what this look saw, and delete what rules that no longer exist knew."""
     if ended := sorted(read_rules(connection).keys() - seen.rules.keys()):
         connection.execute(delete(alert_rules).where(alert_rules.c.name.in_(ended)))

@@ -8,12 +8,12 @@ from sqlalchemy import Connection, select
 
 from sale_sofia.advice.scoring.judging import VERDICTS, State
 from sale_sofia.advice.scoring.profile import Profile
-from sale_sofia.advice.scoring.scoring import Score, Scorer, Seen, look, ranking
+from sale_sofia.advice.scoring.scoring import FlatFacts, Score, Scorer, look, ranking
 from sale_sofia.advice.scoring.store import read_yardsticks
 from sale_sofia.advice.scoring.yardsticks import Yardstick
 from sale_sofia.advice.tables import scores as stored_scores
 from sale_sofia.advice.valuation.flats import asked_eur_sqm
-from sale_sofia.advice.valuation.model import Band
+from sale_sofia.advice.valuation.model import FairBand
 from sale_sofia.advice.valuation.valuation import Verdict
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.facts import metro_words
@@ -68,7 +68,7 @@ class Card:
     ticked: bool = False
     opinions: Sequence[Opinion] = ()
     """What the people of the household think of it."""
-    fair: tuple[Verdict, Band] | None = None
+    fair: tuple[Verdict, FairBand] | None = None
     """Where its price lies, and what would be fair; None where that cannot be judged."""
     travel: Mapping[str, Travel | None] = field(default_factory=dict)
     """Minutes to each of the buyer's own places."""
@@ -286,7 +286,7 @@ class Deck:
         )
         return [found[number] for number in property_ids if number in found]
 
-    def looks(self, flats: Sequence[Flat]) -> list[Seen]:
+    def looks(self, flats: Sequence[Flat]) -> list[FlatFacts]:
         """These flats, each beside its neighbours."""
         places = {flat.neighbourhood for flat in flats if flat.neighbourhood is not None}
         kept = self.visit.database.run_read(lambda connection: read_yardsticks(connection, places))

@@ -21,7 +21,7 @@ from sale_sofia.advice.scoring.profile import Profile, load_profiles
 from sale_sofia.advice.scoring.runs import ScoreRun, ScoringBusy
 from sale_sofia.advice.settings import MODEL_FILE
 from sale_sofia.advice.valuation.flats import why_not_valued
-from sale_sofia.advice.valuation.model import Band, Current, stored_model
+from sale_sofia.advice.valuation.model import Current, FairBand, stored_model
 from sale_sofia.advice.valuation.valuation import Valuation, Verdict, value_flat, verdicts
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.errands import Errands
@@ -149,7 +149,7 @@ class Site:
         current = self._young_model()
         return value_flat(self.database, flat, current) if current else None
 
-    def verdicts(self, flats: Sequence[Flat]) -> Mapping[int, tuple[Verdict, Band]]:
+    def verdicts(self, flats: Sequence[Flat]) -> Mapping[int, tuple[Verdict, FairBand]]:
         """Where the prices of these flats lie, of those that can be judged; without a model of none."""
         current = self._young_model()
         return verdicts(flats, current) if current else {}

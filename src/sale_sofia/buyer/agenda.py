@@ -22,7 +22,7 @@ from sale_sofia.listings.places import find_neighbourhood
 from sale_sofia.settings.files import whole_or_not_at_all
 
 
-class Way(NamedTuple):
+class Transfer(NamedTuple):
     """From one viewing to the next."""
 
     minutes: int
@@ -38,7 +38,7 @@ class Stop:
     flat: Flat
     follows: bool = False
     """Whether there is one before it on that day."""
-    way: Way | None = None
+    way: Transfer | None = None
     """None: there is none before it, or one of the two places is not known exactly enough."""
     pause: int | None = None
     """Whole minutes from the end of the one before to this one; negative where they overlap."""
@@ -111,15 +111,15 @@ def _position(viewing: Viewing, flat: Flat) -> Point | None:
     return found.point if found else None
 
 
-def way_between(start: Point | None, end: Point | None) -> Way | None:
+def way_between(start: Point | None, end: Point | None) -> Transfer | None:
     """On foot where that is near, else by public transport; None where a point or a way is not known."""
     if start is None or end is None:
         return None
     walk = round(walk_minutes(metres(start, end)))
     if walk <= WALKED_MINUTES:
-        return Way(walk, on_foot=True)
+        return Transfer(walk, on_foot=True)
     ride = journeys_to(Place(end)).from_point(start)
-    return None if ride is None else Way(round(ride), on_foot=False)
+    return None if ride is None else Transfer(round(ride), on_foot=False)
 
 
 # Calendar files (RFC 5545): what every calendar program imports.

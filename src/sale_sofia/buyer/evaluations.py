@@ -176,7 +176,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class EvaluationChange:
     """One change: of a property, of what a person thinks of it, or of one of its viewings."""
 
     property_id: int
@@ -260,11 +260,11 @@ def statuses(connection: Connection) -> Mapping[int, str]:
     return {current: evaluation.status for current, evaluation in evaluations(connection).items()}
 
 
-def history_of(connection: Connection, property_id: int) -> list[Change]:
+def history_of(connection: Connection, property_id: int) -> list[EvaluationChange]:
     """Every change of this property and its viewings, the oldest first, also under ids of before."""
     found = current_property(connection, property_id)
     return [
-        Change(**{name: getattr(row, name) for name in Change.__dataclass_fields__})
+        EvaluationChange(**{name: getattr(row, name) for name in EvaluationChange.__dataclass_fields__})
         for row in connection.execute(_changes(found))
         if row.old != row.new
     ]
@@ -318,7 +318,7 @@ def _summed(rows: Iterable[Row[Any]]) -> dict[int, Evaluation]:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class PropertyNote:
     """What somebody wrote, and when, in seconds since 1970."""
 
     text: str
@@ -342,7 +342,7 @@ def add_note(connection: Connection, property_id: int, text: str, by: By) -> Non
         connection.execute(insert(property_notes).values(**values, written_at=by.at))
 
 
-def notes_of(connection: Connection, property_id: int) -> list[Note]:
+def notes_of(connection: Connection, property_id: int) -> list[PropertyNote]:
     """The notes on a property, the oldest first, also those under ids of before.
 
     Raises:
@@ -350,6 +350,6 @@ def notes_of(connection: Connection, property_id: int) -> list[Note]:
     """
     found = current_property(connection, property_id)
     table, current = with_current(property_notes.c.property_id)
-    columns = (property_notes.c[name] for name in Note.__dataclass_fields__)
+    columns = (property_notes.c[name] for name in PropertyNote.__dataclass_fields__)
     chosen = select(*columns).select_from(table).where(current == found).order_by(property_notes.c.id)
-    return [Note(*row) for row in connection.execute(chosen)]
+    return [PropertyNote(*row) for row in connection.execute(chosen)]

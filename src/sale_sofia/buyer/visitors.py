@@ -14,7 +14,7 @@ from sale_sofia.storage.upserts import insert_into
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class DashboardVisit:
     """One visit. Moments are seconds since 1970."""
 
     since: float
@@ -29,20 +29,20 @@ class Visit:
         return self.since == self.began_at
 
 
-def visit(connection: Connection, visitor: str, *, now: float) -> Visit:
+def visit(connection: Connection, visitor: str, *, now: float) -> DashboardVisit:
     """The visit that a request belongs to: the last one while it goes on, else a new one."""
     row = connection.execute(select(dashboard_visits).where(dashboard_visits.c.visitor == visitor)).first()
     if row is None:
         since = now - FIRST_VISIT_SECONDS
         values = {"visitor": visitor, "since": since, "began_at": now, "seen_at": now}
         _insert(connection, dashboard_visits, values)
-        return Visit(since, now, first=True)
+        return DashboardVisit(since, now, first=True)
     if now - row.seen_at > VISIT_PAUSE_SECONDS:
         _set(connection, visitor, {"since": row.seen_at, "began_at": now, "seen_at": now})
-        return Visit(row.seen_at, now, first=False)
+        return DashboardVisit(row.seen_at, now, first=False)
     if now - row.seen_at > VISIT_NOTED_SECONDS:
         _set(connection, visitor, {"seen_at": now})
-    return Visit(row.since, row.began_at, first=row.since <= row.began_at - FIRST_VISIT_SECONDS)
+    return DashboardVisit(row.since, row.began_at, first=row.since <= row.began_at - FIRST_VISIT_SECONDS)
 
 
 def seen_all(connection: Connection, visitor: str, *, now: float) -> None:

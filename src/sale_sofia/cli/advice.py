@@ -26,8 +26,8 @@ from sale_sofia.advice.scoring.store import count_verdicts, ranked, read_yardsti
 from sale_sofia.advice.settings import MARKET_LISTED, SCORES_SHOWN
 from sale_sofia.advice.valuation.flats import asked_eur_sqm
 from sale_sofia.advice.valuation.model import Error
-from sale_sofia.advice.valuation.trial import Trial, try_file
-from sale_sofia.advice.valuation.valuation import BASIS, Comparable, Valuation, value_property
+from sale_sofia.advice.valuation.trial import ModelTrial, try_file
+from sale_sofia.advice.valuation.valuation import BASIS, ComparableFlat, Valuation, value_property
 from sale_sofia.buyer.changes import What, note_change
 from sale_sofia.cli.console import (
     BAD_INPUT,
@@ -438,7 +438,7 @@ def _price_sentence(found: Valuation) -> str:
     return f"{number(flat.price_eur)} € asked{vat}, {number(asked_eur_sqm(flat))} €/m²"
 
 
-def _comparable_cells(one: Comparable) -> tuple[str, ...]:
+def _comparable_cells(one: ComparableFlat) -> tuple[str, ...]:
     flat = one.flat
     return (
         str(flat.property_id),
@@ -455,7 +455,7 @@ def _comparable_cells(one: Comparable) -> tuple[str, ...]:
     )
 
 
-def _error_tables(found: Trial) -> Iterator[Table]:
+def _error_tables(found: ModelTrial) -> Iterator[Table]:
     """The model beside the neighbourhood's median, and where it is worst."""
     rows = [("fair price", found.judged.error), ("neighbourhood's median", found.judged.by_median)]
     if found.elsewhere is not None:

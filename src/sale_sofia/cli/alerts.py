@@ -12,10 +12,10 @@ from rich.text import Text
 
 from sale_sofia.advice.scoring.profile import load_profiles
 from sale_sofia.advice.scoring.runs import ScoreRun
-from sale_sofia.alerts.channels import Channel, NotSent, Sender, channels_of
+from sale_sofia.alerts.channels import Channel, ChannelSender, NotSent, channels_of
 from sale_sofia.alerts.editing import RuleFile, check_channels, check_file, preview, sentence_of
 from sale_sofia.alerts.outbox import SENDING, SENT, WAITING, count_messages, read_log
-from sale_sofia.alerts.rules import BUYER_KINDS, AlertsError, AlertsFile, Rule, load_alerts
+from sale_sofia.alerts.rules import BUYER_KINDS, AlertRule, AlertsError, AlertsFile, load_alerts
 from sale_sofia.alerts.running import Alerts
 from sale_sofia.alerts.settings import ALERTS_FILE, PREVIEW_SHOWN, SHOWN_MESSAGES
 from sale_sofia.alerts.store import Item, read_rules
@@ -97,7 +97,7 @@ def try_channels(
 
 def _try(channel: Channel, settings: Settings) -> str | None:
     try:
-        Sender(settings.alert_send_seconds, settings.alert_telegram_url).send(
+        ChannelSender(settings.alert_send_seconds, settings.alert_telegram_url).send(
             channel, word_test(settings.alert_language), uuid4().hex
         )
     except (NotSent, AlertsError) as error:
@@ -162,7 +162,7 @@ def rules(
 
 
 def _as_data(file: AlertsFile, since: Mapping[str, float], told: Mapping[str, list[Item]]) -> dict[str, Any]:
-    def as_data(rule: Rule) -> dict[str, Any]:
+    def as_data(rule: AlertRule) -> dict[str, Any]:
         texts = {language: sentence_of(rule, file, language) for language in LANGUAGES}
         known = {**rule.model_dump(mode="json"), "since": since.get(rule.name), "sentence": texts}
         if rule.name not in told:

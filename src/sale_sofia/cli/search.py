@@ -15,7 +15,7 @@ from rich.table import Table
 from sale_sofia.advice.scoring.profile import load_profile
 from sale_sofia.advice.search.conditions import Around
 from sale_sofia.advice.search.query import SHOWN_FLATS, SHOWN_UNKNOWN, SearchQuery, is_list
-from sale_sofia.advice.search.run import Judged, saved_query
+from sale_sofia.advice.search.run import JudgedFlat, saved_query
 from sale_sofia.advice.search.run import search as find
 from sale_sofia.buyer.searches import forget_search, list_searches, save_search
 from sale_sofia.cli.console import (
@@ -122,7 +122,7 @@ _FACTS = (
 )  # fmt: skip
 
 
-def _flats_table(title: str, found: Sequence[Judged], around: Around) -> Table:
+def _flats_table(title: str, found: Sequence[JudgedFlat], around: Around) -> Table:
     numbers = ("rooms", "m²", "floor", "€", "€/m²", "days", *(("score",) if around.scores else ()))
     table = plain_table(title, ("id", "neighbourhood"), numbers)
     table.add_column("status", no_wrap=True)
@@ -155,7 +155,7 @@ def _unknown(name: str, flat: Flat) -> str:
     return "VAT of the price" if name == "price" and flat.price_eur is not None and flat.vat is None else name
 
 
-def _record(one: Judged, around: Around) -> dict[str, Any]:
+def _record(one: JudgedFlat, around: Around) -> dict[str, Any]:
     """One flat for programs."""
     flat = one.flat
     per_sqm = flat.price_per_sqm_eur

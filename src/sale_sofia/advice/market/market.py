@@ -283,7 +283,7 @@ def room_type(property_type: str | None, rooms: int | None) -> str:
 # Flats week by week: the weeks of Sofia's clock, and what became of each flat in them.
 
 
-class Span(NamedTuple):
+class WeekSpan(NamedTuple):
     """A week from Monday to Monday on Sofia's clock; the running one ends now."""
 
     start: float
@@ -313,7 +313,7 @@ class Track:
     stay: Stay
 
 
-def _track(flat: MarketFlat, spans: Sequence[Span]) -> Track:
+def _track(flat: MarketFlat, spans: Sequence[WeekSpan]) -> Track:
     def week_of(moment: float | None) -> int | None:
         return next((number for number, span in enumerate(spans) if span.holds(moment)), None)
 
@@ -335,13 +335,13 @@ def _shared(snapshots: Iterable[Snapshot]) -> Iterator[Snapshot]:
         yield last or snapshot
 
 
-def spans_until(now: float, weeks: int) -> list[Span]:
+def spans_until(now: float, weeks: int) -> list[WeekSpan]:
     """So many whole weeks and the running one, the oldest first."""
     today = datetime.fromtimestamp(now, SOFIA_CLOCK).replace(hour=0, minute=0, second=0, microsecond=0)
     monday = today - timedelta(days=today.weekday())
     starts = [(monday - timedelta(weeks=back)).timestamp() for back in range(weeks, -1, -1)]
-    whole = [Span(start, end, complete=True) for start, end in pairwise(starts)]
-    return [*whole, Span(starts[-1], now, complete=False)]
+    whole = [WeekSpan(start, end, complete=True) for start, end in pairwise(starts)]
+    return [*whole, WeekSpan(starts[-1], now, complete=False)]
 
 
 # The figures of some flats: what is asked, how many there are, how fast they come and go, what is cut.
@@ -412,7 +412,7 @@ class Figures:
         }
 
 
-def _figures(tracks: Sequence[Track], spans: Sequence[Span], *, began: float, least: int) -> Figures:
+def _figures(tracks: Sequence[Track], spans: Sequence[WeekSpan], *, began: float, least: int) -> Figures:
     """The figures of these flats, watched since `began`; none that fewer than `least` flats make."""
     offered = [track for track in tracks if track.snapshots[-1].there]
     prices = _prices(track.snapshots[-1] for track in offered)
@@ -448,7 +448,7 @@ def _prices(snapshots: Iterable[Snapshot]) -> list[float]:
     return [snapshot.eur_sqm for snapshot in snapshots if snapshot.eur_sqm is not None]
 
 
-def _weeks(tracks: Sequence[Track], spans: Sequence[Span], began: float, least: int) -> Iterator[Week]:
+def _weeks(tracks: Sequence[Track], spans: Sequence[WeekSpan], began: float, least: int) -> Iterator[Week]:
     new, gone = Counter(track.new_in for track in tracks), Counter(track.gone_in for track in tracks)
     for number, span in enumerate(spans):
         if span.complete and span.end <= began:
@@ -526,7 +526,7 @@ def _read_market(connection: Connection, settings: Settings, *, now: float, deal
 _Tracks = defaultdict[Cell, list[Track]]
 
 
-def _figures_by_cell(by_cell: _Tracks, spans: Sequence[Span], least: int) -> dict[Cell, Figures]:
+def _figures_by_cell(by_cell: _Tracks, spans: Sequence[WeekSpan], least: int) -> dict[Cell, Figures]:
     """The figures of each, in the order of `Market.cells`."""
     figures = {}
     for cell, tracks in by_cell.items():

@@ -5,7 +5,7 @@ from functools import cache, lru_cache, partial
 
 from sale_sofia.advice.costs import renovation_band
 from sale_sofia.advice.scoring import settings
-from sale_sofia.advice.scoring.judging import Criterion, Part, YesNo, known_part, unknown_part, weigh
+from sale_sofia.advice.scoring.judging import Criterion, CriterionPart, YesNo, known_part, unknown_part, weigh
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.yardsticks import Prices, Rents
 from sale_sofia.advice.settings import PARTS_REMEMBERED
@@ -24,7 +24,7 @@ def location(profile: Profile, neighbourhood: str | None, walk: MetroWalk | None
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _tier(neighbourhood: str | None, tier: str | None) -> Part:
+def _tier(neighbourhood: str | None, tier: str | None) -> CriterionPart:
     if tier is None:
         return unknown_part("location", "tier")
     return known_part(
@@ -33,7 +33,7 @@ def _tier(neighbourhood: str | None, tier: str | None) -> Part:
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _metro(walk: MetroWalk | None) -> Part:
+def _metro(walk: MetroWalk | None) -> CriterionPart:
     """A range counts only where its ends are worth nearly the same, and then as the lower worth."""
     if walk is None:
         return unknown_part("location", "metro")
@@ -84,7 +84,7 @@ def nearby(_profile: Profile, exact: Point | None, city: str | None, neighbourho
     return weigh("nearby", (*parts, _road(near.road)))
 
 
-def _ranged(name: str, bounds: tuple[int, int] | None, worth: Callable[[float], float]) -> Part:
+def _ranged(name: str, bounds: tuple[int, int] | None, worth: Callable[[float], float]) -> CriterionPart:
     """A range counts only where its ends are worth nearly the same, and then as the lower worth."""
     if bounds is None or worth(bounds[0]) - worth(bounds[1]) > settings.METRO_SAME_WORTH:
         return unknown_part("nearby", name)
@@ -92,7 +92,7 @@ def _ranged(name: str, bounds: tuple[int, int] | None, worth: Callable[[float], 
     return known_part("nearby", name, worth(bounds[1]), name, told=text)
 
 
-def _road(road: Road | None) -> Part:
+def _road(road: Road | None) -> CriterionPart:
     """Several possible classes count only where worth nearly the same, and then as the lowest."""
     if road is None:
         return unknown_part("nearby", "road")
@@ -144,7 +144,7 @@ def layout(
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _rooms(rooms: int | None, wished: int) -> Part:
+def _rooms(rooms: int | None, wished: int) -> CriterionPart:
     if rooms is None:
         return unknown_part("layout", "rooms")
     worth = {0: settings.BEST, 1: settings.ROOM_SHORT}.get(max(wished - rooms, 0), 0.0)
@@ -152,7 +152,7 @@ def _rooms(rooms: int | None, wished: int) -> Part:
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _bathrooms(bathrooms: int | None, wc_separate: YesNo, wished: int) -> Part:
+def _bathrooms(bathrooms: int | None, wc_separate: YesNo, wished: int) -> CriterionPart:
     if bathrooms is None:
         return unknown_part("layout", "bathrooms")
     worth = {0: settings.BEST, 1: settings.BATHROOM_SHORT}.get(max(wished - bathrooms, 0), 0.0)
@@ -162,7 +162,7 @@ def _bathrooms(bathrooms: int | None, wc_separate: YesNo, wished: int) -> Part:
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _orientation(sides: Words, wished: Words) -> Part:
+def _orientation(sides: Words, wished: Words) -> CriterionPart:
     """Words are compared whole: SW is neither S nor W."""
     if not sides or not wished:
         return unknown_part("layout", "orientation", None if wished else "orientation_not_wished")
@@ -171,7 +171,7 @@ def _orientation(sides: Words, wished: Words) -> Part:
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _area(area_net_sqm: float | None, wished: float) -> Part:
+def _area(area_net_sqm: float | None, wished: float) -> CriterionPart:
     if area_net_sqm is None:
         return unknown_part("layout", "area_net")
     worth = between(area_net_sqm, wished * settings.AREA_WORST_SHARE, wished)
@@ -199,7 +199,7 @@ def building(  # noqa: PLR0913, PLR0917 - the named inputs of the criterion
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _construction(construction: str | None) -> Part:
+def _construction(construction: str | None) -> CriterionPart:
     if construction is None:
         return unknown_part("building", "construction")
     worth = settings.CONSTRUCTIONS[construction]
@@ -207,7 +207,7 @@ def _construction(construction: str | None) -> Part:
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _year(year_built: int | None) -> Part:
+def _year(year_built: int | None) -> CriterionPart:
     if year_built is None:
         return unknown_part("building", "year")
     worth = next(worth for since, worth in settings.YEARS if year_built >= since)
@@ -215,14 +215,14 @@ def _year(year_built: int | None) -> Part:
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _act(act: str | None) -> Part:
+def _act(act: str | None) -> CriterionPart:
     if act is None:
         return unknown_part("building", "act")
     return known_part("building", "act", settings.ACT_VALUES[settings.ACTS.index(act)], "act", act=act)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _floor(floor: int | None, floors: int | None, elevator: YesNo, climb: int) -> Part:
+def _floor(floor: int | None, floors: int | None, elevator: YesNo, climb: int) -> CriterionPart:
     if floor is None:
         return unknown_part("building", "floor")
     if floor > climb and elevator is None:
@@ -251,7 +251,7 @@ def extras(
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _parking(parking: Words, status: str | None) -> Part:
+def _parking(parking: Words, status: str | None) -> CriterionPart:
     if not parking:
         return unknown_part("extras", "parking")
     if status in settings.PARKING_NOT_INCLUDED:
@@ -261,14 +261,14 @@ def _parking(parking: Words, status: str | None) -> Part:
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _storage(storage: Words) -> Part:
+def _storage(storage: Words) -> CriterionPart:
     if not storage:
         return unknown_part("extras", "storage")
     return known_part("extras", "storage", settings.BEST, "storage", storage=storage)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _balcony(has_balcony: YesNo) -> Part:
+def _balcony(has_balcony: YesNo) -> CriterionPart:
     if has_balcony is None:
         return unknown_part("extras", "balcony")
     worth, say = (settings.BEST, "balcony") if has_balcony else (0.0, "no_balcony")
@@ -276,7 +276,7 @@ def _balcony(has_balcony: YesNo) -> Part:
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _view(view: YesNo) -> Part:
+def _view(view: YesNo) -> CriterionPart:
     return known_part("extras", "view", settings.BEST, "view") if view else unknown_part("extras", "view")
 
 

@@ -7,7 +7,7 @@ from string import Formatter
 from typing import Any, Final, Literal
 
 from sale_sofia.advice.costs import all_costs
-from sale_sofia.advice.scoring.judging import Criterion, Finding, Part, State
+from sale_sofia.advice.scoring.judging import BreakerFinding, Criterion, CriterionPart, State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.scoring import Score, Scorer, look
 from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick
@@ -36,10 +36,10 @@ def name_of(key: str, language: Language) -> str:
     return _words()["names"][key][language]
 
 
-def sentence(judged: Part | Finding, language: Language) -> str:
+def sentence(judged: CriterionPart | BreakerFinding, language: Language) -> str:
     """The reason for the worth of a part or the state of a breaker, and whether only a text says so."""
     text = _Filling(language).format(_words()["says"][judged.say][language], **judged.values)
-    only_text = isinstance(judged, Finding) and judged.only_text
+    only_text = isinstance(judged, BreakerFinding) and judged.only_text
     return f"{text} ({_words()['marks']['only_text'][language]})" if only_text else text
 
 

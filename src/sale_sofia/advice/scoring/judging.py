@@ -22,7 +22,7 @@ YesNo = bool | None
 SentenceValues = Mapping[str, Any]
 
 
-class Part(NamedTuple):
+class CriterionPart(NamedTuple):
     """One fact of a criterion: what it is worth from 0 to 5, None when it is not known."""
 
     name: str
@@ -42,12 +42,12 @@ class Criterion(NamedTuple):
     value: float | None
     known: float
     """The share of it that is known, from 0 to 1."""
-    parts: tuple[Part, ...]
+    parts: tuple[CriterionPart, ...]
     stored: str
     """As it is stored with a score: a pair of a JSON object."""
 
 
-class Finding(NamedTuple):
+class BreakerFinding(NamedTuple):
     """One deal breaker: its state, why, and the advert's own words where there are any."""
 
     name: str
@@ -59,17 +59,19 @@ class Finding(NamedTuple):
     """Facts it passes by that only a description states, and no portal prints."""
 
 
-def known_part(criterion: str, name: str, value: float, say: str, **values: object) -> Part:
+def known_part(criterion: str, name: str, value: float, say: str, **values: object) -> CriterionPart:
     """A known fact of a criterion, with its worth."""
-    return Part(name, value, f"{criterion}.{say}", values, PART_SHARES[criterion][name])
+    return CriterionPart(name, value, f"{criterion}.{say}", values, PART_SHARES[criterion][name])
 
 
-def unknown_part(criterion: str, name: str, say: str | None = None, **values: object) -> Part:
+def unknown_part(criterion: str, name: str, say: str | None = None, **values: object) -> CriterionPart:
     """A fact of a criterion that no advert states."""
-    return Part(name, None, f"{criterion}.{say or f'{name}_unknown'}", values, PART_SHARES[criterion][name])
+    return CriterionPart(
+        name, None, f"{criterion}.{say or f'{name}_unknown'}", values, PART_SHARES[criterion][name]
+    )
 
 
-def weigh(name: str, parts: Sequence[Part]) -> Criterion:
+def weigh(name: str, parts: Sequence[CriterionPart]) -> Criterion:
     """A criterion out of its parts: the mean of those that are known, by their shares."""
     share = points = 0.0
     for part in parts:
@@ -82,16 +84,16 @@ def weigh(name: str, parts: Sequence[Part]) -> Criterion:
     return Criterion(name, value, share, tuple(parts), f'"{name}":[{value},{share}]')
 
 
-def passes(name: str, say: str, **values: object) -> Finding:
+def passes(name: str, say: str, **values: object) -> BreakerFinding:
     """The condition is met."""
-    return Finding(name, State.PASS, f"{name}.{say}", values)
+    return BreakerFinding(name, State.PASS, f"{name}.{say}", values)
 
 
-def fails(name: str, say: str, **values: object) -> Finding:
+def fails(name: str, say: str, **values: object) -> BreakerFinding:
     """The condition is not met."""
-    return Finding(name, State.FAIL, f"{name}.{say}", values)
+    return BreakerFinding(name, State.FAIL, f"{name}.{say}", values)
 
 
-def not_known(name: str, say: str = "unknown", **values: object) -> Finding:
+def not_known(name: str, say: str = "unknown", **values: object) -> BreakerFinding:
     """It is not known whether the condition is met."""
-    return Finding(name, State.UNKNOWN, f"{name}.{say}", values)
+    return BreakerFinding(name, State.UNKNOWN, f"{name}.{say}", values)

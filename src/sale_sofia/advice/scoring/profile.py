@@ -187,7 +187,7 @@ class Must(_Section):
     no_traps: tuple[TrapName, ...] = _several("None of these in the description.")
 
 
-class Weights(_Section):
+class CriterionWeights(_Section):
     """How much each criterion counts. They need not sum to 100."""
 
     location: float = decimal(WEIGHTS["location"], 0, 1000, "weight", "Neighbourhood and metro.")
@@ -241,7 +241,7 @@ class Profile(_Section):
     wishes: Wishes = Wishes()
     must: Must = Must()
     unknown_ok: tuple[BreakerName, ...] = _several("Conditions that may be unknown.")
-    weights: Weights = Weights()
+    weights: CriterionWeights = CriterionWeights()
 
     def shares(self) -> dict[str, float]:
         """The weights as shares of one."""

@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from sale_sofia.advice.costs import Purchase, commission_share, purchase, renovation_band, total
 from sale_sofia.advice.scoring import breakers, criteria
-from sale_sofia.advice.scoring.judging import VERDICTS, Criterion, Finding, State
+from sale_sofia.advice.scoring.judging import VERDICTS, BreakerFinding, Criterion, State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick, cell_of
 from sale_sofia.flats.flat import Flat
@@ -25,7 +25,7 @@ Alike = list[dict[tuple[Any, ...], tuple[Any, ...]]]
 """Facts seen so far, for each of `JUDGES`: what is equal for one may differ for another (1 and True)."""
 
 
-class Seen(NamedTuple):
+class FlatFacts(NamedTuple):
     """A flat, with what follows from its facts for every buyer."""
 
     flat: Flat
@@ -40,7 +40,7 @@ class Seen(NamedTuple):
     """What each judge of `JUDGES` looks at."""
 
 
-def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None = None) -> Seen:
+def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None = None) -> FlatFacts:
     """The flat with its facts, measured by its neighbours; equal facts are shared through `alike`."""
     bought, cell = purchase(flat), cell_of(flat.neighbourhood, flat.rooms)
     paid = bought and bought.price
@@ -49,23 +49,23 @@ def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None =
         criteria.price(paid, flat.area_sqm, yardstick.prices),
         criteria.rental(paid, flat.area_sqm, yardstick.rents),
     )
-    seen = Seen(flat, flat.act, criteria.has_view(flat.features), bought, money)
+    seen = FlatFacts(flat, flat.act, criteria.has_view(flat.features), bought, money)
     facts = [judge.read(seen) for judge in JUDGES]
     if alike is not None:
         facts = [same.setdefault(values, values) for same, values in zip(alike, facts, strict=True)]
     return seen._replace(facts=tuple(facts))
 
 
-class Judge(NamedTuple, Generic[T]):
+class FactJudge(NamedTuple, Generic[T]):
     """A criterion or a deal breaker: what it looks at, and its judgement."""
 
-    read: Callable[[Seen], tuple[Any, ...]]
+    read: Callable[[FlatFacts], tuple[Any, ...]]
     judge: Callable[..., T]
     must_key: str | None = None
     """The key of a profile's `must` that asks for it; None: every profile does."""
 
 
-def _of(*names: str) -> Callable[[Seen], tuple[Any, ...]]:
+def _of(*names: str) -> Callable[[FlatFacts], tuple[Any, ...]]:
     """These facts of the flat, `act` or `view`; always as a tuple."""
     found = attrgetter(*(name if name in {"act", "view"} else f"flat.{name}" for name in names))
     return found if len(names) > 1 else lambda seen: (found(seen),)
@@ -73,33 +73,33 @@ def _of(*names: str) -> Callable[[Seen], tuple[Any, ...]]:
 
 _WHERE: Final = ("exact_place", "city", "neighbourhood")
 """Of which it follows what is near: judged by these, equal places are looked around once."""
-CRITERIA: Final[tuple[Judge[Criterion], ...]] = (
-    Judge(_of("neighbourhood", "metro_walk"), criteria.location),
-    Judge(_of("condition", "area_sqm"), criteria.condition),
-    Judge(_of("rooms", "bathrooms", "wc_separate", "orientation", "area_net_sqm"), criteria.layout),
-    Judge(
+CRITERIA: Final[tuple[FactJudge[Criterion], ...]] = (
+    FactJudge(_of("neighbourhood", "metro_walk"), criteria.location),
+    FactJudge(_of("condition", "area_sqm"), criteria.condition),
+    FactJudge(_of("rooms", "bathrooms", "wc_separate", "orientation", "area_net_sqm"), criteria.layout),
+    FactJudge(
         _of("construction", "year_built", "act", "floor", "floors_total", "elevator"), criteria.building
     ),
-    Judge(_of("parking", "parking_status", "storage", "has_balcony", "view"), criteria.extras),
-    Judge(_of(*_WHERE), criteria.travel),
-    Judge(_of(*_WHERE), criteria.nearby),
+    FactJudge(_of("parking", "parking_status", "storage", "has_balcony", "view"), criteria.extras),
+    FactJudge(_of(*_WHERE), criteria.travel),
+    FactJudge(_of(*_WHERE), criteria.nearby),
 )  # fmt: skip
 
 
 def _breaker(
-    judge: Callable[..., Finding], names: tuple[str, ...], must_key: str | None = None
-) -> Judge[Finding]:
+    judge: Callable[..., BreakerFinding], names: tuple[str, ...], must_key: str | None = None
+) -> FactJudge[BreakerFinding]:
     """A deal breaker of these facts. A pass names the facts that only a description states."""
     read = _of(*names)
 
-    def judge_marked(profile: Profile, texts: frozenset[str], *facts: object) -> Finding:
+    def judge_marked(profile: Profile, texts: frozenset[str], *facts: object) -> BreakerFinding:
         finding = judge(profile, *facts)
         return finding._replace(only_text=tuple(sorted(texts))) if finding.state is State.PASS else finding
 
-    return Judge(lambda seen: (_from_text(seen, names), *read(seen)), judge_marked, must_key)
+    return FactJudge(lambda seen: (_from_text(seen, names), *read(seen)), judge_marked, must_key)
 
 
-def _from_text(seen: Seen, names: Iterable[str]) -> frozenset[str]:
+def _from_text(seen: FlatFacts, names: Iterable[str]) -> frozenset[str]:
     """Which of these facts only descriptions state; for the act, the facts that it follows from."""
     from_text = seen.flat.from_text
     if from_text and "act" in names:
@@ -112,7 +112,7 @@ def _from_text(seen: Seen, names: Iterable[str]) -> frozenset[str]:
     return from_text.intersection(names)
 
 
-BREAKERS: Final[tuple[Judge[Finding], ...]] = (
+BREAKERS: Final[tuple[FactJudge[BreakerFinding], ...]] = (
     _breaker(breakers.offer, ("deal", "property_type")),
     _breaker(breakers.place, ("city", "flags")),
     _breaker(breakers.at_least("rooms", "rooms_least"), ("rooms",), "rooms_least"),
@@ -133,19 +133,19 @@ BREAKERS: Final[tuple[Judge[Finding], ...]] = (
     _breaker(breakers.orientation, ("orientation",), "orientation"),
     _breaker(breakers.outdoors, ("has_balcony", "balconies", "yard_sqm", "floor"), "balcony_or_garden"),
 )
-JUDGES: Final[tuple[Judge[Any], ...]] = (*CRITERIA, *BREAKERS)
+JUDGES: Final[tuple[FactJudge[Any], ...]] = (*CRITERIA, *BREAKERS)
 
 
 class _Remembered(Generic[T]):
     """Several judges. Flats have few different facts: equal ones are judged once."""
 
-    def __init__(self, profile: Profile, judges: Sequence[Judge[T]]) -> None:
+    def __init__(self, profile: Profile, judges: Sequence[FactJudge[T]]) -> None:
         self._profile = profile
         self._judges: list[tuple[int, dict[Any, T], Callable[..., T]]] = [
             (JUDGES.index(judge), {}, judge.judge) for judge in judges
         ]
 
-    def judge(self, seen: Seen) -> list[T]:
+    def judge(self, seen: FlatFacts) -> list[T]:
         """The judgement of each of them on this flat."""
         judgements = []
         for place, made, judge in self._judges:
@@ -169,7 +169,7 @@ class Score(NamedTuple):
     """0–5, where unknown facts count as zero: `value` times `known`."""
     verdict: State
     criteria: tuple[Criterion, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[BreakerFinding, ...]
 
     def breakers_in(self, state: State) -> tuple[str, ...]:
         """The breakers that are in this state."""
@@ -189,7 +189,7 @@ class Scorer:
         self._commission = commission_share(profile)
         self._accepted = frozenset(profile.unknown_ok)
 
-    def score(self, seen: Seen) -> Score:
+    def score(self, seen: FlatFacts) -> Score:
         """The score of a flat."""
         judged = (*self._criteria.judge(seen), *seen.money)
         known = points = 0.0
@@ -206,7 +206,7 @@ class Scorer:
         """Whether the flat may be for sale, and of a kind the buyer looks for."""
         return in_scope(self.profile, flat.deal, flat.property_type)
 
-    def _findings(self, seen: Seen) -> tuple[Finding, ...]:
+    def _findings(self, seen: FlatFacts) -> tuple[BreakerFinding, ...]:
         flat, profile = seen.flat, self.profile
         renovation = renovation_band(profile, flat.condition, flat.area_sqm)
         cost = seen.bought and total(seen.bought, self._commission, renovation)
@@ -215,7 +215,7 @@ class Scorer:
             findings.append(breakers.traps(profile, flat.traps, described=flat.described))
         return tuple(findings)
 
-    def _verdict(self, findings: Iterable[Finding]) -> State:
+    def _verdict(self, findings: Iterable[BreakerFinding]) -> State:
         verdict = State.PASS
         for finding in findings:
             if finding.state is State.FAIL:

@@ -266,7 +266,7 @@ def _applies(query: SearchQuery, name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedFlat:
     """A flat, and the conditions of which it is unknown whether it fulfils them."""
 
     flat: Flat
@@ -283,14 +283,14 @@ def everything(_total: int) -> slice:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a search found, sorted: how many there are, and the part that was requested."""
 
     total: int
-    passed: tuple[Judged, ...]
+    passed: tuple[JudgedFlat, ...]
     """With `unknown="ok"` flats with unknown conditions are among them."""
     unknown_total: int
-    unknown: tuple[Judged, ...]
+    unknown: tuple[JudgedFlat, ...]
     """With `unknown="apart"`: flats that fail no condition, but are unknown in some."""
     around: Around
     """With the scores of these flats; None where nothing is scored for the profile."""
@@ -305,14 +305,14 @@ def search(  # noqa: PLR0913 - each is a matter of its own
     unknown_part: Part = everything,
     best_first: bool = False,
     person: Person | None = None,
-) -> Found:
+) -> SearchResult:
     """The flats that fulfil a query at this moment: how many there are, and all or a part of them.
 
     By score, the most points come first; `best_first`: first what passes, then what may, then the rest.
     """
     refresh_flats(database)
 
-    def read(connection: Connection) -> Found:
+    def read(connection: Connection) -> SearchResult:
         around = read_around(connection, query, now=now, person=person)
         return _search(connection, query, around, (part, unknown_part), best_first=best_first)
 
@@ -326,17 +326,17 @@ def _search(
     parts: tuple[Part, Part],
     *,
     best_first: bool,
-) -> Found:
+) -> SearchResult:
     lists = FittingRows(query, around, best_first=best_first).lists(connection)
     hits = [
         rows.read(part(rows.total)) if rows.total else () for rows, part in zip(lists, parts, strict=True)
     ]
     property_ids = [hit.property_id for some in hits for hit in some]
     there = {flat.property_id: flat for flat in load_flats(connection, property_ids)}
-    found = [tuple(Judged(there[hit.property_id], hit.unknown) for hit in some) for some in hits]
+    found = [tuple(JudgedFlat(there[hit.property_id], hit.unknown) for hit in some) for some in hits]
     if query.profile is not None:
         around = replace(around, scores=scores_of(connection, query.profile, property_ids))
-    return Found(lists[0].total, found[0], lists[1].total, found[1], around)
+    return SearchResult(lists[0].total, found[0], lists[1].total, found[1], around)
 
 
 _Summary = TypeVar("_Summary")
@@ -542,12 +542,12 @@ class FittingRows:
                 return (flats.c.since_at,)
 
 
-def _fitting(flats: Iterable[Flat], checks: Sequence[NamedCheck]) -> list[Judged]:
+def _fitting(flats: Iterable[Flat], checks: Sequence[NamedCheck]) -> list[JudgedFlat]:
     found = []
     for flat in flats:
         held = {name: check(flat) for name, check in checks}
         if False not in held.values():
-            found.append(Judged(flat, tuple(name for name, holds in held.items() if holds is None)))
+            found.append(JudgedFlat(flat, tuple(name for name, holds in held.items() if holds is None)))
     return found
 
 

@@ -106,7 +106,7 @@ _TAIL = (1 - fixed.COVERAGE) / 2
 _QUANTILES = (_TAIL, 0.5, 1 - _TAIL)
 
 
-class Band(NamedTuple):
+class FairBand(NamedTuple):
     """EUR for each m² with VAT: the least and most that is usual, and the middle."""
 
     low: float
@@ -115,7 +115,7 @@ class Band(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ForestPart:
     """One forest, and its training flats, the cheapest first."""
 
     forest: Forest
@@ -131,9 +131,9 @@ class Model:
 
     ids: NDArray[np.int64]
     target: Values
-    parts: tuple[Part, ...]
+    parts: tuple[ForestPart, ...]
 
-    def values(self, folds: Numbers, rows: Matrix) -> Iterator[tuple[Band, Values]]:
+    def values(self, folds: Numbers, rows: Matrix) -> Iterator[tuple[FairBand, Values]]:
         """The band of each flat, and the weight of each of the model's flats in it."""
         leaves = [part.forest.leaves(rows[folds == fold]) for fold, part in enumerate(self.parts)]
         turns = [*map(iter, leaves)]
@@ -142,10 +142,10 @@ class Model:
             weights = part.forest.weights(next(turns[fold]), len(part.training))
             low, middle, high = weighted_quantiles(self.target[part.training], weights)
             below, above = part.margins
-            band = Band(min(low - below, middle), middle, max(high + above, middle))
+            band = FairBand(min(low - below, middle), middle, max(high + above, middle))
             everywhere = np.zeros(len(self.ids))
             everywhere[part.training] = weights
-            yield Band(*np.exp(band).tolist()), everywhere
+            yield FairBand(*np.exp(band).tolist()), everywhere
 
 
 def fit(ids: Sequence[int], folds: Numbers, rows: Matrix, target: Values) -> Model:
@@ -166,7 +166,7 @@ def fit(ids: Sequence[int], folds: Numbers, rows: Matrix, target: Values) -> Mod
     for fold, (forest, training) in enumerate(forests):
         # What makes each side hold its share (conformalised quantile regression, Romano 2019, side by side).
         own, actual = quantiles[folds != fold], target[folds != fold]
-        parts.append(Part(forest, training, (_upper(own[:, 0] - actual), _upper(actual - own[:, -1]))))
+        parts.append(ForestPart(forest, training, (_upper(own[:, 0] - actual), _upper(actual - own[:, -1]))))
     return Model(np.asarray(ids, np.int64), target, tuple(parts))
 
 
@@ -247,7 +247,7 @@ def stored_model(
     for number in range(fixed.FOLDS):
         forest = Forest(**{field.name: arrays[f"{number}_{field.name}"] for field in fields(Forest)})
         below, above = arrays[f"{number}_margins"].tolist()
-        parts.append(Part(forest, arrays[f"{number}_known"], (below, above)))
+        parts.append(ForestPart(forest, arrays[f"{number}_known"], (below, above)))
     return Current(Model(arrays["ids"], arrays["target"], tuple(parts)), row["made_at"], row["report"])
 
 
@@ -273,7 +273,7 @@ class Error:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedModel:
     """A model with its error, beside the neighbourhoods' medians on the same flats and folds."""
 
     model: Model
@@ -291,12 +291,12 @@ class Judged:
         }
 
 
-def fit_and_judge(flats: Sequence[Flat]) -> Judged:
+def fit_and_judge(flats: Sequence[Flat]) -> JudgedModel:
     """Fit on these flats; all adverts of a flat are in one fold."""
     return _judged(flats, folds_of([flat.property_id for flat in flats]))
 
 
-def judge_apart(flats: Sequence[Flat], key: Callable[[Flat], str]) -> Judged | None:
+def judge_apart(flats: Sequence[Flat], key: Callable[[Flat], str]) -> JudgedModel | None:
     """The same with all flats of one key (a neighbourhood) left out together; None with too few keys."""
     places = _places(flats, key)
     if len(places) < fixed.FOLDS:
@@ -315,7 +315,7 @@ def neighbourhood_of(flat: Flat) -> str:
     return flat.neighbourhood or "?"
 
 
-def _judged(flats: Sequence[Flat], folds: Numbers) -> Judged:
+def _judged(flats: Sequence[Flat], folds: Numbers) -> JudgedModel:
     rows = matrix(flats)
     target = np.array([log_eur_sqm(flat) for flat in flats])
     model = fit([flat.property_id for flat in flats], folds, rows, target)
@@ -327,7 +327,7 @@ def _judged(flats: Sequence[Flat], folds: Numbers) -> Judged:
         if len(places) >= fixed.JUDGED_FLATS
     }
     worst = sorted(by_name.items(), key=lambda pair: -pair[1].median)[: fixed.WORST_LISTED]
-    return Judged(model, _error(prices, bands), _median_error(flats, prices, folds), dict(worst))
+    return JudgedModel(model, _error(prices, bands), _median_error(flats, prices, folds), dict(worst))
 
 
 def _error(prices: Values, bands: Values) -> Error:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sale_sofia.advice.valuation.flats import comparable_flats
-from sale_sofia.advice.valuation.model import Judged, fit_and_judge, judge_apart, neighbourhood_of
+from sale_sofia.advice.valuation.model import JudgedModel, fit_and_judge, judge_apart, neighbourhood_of
 from sale_sofia.advice.valuation.valuation import enough
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.flats.contradictions import merge_flat
@@ -48,13 +48,13 @@ def read_file(path: Path, settings: Settings) -> list[Flat]:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ModelTrial:
     """The result of a trial."""
 
     flats: int
     """Flats in the file; those with a price, an area and a place are judged."""
-    judged: Judged
-    elsewhere: Judged | None
+    judged: JudgedModel
+    elsewhere: JudgedModel | None
     """With whole neighbourhoods left out; None where the file has too few of them."""
     seconds: float
 
@@ -68,7 +68,7 @@ class Trial:
         }
 
 
-def try_file(path: Path, settings: Settings) -> Trial:
+def try_file(path: Path, settings: Settings) -> ModelTrial:
     """Match the adverts, fit and judge, each flat by a forest that has not seen it.
 
     Raises:
@@ -79,4 +79,4 @@ def try_file(path: Path, settings: Settings) -> Trial:
     flats = read_file(path, settings)
     usable = enough(comparable_flats(flats, seen_since=0.0, most=settings.valuation_most_flats), settings)
     judged, elsewhere = fit_and_judge(usable), judge_apart(usable, neighbourhood_of)
-    return Trial(len(flats), judged, elsewhere, time.perf_counter() - started)
+    return ModelTrial(len(flats), judged, elsewhere, time.perf_counter() - started)

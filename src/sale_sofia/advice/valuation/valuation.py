@@ -20,8 +20,8 @@ from sale_sofia.advice.valuation.flats import (
     why_not_valued,
 )
 from sale_sofia.advice.valuation.model import (
-    Band,
     Current,
+    FairBand,
     fit_and_judge,
     folds_of,
     neighbourhood_of,
@@ -49,7 +49,7 @@ _SHOWN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Comparable:
+class ComparableFlat:
     """A flat as it is now, beside the one that is valued."""
 
     flat: Flat
@@ -76,7 +76,7 @@ class Comparable:
         }
 
 
-def compare(flat: Flat, others: Mapping[int, Flat], weights: Mapping[int, float]) -> list[Comparable]:
+def compare(flat: Flat, others: Mapping[int, Flat], weights: Mapping[int, float]) -> list[ComparableFlat]:
     """The others that still exist, the heaviest first."""
     here = place_of(flat)
     found = []
@@ -84,7 +84,7 @@ def compare(flat: Flat, others: Mapping[int, Flat], weights: Mapping[int, float]
         if other := others.get(key):
             there = place_of(other)
             far = metres(here, there) / 1000 if here and there else None
-            found.append(Comparable(other, weight, far, tuple(_why(flat, other))))
+            found.append(ComparableFlat(other, weight, far, tuple(_why(flat, other))))
     return found
 
 
@@ -117,10 +117,10 @@ class Valuation:
     """What a flat should cost by the asking prices of others. EUR per m², VAT included."""
 
     flat: Flat
-    fair: Band | None
+    fair: FairBand | None
     verdict: Verdict
     explanation: str
-    comparables: tuple[Comparable, ...] = ()
+    comparables: tuple[ComparableFlat, ...] = ()
     rests_on: int = 0
     """How many flats have a part in the fair price."""
     current: Current | None = None
@@ -182,7 +182,7 @@ def value_flat(database: Database, flat: Flat, current: Current) -> Valuation:
     return Valuation(flat, fair, verdict, explanation, tuple(comparables), rests_on, current)
 
 
-def _judged_there(flat: Flat, fair: Band, current: Current) -> tuple[Verdict, str]:
+def _judged_there(flat: Flat, fair: FairBand, current: Current) -> tuple[Verdict, str]:
     """As `judge`, but unknown where the neighbourhood has few flats: intervals may be far off there."""
     near = current.report["by_neighbourhood"].get(flat.neighbourhood, 0)
     if near < JUDGED_FLATS:
@@ -190,7 +190,7 @@ def _judged_there(flat: Flat, fair: Band, current: Current) -> tuple[Verdict, st
     return judge(flat, fair)
 
 
-def verdicts(flats: Sequence[Flat], current: Current) -> dict[int, tuple[Verdict, Band]]:
+def verdicts(flats: Sequence[Flat], current: Current) -> dict[int, tuple[Verdict, FairBand]]:
     """By property, for the flats that can be judged: the verdict of `value_flat`, and the fair band."""
     valued = [flat for flat in flats if not why_not_valued(flat)]
     if not valued:
@@ -235,7 +235,7 @@ def current_model(database: Database, settings: Settings, *, refit: bool = False
     return Current(judged.model, now, report)
 
 
-def judge(flat: Flat, fair: Band) -> tuple[Verdict, str]:
+def judge(flat: Flat, fair: FairBand) -> tuple[Verdict, str]:
     """Where the asking price lies, and why; unknown where that depends on an unknown VAT."""
     price = price_band(flat)
     if price is None or not flat.area_sqm:
@@ -249,13 +249,13 @@ def judge(flat: Flat, fair: Band) -> tuple[Verdict, str]:
     return first, _sentence(first, most if first == "below" else least, fair)
 
 
-def _side(eur_sqm: float, fair: Band) -> Verdict:
+def _side(eur_sqm: float, fair: FairBand) -> Verdict:
     if eur_sqm < fair.low:
         return "below"
     return "above" if eur_sqm > fair.high else "within"
 
 
-def _sentence(verdict: Verdict, eur_sqm: float, fair: Band) -> str:
+def _sentence(verdict: Verdict, eur_sqm: float, fair: FairBand) -> str:
     where = "inside" if verdict == "within" else verdict
     side = "under" if eur_sqm < fair.middle else "over"
     reason = ": look for the reason" if verdict == "below" else ""

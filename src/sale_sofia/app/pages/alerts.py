@@ -12,15 +12,15 @@ from sale_sofia.advice.scoring.profile import profile_names
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.editing import RuleChanged, RuleFile, Written, preview, sentence_of
 from sale_sofia.alerts.kept import free_name, kept_channels
-from sale_sofia.alerts.outbox import SENT, Entry, read_log
+from sale_sofia.alerts.outbox import SENT, LogEntry, read_log
 from sale_sofia.alerts.rules import (
     BUYER_KINDS,
     RULE_KINDS,
     USUAL_KINDS,
+    AlertRule,
     AlertsError,
     AlertsFile,
     BuyerRule,
-    Rule,
     RuleKind,
     load_alerts,
 )
@@ -328,7 +328,7 @@ def _rule_rows(
     ]
 
 
-def _previewed(visit: Visit, rule: Rule) -> Values | None:
+def _previewed(visit: Visit, rule: AlertRule) -> Values | None:
     """What the rule would have told lately, where the address asks for it."""
     if rule.name != visit.asked("preview") or not isinstance(rule, BuyerRule):
         return None
@@ -342,7 +342,7 @@ def _previewed(visit: Visit, rule: Rule) -> Values | None:
     return {"count": say("alerts.preview.count", n=shown.number(len(items))), "flats": flats}
 
 
-def log_rows(entries: Sequence[Entry]) -> list[dict[str, str]]:
+def log_rows(entries: Sequence[LogEntry]) -> list[dict[str, str]]:
     """What was sent and what waits, the newest first."""
     return [
         {
@@ -358,20 +358,20 @@ def log_rows(entries: Sequence[Entry]) -> list[dict[str, str]]:
     ]
 
 
-def _moment(one: Entry) -> float | None:
+def _moment(one: LogEntry) -> float | None:
     return one.sent_at if one.state == SENT else one.not_before
 
 
-def _why(one: Entry) -> list[str]:
+def _why(one: LogEntry) -> list[str]:
     """The rules by which it is told."""
     return sorted({plain(rule) for item in one.items for rule in item.rules})
 
 
-def _subject(one: Entry) -> str:
+def _subject(one: LogEntry) -> str:
     return plain(word_message(one.items, language()).subject, LONGEST_MESSAGE)
 
 
-def _data(values: Values, log: Sequence[Entry], written: Mapping[RuleKind, Sequence[Written]]) -> Values:
+def _data(values: Values, log: Sequence[LogEntry], written: Mapping[RuleKind, Sequence[Written]]) -> Values:
     sent: list[dict[str, Any]] = [
         {
             "state": one.state,

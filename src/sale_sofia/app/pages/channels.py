@@ -10,7 +10,15 @@ from typing import Final
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from sale_sofia.alerts.channels import Bot, Channel, Chat, NotSent, Sender, TelegramRefused, channels_of
+from sale_sofia.alerts.channels import (
+    Bot,
+    Channel,
+    ChannelSender,
+    Chat,
+    NotSent,
+    TelegramRefused,
+    channels_of,
+)
 from sale_sofia.alerts.editing import RuleFile
 from sale_sofia.alerts.kept import MAIL_MODES, ChannelFile, KeptChannel, MailServer, mail_url, ntfy_url
 from sale_sofia.alerts.rules import AlertsError, load_alerts, usable_url
@@ -195,7 +203,7 @@ def _note(visit: Visit, name: str, what: What) -> None:
 def try_out(visit: Visit, channel: Channel) -> None:
     """Send a test message now. Raises what is in WRONG."""
     settings = visit.site.settings
-    sender = Sender(settings.alert_send_seconds, settings.alert_telegram_url)
+    sender = ChannelSender(settings.alert_send_seconds, settings.alert_telegram_url)
     sender.send(channel, word_test(language()), uuid4().hex)
 
 

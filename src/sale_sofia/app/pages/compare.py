@@ -7,7 +7,7 @@ from sale_sofia.advice.costs import all_costs, loan
 from sale_sofia.advice.scoring.profile import OwnPlace, Profile
 from sale_sofia.advice.scoring.scoring import Score, Scorer, ranking
 from sale_sofia.advice.valuation.flats import asked_eur_sqm
-from sale_sofia.advice.valuation.model import Band
+from sale_sofia.advice.valuation.model import FairBand
 from sale_sofia.advice.valuation.valuation import Verdict
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
@@ -167,7 +167,7 @@ def _monthly(flat: Flat, profile: Profile) -> str:
     )
 
 
-def _fair(found: Mapping[int, tuple[Verdict, Band]], flat: Flat) -> tuple[str, float | None]:
+def _fair(found: Mapping[int, tuple[Verdict, FairBand]], flat: Flat) -> tuple[str, float | None]:
     """From the least to the most that would be fair, and how far below its middle the flat is offered."""
     asked, judged = asked_eur_sqm(flat), found.get(flat.property_id)
     if judged is None or asked is None or flat.area_sqm is None:

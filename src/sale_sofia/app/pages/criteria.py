@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, Final, Literal, NamedTuple, get_args
 from urllib.parse import urlencode
 
-from sale_sofia.advice.lessons import Learnt, Offer, learn
+from sale_sofia.advice.lessons import Lessons, ProposedChange, learn
 from sale_sofia.advice.scoring.profile import (
     BREAKERS,
     OwnPlace,
@@ -189,16 +189,16 @@ def apply(visit: Visit) -> Done:
     return Done(say("conflict"), back=address_of(name), wrong=True)
 
 
-def _learn(visit: Visit, name: str, profile: Profile) -> Learnt:
+def _learn(visit: Visit, name: str, profile: Profile) -> Lessons:
     visit.site.refresh(visit.profiles)
     return visit.database.run_read(lambda connection: learn(connection, name, profile))
 
 
-def _stamped(offer: Offer) -> str:
+def _stamped(offer: ProposedChange) -> str:
     return json.dumps(offer.value)
 
 
-def _learnt(learnt: Learnt) -> list[Values]:
+def _learnt(learnt: Lessons) -> list[Values]:
     """Each reason in a sentence, and what is offered for it."""
     return [
         {
@@ -215,7 +215,7 @@ def _learnt(learnt: Learnt) -> list[Values]:
     ]
 
 
-def _offered(offer: Offer, fitting: int) -> Values:
+def _offered(offer: ProposedChange, fitting: int) -> Values:
     field = next(one for fields in SECTIONS.values() for one in fields if one.key == offer.key)
     what = say(f"criteria.{offer.key}")
     if field.kind == "several":

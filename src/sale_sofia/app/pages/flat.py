@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 
 from sale_sofia.advice.costs import all_costs, loan
 from sale_sofia.advice.scoring.explaining import sentence
-from sale_sofia.advice.scoring.judging import Criterion, Finding, State
+from sale_sofia.advice.scoring.judging import BreakerFinding, Criterion, State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.scoring import Score
 from sale_sofia.advice.scoring.settings import BEST
@@ -43,9 +43,9 @@ from sale_sofia.buyer.corrections import CORRECTABLE, correct
 from sale_sofia.buyer.evaluations import (
     BOARD,
     STATUSES,
-    Change,
     Evaluation,
-    Note,
+    EvaluationChange,
+    PropertyNote,
     WrongEvaluation,
     add_note,
     checked_word,
@@ -110,10 +110,10 @@ class PropertyData:
     """Earlier prices that the adverts print; nobody saw them asked."""
     events: Sequence[MarketEvent]
     evaluation: Evaluation
-    notes: Sequence[Note]
+    notes: Sequence[PropertyNote]
     viewings: Sequence[Viewing]
     own_photos: Sequence[OwnPhoto]
-    history: Sequence[Change]
+    history: Sequence[EvaluationChange]
     """What was said of it, and by whom."""
     facts_said: Sequence[SaidFact]
     pairs_said: Sequence[tuple[SaidPair, int]]
@@ -411,7 +411,7 @@ def _pair_said(one: SaidPair, other: int) -> str:
     return f"{shown.moment(one.said_at)} · {one.said_by or shown.UNKNOWN} · {said}"
 
 
-def _change(one: Change) -> str:
+def _change(one: EvaluationChange) -> str:
     """Who changed what, in words."""
     write = _CHANGED.get(one.field, str)
     old, new = (plain(write(value), LONGEST_CELL) if value else "–" for value in (one.old, one.new))
@@ -635,7 +635,7 @@ def _score(score: Score, profile: Profile) -> Values:
     }  # fmt: skip
 
 
-def _finding(one: Finding, *, is_accepted: bool) -> Values:
+def _finding(one: BreakerFinding, *, is_accepted: bool) -> Values:
     word = say(f"finding.{one.state.value}")
     accepted = f" ({say('finding.accepted')})" if is_accepted and one.state is State.UNKNOWN else ""
     return {

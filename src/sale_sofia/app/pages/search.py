@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.search.conditions import Around
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
-from sale_sofia.advice.search.run import Found, Part, everything, search
+from sale_sofia.advice.search.run import Part, SearchResult, everything, search
 from sale_sofia.alerts.kept import free_name
 from sale_sofia.app import filters
 from sale_sofia.app import formatting as shown
@@ -91,7 +91,7 @@ def page(visit: Visit) -> Page:
     except WrongSearch as error:
         asked = Asked(SearchQuery.of({"profile": visit.profile_name, "sort": "score"}), passing=False)
         wrong = say("search.wrong_address", why=told(error))
-    found = _find_page(deck, asked) if wrong is None else Found(0, (), 0, (), Around(visit.now))
+    found = _find_page(deck, asked) if wrong is None else SearchResult(0, (), 0, (), Around(visit.now))
     flats, apart = [one.flat for one in found.passed], [one.flat for one in found.unknown]
     notes = {
         flat.property_id: note for flat in (*flats, *apart) if (note := _sorted_by(asked, flat, visit.now))
@@ -256,7 +256,7 @@ def _midnight(text: str) -> str:
     return datetime(day.year, day.month, day.day, tzinfo=SOFIA_TIME).isoformat()
 
 
-def find(deck: Deck, asked: Asked, part: Part = everything, unknown_part: Part = everything) -> Found:
+def find(deck: Deck, asked: Asked, part: Part = everything, unknown_part: Part = everything) -> SearchResult:
     """Every flat that fulfils the search, or a part of them."""
     return search(
         deck.visit.database,
@@ -269,7 +269,7 @@ def find(deck: Deck, asked: Asked, part: Part = everything, unknown_part: Part =
     )
 
 
-def _find_page(deck: Deck, asked: Asked) -> Found:
+def _find_page(deck: Deck, asked: Asked) -> SearchResult:
     """How many there are, and those on the pages that are asked for; where only that is asked, none."""
     visit = deck.visit
     if visit.asked("count"):
@@ -350,7 +350,7 @@ def _known(name: str, flat: Flat) -> str | None:
     return None if told == shown.UNKNOWN else told
 
 
-def _data(deck: Deck, asked: Asked, found: Found, wrong: str | None) -> dict[str, object]:
+def _data(deck: Deck, asked: Asked, found: SearchResult, wrong: str | None) -> dict[str, object]:
     if wrong is not None:
         return {"error": wrong}
     if deck.visit.asked("count"):

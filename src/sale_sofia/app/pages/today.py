@@ -20,8 +20,7 @@ from sale_sofia.app.visit import Values, Visit, numbers
 from sale_sofia.app.words import named, say, told
 from sale_sofia.buyer.evaluations import UNWANTED
 from sale_sofia.buyer.viewings import Viewing, all_viewings
-from sale_sofia.buyer.visitors import Visit as Look
-from sale_sofia.buyer.visitors import all_put_off, put_off, seen_all
+from sale_sofia.buyer.visitors import DashboardVisit, all_put_off, put_off, seen_all
 from sale_sofia.buyer.visitors import visit as note_visit
 from sale_sofia.crawl.frontier.outlook import Outlook, read_outlook
 from sale_sofia.crawl.runners.schedule import load_schedule
@@ -115,7 +114,9 @@ def _who(visit: Visit) -> str:
     return f"{visit.visitor}:{visit.profile_name}"
 
 
-def _read(deck: Deck, who: str, wanted: Collection[int]) -> tuple[Look, list[News], Mapping[int, float]]:
+def _read(
+    deck: Deck, who: str, wanted: Collection[int]
+) -> tuple[DashboardVisit, list[News], Mapping[int, float]]:
     """Note the visit, and gather what is new since the one before."""
     database = deck.visit.database
     look = database.run_write(lambda connection: note_visit(connection, who, now=deck.now))
@@ -127,7 +128,7 @@ def _read(deck: Deck, who: str, wanted: Collection[int]) -> tuple[Look, list[New
     return look, *database.run_read(read)
 
 
-def _again(deck: Deck, later: Mapping[int, float], look: Look) -> list[int]:
+def _again(deck: Deck, later: Mapping[int, float], look: DashboardVisit) -> list[int]:
     """What was put off at an earlier visit."""
     return [flat.property_id for flat in deck.flats([one for one, at in later.items() if at < look.began_at])]
 
@@ -137,7 +138,7 @@ def _first_note(number: int, good: Sequence[News], now: float) -> Note:
     return _note(told, now) if told else Note(say("today.note.later"))
 
 
-def _since(look: Look, now: float) -> str:
+def _since(look: DashboardVisit, now: float) -> str:
     if look.first:
         return say("today.first")
     return say("today.since", moment=shown.moment(look.since), ago=shown.ago(look.since, now))
