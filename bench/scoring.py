@@ -20,7 +20,7 @@ import scoring_world
 from sale_sofia.advice.scoring.profile import Profile, load_profile
 from sale_sofia.advice.scoring.runs import ScoreRun
 from sale_sofia.advice.scoring.scoring import Scorer, look
-from sale_sofia.advice.scoring.store import kept_yardsticks
+from sale_sofia.advice.scoring.store import read_yardsticks
 from sale_sofia.advice.scoring.yardsticks import Yardstick
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.history.revisions import touch
@@ -96,7 +96,7 @@ def _timed(work: Callable[[], Any]) -> dict[str, Any]:
 
 def _naive(connection: Connection, profiles: Mapping[str, Profile]) -> None:
     """Some flats, each read by itself and scored with nothing remembered."""
-    yardsticks = kept_yardsticks(connection)
+    yardsticks = read_yardsticks(connection)
     ids = connection.scalars(
         text("select distinct property_id from listing_sources limit :most"), {"most": SAMPLE}
     )

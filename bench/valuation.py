@@ -14,8 +14,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import measure
-from sale_sofia.advice.valuation.flats import known_flats, matrix
-from sale_sofia.advice.valuation.model import Judged, fit_and_judge, folds_of, judge_apart, neighbourhood_of
+from sale_sofia.advice.valuation.flats import comparable_flats, matrix
+from sale_sofia.advice.valuation.model import (
+    JudgedModel,
+    fit_and_judge,
+    folds_of,
+    judge_apart,
+    neighbourhood_of,
+)
 from sale_sofia.advice.valuation.trial import read_file
 from sale_sofia.flats.flat import Flat
 from sale_sofia.settings.model import Settings
@@ -49,7 +55,7 @@ def main() -> None:
 
 def all_flats(quick: bool) -> list[Flat]:  # noqa: FBT001 - the option itself
     """The flats with a price, an area and a place; for a quick run the first of them."""
-    flats = known_flats(read_file(ADVERTS, Settings()), seen_since=0.0, most=1_000_000)
+    flats = comparable_flats(read_file(ADVERTS, Settings()), seen_since=0.0, most=1_000_000)
     return flats[:QUICK_FLATS] if quick else flats
 
 
@@ -58,7 +64,7 @@ def place_and_area(flat: Flat) -> str:
     return f"{flat.neighbourhood} {round(flat.area_sqm or 0)}"
 
 
-def show(name: str, judged: Judged | None) -> Result | None:
+def show(name: str, judged: JudgedModel | None) -> Result | None:
     """One line each for the model and the median."""
     if judged is None:
         print(f"{name}: too few")
@@ -72,14 +78,14 @@ def show(name: str, judged: Judged | None) -> Result | None:
     return {name: told[name] for name in ("error", "neighbourhood_median")}
 
 
-def met(judged: Judged) -> bool:
+def met(judged: JudgedModel) -> bool:
     """Whether the goal is reached."""
     least, most = GOAL_COVERAGE
     error = judged.error
     return error.median <= GOAL_ERROR and least <= (error.coverage or 0.0) <= most
 
 
-def milliseconds(judged: Judged, flats: Sequence[Flat]) -> float:
+def milliseconds(judged: JudgedModel, flats: Sequence[Flat]) -> float:
     """For one value, when the model is there."""
     asked = flats[:ASKED]
     folds, rows = folds_of([flat.property_id for flat in asked]), matrix(asked)

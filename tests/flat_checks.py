@@ -14,7 +14,7 @@ from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search import conditions
 from sale_sofia.advice.search.conditions import _pattern
 from sale_sofia.advice.search.query import SearchQuery
-from sale_sofia.advice.search.run import FACTS, Judged
+from sale_sofia.advice.search.run import FACTS, JudgedFlat
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE
@@ -36,12 +36,12 @@ class Around(conditions.Around):
     """By advert, as `match_key` makes them comparable; None: they were not read."""
 
 
-def judge(flat: Flat, query: SearchQuery, around: Around) -> Judged | None:
+def judge(flat: Flat, query: SearchQuery, around: Around) -> JudgedFlat | None:
     """The flat with what is not known of it, or None where it does not fulfil the query."""
     held = [(name, check(flat, around)) for name, check in checks_of(query)]
     unknown = tuple(name for name, holds in held if holds is None)
     fails = any(holds is False for _, holds in held) or (unknown and query.unknown == "no")
-    return None if fails else Judged(flat, unknown)
+    return None if fails else JudgedFlat(flat, unknown)
 
 
 def checks_of(query: SearchQuery) -> Sequence[Named]:

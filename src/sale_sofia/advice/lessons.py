@@ -1,4 +1,4 @@
-"""What is learnt from rejected flats: how often for which reason, and which condition would have spared them.
+"""Lessons from rejected flats: how often for which reason, and which condition would have kept them away.
 
 A condition is offered only if it keeps away several of the flats that were rejected for its reason and none
 that the household chose. Offers make a profile narrower, so that what then fits is among what fits now.
@@ -15,7 +15,7 @@ from sale_sofia.advice import settings as fixed
 from sale_sofia.advice.costs import all_costs
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.profile import Profile, TrapName
-from sale_sofia.advice.scoring.scoring import Scorer, Seen, look
+from sale_sofia.advice.scoring.scoring import FlatFacts, Scorer, look
 from sale_sofia.advice.scoring.yardsticks import Yardstick
 from sale_sofia.advice.tables import scores
 from sale_sofia.buyer.evaluations import BOARD, statuses
@@ -25,13 +25,13 @@ from sale_sofia.flats.projection import load_flats
 from sale_sofia.settings.words import LANGUAGES, dictionary
 
 OTHER: Final = "other"
-"""A reason in words of one's own."""
+"""A reason that is none of the offered ones."""
 Setting = tuple[str, Any]
 """A key of a profile, such as `must.not_panel`, and a value for it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ProposedChange:
     """A change of the profile."""
 
     key: str
@@ -49,13 +49,13 @@ class Lesson:
     reason: str
     flats: int
     out: int
-    """Of them those that the profile leaves out as it is."""
-    offer: Offer | None
-    """None: there is no condition for it, or none that would have helped."""
+    """How many of them the profile already leaves out."""
+    offer: ProposedChange | None
+    """None: no condition answers this reason, or none would have helped."""
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class Lessons:
     """All lessons, those of the most flats first."""
 
     rejected: int
@@ -64,36 +64,40 @@ class Learnt:
     lessons: Sequence[Lesson]
 
 
-def learn(connection: Connection, name: str, profile: Profile) -> Learnt:
-    """What the rejected flats say of this profile, whose scores are stored."""
-    said = rejections(connection)
+def learn(connection: Connection, name: str, profile: Profile) -> Lessons:
+    """What the rejected flats teach about this profile, whose scores are stored."""
+    reasons_by_flat = rejections(connection)
     by_reason: dict[str, list[int]] = defaultdict(list)
-    for number, reasons in said.items():
-        for code in {code for one in reasons for code in _codes(one)}:
+    for number, reasons in reasons_by_flat.items():
+        for code in {code for reason in reasons for code in _codes(reason)}:
             by_reason[code].append(number)
     if not by_reason:
-        return Learnt(len(said), 0, ())
+        return Lessons(len(reasons_by_flat), 0, ())
     passed = (scores.c.profile == name) & (scores.c.verdict == State.PASS)
     fitting = _looked_at(connection, connection.scalars(select(scores.c.property_id).where(passed)))
-    rejected = {one.flat.property_id: one for one in _looked_at(connection, said)}
+    rejected = {seen.flat.property_id: seen for seen in _looked_at(connection, reasons_by_flat)}
     board = [number for number, status in statuses(connection).items() if status in BOARD]
     trial = _Trial(profile, fitting, _looked_at(connection, board))
     lessons = [
-        trial.lesson(code, len(some), [rejected[one] for one in some if one in rejected])
-        for code, some in by_reason.items()
+        trial.lesson(code, len(numbers), [rejected[number] for number in numbers if number in rejected])
+        for code, numbers in by_reason.items()
     ]
-    return Learnt(len(said), len(fitting), sorted(lessons, key=lambda one: (-one.flats, one.reason)))
+    lessons.sort(key=lambda lesson: (-lesson.flats, lesson.reason))
+    return Lessons(len(reasons_by_flat), len(fitting), lessons)
 
 
 def _codes(reason: str) -> list[str]:
-    """Which of the known reasons the words name, in any language."""
-    given = reason.casefold()
-    words = {code: [dictionary()[f"reject.{code}"][one].casefold() for one in LANGUAGES] for code in REASONS}
-    return [code for code, some in words.items() if any(word in given for word in some)] or [OTHER]
+    """Which of the offered reasons the text names, in any language."""
+    text = reason.casefold()
+    words = {
+        code: [dictionary()[f"reject.{code}"][language].casefold() for language in LANGUAGES]
+        for code in REASONS
+    }
+    return [code for code, names in words.items() if any(name in text for name in names)] or [OTHER]
 
 
-def _looked_at(connection: Connection, property_ids: Iterable[int]) -> list[Seen]:
-    """These flats as their conditions see them; what their neighbours cost plays no part in that."""
+def _looked_at(connection: Connection, property_ids: Iterable[int]) -> list[FlatFacts]:
+    """These flats as conditions judge them, which does not depend on the prices of their neighbours."""
     flats = load_flats(connection, list(property_ids))
     return [look(flat, lambda _: Yardstick()) for flat in flats]
 
@@ -101,32 +105,32 @@ def _looked_at(connection: Connection, property_ids: Iterable[int]) -> list[Seen
 class _Trial:
     """Tries changes of a profile on the flats that it is about."""
 
-    def __init__(self, profile: Profile, fitting: Sequence[Seen], chosen: Sequence[Seen]) -> None:
+    def __init__(self, profile: Profile, fitting: Sequence[FlatFacts], chosen: Sequence[FlatFacts]) -> None:
         self._profile, self._fitting = profile, fitting
-        self._chosen = self._in(profile, chosen)
+        self._chosen = self._not_failing(profile, chosen)
 
-    def lesson(self, reason: str, flats: int, rejected: Sequence[Seen]) -> Lesson:
+    def lesson(self, reason: str, flats: int, rejected: Sequence[FlatFacts]) -> Lesson:
         """With the change that would have kept away the most of these, and the fewest of those that fit."""
-        shown = self._in(self._profile, rejected)
-        settings = _settings(reason, self._profile, [one.flat for one in shown])
-        offers = [self._try(setting, shown) for setting in settings]
-        good = [one for one in offers if one and one.caught >= fixed.LESSON_LEAST_CAUGHT]
-        best = max(good, key=lambda one: (one.caught, one.leaves), default=None)
-        return Lesson(reason, flats, len(rejected) - len(shown), best)
+        let_through = self._not_failing(self._profile, rejected)
+        settings = _settings(reason, self._profile, [seen.flat for seen in let_through])
+        offers = [self._try(setting, let_through) for setting in settings]
+        good = [offer for offer in offers if offer and offer.caught >= fixed.LESSON_LEAST_CAUGHT]
+        best = max(good, key=lambda offer: (offer.caught, offer.leaves), default=None)
+        return Lesson(reason, flats, len(rejected) - len(let_through), best)
 
-    def _try(self, setting: Setting, shown: Sequence[Seen]) -> Offer | None:
+    def _try(self, setting: Setting, let_through: Sequence[FlatFacts]) -> ProposedChange | None:
         after = _changed(self._profile, setting)
-        if len(self._in(after, self._chosen)) < len(self._chosen):
+        if len(self._not_failing(after, self._chosen)) < len(self._chosen):
             return None
-        caught = len(shown) - len(self._in(after, shown))
+        caught = len(let_through) - len(self._not_failing(after, let_through))
         scorer = Scorer(after)
-        leaves = sum(scorer.score(one).verdict is State.PASS for one in self._fitting)
-        return Offer(*setting, caught=caught, leaves=leaves)
+        leaves = sum(scorer.score(seen).verdict is State.PASS for seen in self._fitting)
+        return ProposedChange(*setting, caught=caught, leaves=leaves)
 
-    def _in(self, profile: Profile, flats: Sequence[Seen]) -> list[Seen]:
-        """Those that do not fail."""
+    def _not_failing(self, profile: Profile, flats: Sequence[FlatFacts]) -> list[FlatFacts]:
+        """The flats that fail no condition of the profile."""
         scorer = Scorer(profile)
-        return [one for one in flats if scorer.score(one).verdict is not State.FAIL]
+        return [seen for seen in flats if scorer.score(seen).verdict is not State.FAIL]
 
 
 def _changed(profile: Profile, setting: Setting) -> Profile:
@@ -141,23 +145,23 @@ def _changed(profile: Profile, setting: Setting) -> Profile:
 
 
 def _settings(reason: str, profile: Profile, flats: Sequence[Flat]) -> Iterator[Setting]:
-    """What could be set for a reason, narrower than it is."""
-    found = _SETTINGS.get(reason)
-    for key, value in found(profile, flats) if found else ():
+    """Settings that would answer a reason, each narrower than the profile's own."""
+    propose = _SETTINGS.get(reason)
+    for key, value in propose(profile, flats) if propose else ():
         section, _, last = key.rpartition(".")
-        stands = getattr(getattr(profile, section) if section else profile, last)
-        stands = list(stands) if isinstance(stands, tuple) else stands
-        if stands != value and not (stands and key in _GROWING and stands > value):
+        current = getattr(getattr(profile, section) if section else profile, last)
+        current = list(current) if isinstance(current, tuple) else current
+        if current != value and not (current and key in _GROWING and current > value):
             yield key, value
 
 
 _GROWING: Final = frozenset({"must.rooms_least", "must.bathrooms_least", "must.area_net_least_sqm"})
-"""Of these a larger value is narrower; who asks for more already is offered nothing."""
+"""A larger value of these is narrower; a profile that already asks for more is offered nothing."""
 
 
 def _budget(profile: Profile, flats: Sequence[Flat]) -> Iterator[Setting]:
     """So that half of them, the dearer ones, are above it."""
-    costs = sorted(found.total.least for flat in flats if (found := all_costs(flat, profile)))
+    costs = sorted(cost.total.least for flat in flats if (cost := all_costs(flat, profile)))
     if costs:
         below = (costs[len(costs) // 2] - 1) // fixed.LESSON_BUDGET_STEP_EUR * fixed.LESSON_BUDGET_STEP_EUR
         if 0 < below < profile.budget_eur:

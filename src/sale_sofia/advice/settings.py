@@ -1,4 +1,4 @@
-"""Limits of scores, market figures and fair prices that nobody has to set."""
+"""Constants and settings of scores, market figures and fair prices."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ PARTS_REMEMBERED: Final = 10_000
 SCORES_AT_ONCE: Final = 5_000
 """Scores that are written in one transaction: a crawl that writes meanwhile waits for no more."""
 SCORES_SHOWN: Final = 20
-"""Flats that `sale-sofia score` lists unless told otherwise."""
+"""Flats that `sale-sofia score` lists by default."""
 INCIDENT_SITE: Final = "scores"
 """Under this name incidents of scoring stand, in the place of a portal's."""
 LEAST_SAVING_EUR: Final = 1.0
@@ -98,7 +98,7 @@ NEW_CONDITIONS: Final = frozenset({"new", "turnkey", "bare"})
 """Conditions of flats that nobody has lived in, for which VAT may be due."""
 
 
-# What is learnt from the flats that were rejected.
+# Lessons from rejected flats.
 
 LESSON_LEAST_CAUGHT: Final = 2
 """Rejected flats that a change must have kept away to be offered: one alone is chance."""
@@ -115,7 +115,7 @@ LESSON_BUDGET_STEP_EUR: Final = 1_000
 LARGEST_ROOMS: Final = 5
 """Rooms from which on flats are counted together, as the portals do."""
 STILL_THERE_DAYS: Final = (30, 60, 90)
-"""Days after which it is told how many flats are still offered."""
+"""Days after which the share of flats still offered is shown."""
 ROUNDING: Final = 1e-9
 """A share that is a half but for rounding is a half."""
 FLATS_AT_ONCE: Final = 2_000
@@ -145,11 +145,11 @@ SEED: Final = 11
 COVERAGE: Final = 0.8
 """Share of asking prices that the interval shall hold: one flat in ten is below it, one above."""
 NEAR_ERROR: Final = 0.10
-"""Share of the price; how many flats are valued so closely is told beside the median error."""
+"""Share of the price; the share of flats valued this closely is shown beside the median error."""
 JUDGED_FLATS: Final = 15
 """A neighbourhood with fewer flats has no error of its own, and no verdict is passed on its flats."""
 WORST_LISTED: Final = 10
-"""Neighbourhoods with the largest errors that are told."""
+"""Neighbourhoods that are listed with the largest errors."""
 COMPARABLES_SHOWN: Final = 8
 """Flats that a person looks at beside the one that is valued."""
 

@@ -17,31 +17,31 @@ NEWS_KINDS: Final[tuple[NewsKind, ...]] = get_args(NewsKind)
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """One thing that became known of a flat. Moments are seconds since 1970."""
+    """One piece of news about a flat. Moments are seconds since 1970."""
 
     kind: NewsKind
     property_id: int
     at: float
     old_eur: float | None = None
-    """Of another price: what the same advert asked before."""
+    """For a changed price: what the same advert asked before."""
     new_eur: float | None = None
 
 
 def news_since(connection: Connection, since: float, among: Collection[int]) -> list[News]:
-    """The one thing to tell of each flat of which something became known since then, the newest first.
+    """One piece of news for each flat that has any since then, the newest first.
 
-    A new flat is only new, whatever happened to it since; one that is gone is only gone. Of what is new or
-    has another price only flats `among` these, which are on offer, are told: of thousands few are wanted.
+    A new flat is only new, whatever happened to it since; one that is gone is only gone. New flats and
+    changed prices are limited to flats `among` these, which are on offer: of thousands few are wanted.
     """
     new = select(flats.c.property_id, flats.c.new_at).where(flats.c.new_at >= since)
-    told: dict[int, News] = {}
+    by_flat: dict[int, News] = {}
     for news in (
         *_gone_and_back(connection, since),
         *(News("new", *row) for row in connection.execute(new).all() if row[0] in among),
         *_priced(connection, since, among),
     ):
-        told.setdefault(news.property_id, news)
-    return sorted(told.values(), key=lambda news: (-news.at, news.property_id))
+        by_flat.setdefault(news.property_id, news)
+    return sorted(by_flat.values(), key=lambda news: (-news.at, news.property_id))
 
 
 class _Advert(NamedTuple):
@@ -54,7 +54,7 @@ class _Advert(NamedTuple):
 
 
 def _adverts(connection: Connection, listing_ids: Collection[int]) -> list[_Advert]:
-    """These, as far as they are of flats."""
+    """These adverts, as far as they belong to flats."""
     table, current = with_current(listings.c.id)
     columns = select(listings.c.id, current, OFFERED, flats.c.offered)
     joined = columns.select_from(table.join(flats, flats.c.property_id == current))
@@ -62,7 +62,7 @@ def _adverts(connection: Connection, listing_ids: Collection[int]) -> list[_Adve
 
 
 def _several_offered(connection: Connection, property_ids: Collection[int]) -> set[int]:
-    """Those of these flats of which more than one advert is there."""
+    """Which of these flats have more than one advert on offer."""
     of = listing_sources.c
     chosen = select(of.property_id).join(listings, listings.c.id == of.listing_id).where(OFFERED)
     several = chosen.group_by(of.property_id).having(func.count() > 1)
@@ -70,7 +70,7 @@ def _several_offered(connection: Connection, property_ids: Collection[int]) -> s
 
 
 def _gone_and_back(connection: Connection, since: float) -> Iterator[News]:
-    """What the flat is now decides: one advert of several that is gone is no news."""
+    """Decided by the flat's present state: one advert of several that is gone is no news."""
     lately = market_events.c.noted_at >= since
     chosen = select(market_events.c.listing_id, market_events.c.kind, market_events.c.noted_at)
     rows = connection.execute(chosen.where(lately).order_by(market_events.c.id))
@@ -86,17 +86,17 @@ def _gone_and_back(connection: Connection, since: float) -> Iterator[News]:
 
 
 def _priced(connection: Connection, since: float, among: Collection[int]) -> Iterator[News]:
-    """The greatest change of an advert still there, from its price before the first change since then."""
+    """The greatest change of an offered advert, from its price before the first change since then."""
     table, current = with_current(price_points.c.listing_id)
     moved = select(price_points.c.listing_id, current).select_from(table)
     lately = (price_points.c.kind == "price", price_points.c.seen_at >= since)
     rows = connection.execute(moved.where(*lately)).all()
-    wanted = {listing_id: property_id for listing_id, property_id in rows if property_id in among}
+    owners = {listing_id: property_id for listing_id, property_id in rows if property_id in among}
     there = select(listings.c.id).where(OFFERED)
-    adverts = [row[0] for row in rows_of(connection, there, listings.c.id, wanted)]
+    adverts = [row[0] for row in rows_of(connection, there, listings.c.id, owners)]
     greatest: dict[int, tuple[float, News]] = {}
     for advert, steps in price_steps(connection, adverts).items():
-        property_id = wanted[advert]
+        property_id = owners[advert]
         first = next(
             number for number, step in enumerate(steps) if step.kind == "price" and step.seen_at >= since
         )

@@ -1,4 +1,4 @@
-"""The end of a crawl: what it brought is told."""
+"""Alerts at the end of a crawl."""
 
 import time
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from sale_sofia.storage.database import Database
 
 
 def alert_crawled(settings: Settings, database: Database, clock: Callable[[], float] = time.time) -> None:
-    """Tell what the crawl brought, for ALERT_CRAWL_SECONDS at most; a failure is never the crawl's."""
+    """Send alerts for ALERT_CRAWL_SECONDS at most; a failure never fails the crawl."""
     from sale_sofia.alerts.running import alert_after_crawl  # noqa: PLC0415 - a crawl begins without it
 
     alert_after_crawl(settings, database, settings.alert_crawl_seconds, clock)

@@ -1,4 +1,4 @@
-"""Channels: what Apprise makes of a URL, and how a channel is spoken of without its secrets."""
+"""Channels: sending through Apprise, mail and Telegram, and masking the secrets of their URLs."""
 
 import logging
 import re
@@ -36,7 +36,7 @@ from sale_sofia.settings.words import Said
 
 _HOST: Final = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?")
 _LEAST_SECRET: Final = 3
-"""Characters from which on a piece of a URL is hidden wherever it appears; shorter ones are in every word."""
+"""Shortest piece of a URL that is masked, in characters; shorter ones are in every word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Channel:
 
     @property
     def has_buttons(self) -> bool:
-        """Whether what a message leads to can be buttons below it."""
+        """Whether links of a message can be shown as buttons below it."""
         return self.service == "tgram"
 
     def masked(self, text: str) -> str:
@@ -79,7 +79,7 @@ def _pieces(url: str) -> Iterator[str]:
 def channels_of(
     file: AlertsFile, kept: Mapping[str, KeptChannel] = MappingProxyType({})
 ) -> Mapping[str, Channel]:
-    """The channels of the file, by name; `kept` says whose those of the screen are."""
+    """The channels of the file, by name; `kept` tells the owners of those set up on the screen."""
     return {
         name: Channel(name, url, kept[name].person if name in kept and kept[name].url == url else None)
         for name, url in file.channels.items()
@@ -87,13 +87,13 @@ def channels_of(
 
 
 def open_service(channel: Channel, seconds: float) -> Any:  # noqa: ANN401 - Apprise has no types
-    """What Apprise sends with: no redirects, no files, no threads, and no longer waiting than this.
+    """The Apprise service of a channel: no redirects, no files, no threads, and this timeout.
 
     Raises:
         AlertsError: Apprise cannot use the URL, or it has more than one reader.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what it loads and Python will drop one day
+        warnings.simplefilter("ignore")  # deprecations in what it imports
         import apprise  # noqa: PLC0415 - seconds of loading, which few commands need
 
         apprise.Apprise.instantiate("json://localhost")
@@ -118,7 +118,7 @@ def open_service(channel: Channel, seconds: float) -> Any:  # noqa: ANN401 - App
 
 @contextmanager
 def _quiet_apprise() -> Iterator[list[str]]:
-    """Within it Apprise prints nothing; what it warns of comes into the list. It may hold secrets."""
+    """Silence Apprise; its warnings are collected in the list, which may hold secrets."""
     complaints: list[str] = []
     handler = logging.Handler(logging.WARNING)
     handler.emit = lambda record: complaints.append(record.getMessage())  # type: ignore[method-assign]
@@ -133,11 +133,11 @@ def _quiet_apprise() -> Iterator[list[str]]:
         log.setLevel(before[1])
 
 
-# A mail server, which is not trusted: whatever it does, it is heard up to a moment and up to a size.
+# A mail server is not trusted: its answers are limited in time and in size.
 
 
 class _Lines:
-    """Lines of a server, as `smtplib` reads them. A byte every second is no way to hold us up."""
+    """The lines of a server as `smtplib` reads them, with one deadline: trickled bytes do not extend it."""
 
     def __init__(self, sock: socket.socket, until: float) -> None:
         self._sock, self._until = sock, until
@@ -167,21 +167,21 @@ class _Lines:
 
 
 class _Server(smtplib.SMTP):
-    """As `smtplib` has it, for so many seconds from the first word to the last."""
+    """As in `smtplib`, with one timeout for the whole conversation."""
 
     def __init__(self, host: str, port: int, seconds: float, **more: Any) -> None:  # noqa: ANN401 - its own
         self._until = time.monotonic() + seconds
         super().__init__(host, port, timeout=seconds, **more)
 
     def getreply(self) -> tuple[int, bytes]:
-        """One answer; after a change to TLS nothing counts that was said before it."""
+        """One answer; whatever was buffered before a switch to TLS is dropped."""
         if self.file is None and self.sock is not None:
             self.file = _Lines(self.sock, self._until)
         return super().getreply()
 
 
 class _TlsServer(_Server, smtplib.SMTP_SSL):
-    """The same, with a key from the first byte."""
+    """The same, encrypted from the first byte."""
 
 
 def _tls_context(service: Any) -> ssl.SSLContext:  # noqa: ANN401 - Apprise's
@@ -194,10 +194,10 @@ def _tls_context(service: Any) -> ssl.SSLContext:  # noqa: ANN401 - Apprise's
 
 
 def _send_mail(service: Any, text: Text, uid: str, answers: str | None) -> None:  # noqa: ANN401 - Apprise's
-    """Hand the mail over; when this returns, the server has taken it.
+    """Send the mail; when this returns, the server has accepted it.
 
-    What the URL means and how the mail is written is Apprise's own. But it gives a mail another Message-ID
-    with every try; ours keeps the one of its message, by which mailboxes recognise a mail that came twice.
+    Apprise reads the URL and writes the mail, but gives it a new Message-ID with every try. Ours keeps the id
+    of its message, by which mailboxes recognise a mail that came twice.
     """
     from apprise import NotifyFormat  # noqa: PLC0415 - slow to load
     from apprise.plugins.email.base import NotifyEmail  # noqa: PLC0415
@@ -231,13 +231,13 @@ def _send_mail(service: Any, text: Text, uid: str, answers: str | None) -> None:
             server.login(service.user, service.password)
         server.sendmail(service.from_addr[1], [mail.recipient], message.as_string())
     finally:
-        with suppress(OSError, smtplib.SMTPException):  # what it says to a farewell changes nothing
+        with suppress(OSError, smtplib.SMTPException):  # its answer to QUIT changes nothing
             server.quit()
         server.close()
 
 
 def _reason_of(error: Exception, channel: Channel) -> Said:
-    """Why a mail was not taken, in the server's words where there are any."""
+    """Why a mail was not accepted, in the server's words where there are any."""
     match error:
         case smtplib.SMTPRecipientsRefused(recipients=refused) if refused:
             code, words = next(iter(refused.values()))
@@ -247,16 +247,16 @@ def _reason_of(error: Exception, channel: Channel) -> Said:
             return Said("mail.unreachable", why=Said("mail.slow"))
         case _:
             return Said("mail.unreachable", why=channel.masked(str(error) or type(error).__name__))
-    told = channel.masked(words.decode("utf-8", "replace") if isinstance(words, bytes) else words)
+    answer = channel.masked(words.decode("utf-8", "replace") if isinstance(words, bytes) else words)
     if isinstance(error, smtplib.SMTPAuthenticationError):
-        return Said("mail.login", code=code, words=told)
-    return Said("mail.says", code=code, words=told)
+        return Said("mail.login", code=code, words=answer)
+    return Said("mail.says", code=code, words=answer)
 
 
 # Handing one message over to one channel.
 
 
-class Shown(NamedTuple):
+class ChatExtras(NamedTuple):
     """What a chat of Telegram shows with a message: a picture, and buttons."""
 
     picture: str | None = None
@@ -264,21 +264,21 @@ class Shown(NamedTuple):
 
 
 class NotSent(Exception):
-    """The message was not taken, or nobody knows; the text says why, without secrets."""
+    """The message was not accepted, or it is not known; the text says why, without secrets."""
 
 
 class _TooSlow(BaseException):
-    """The time is over. No handler of a library may swallow it."""
+    """The time limit was reached. A BaseException, so that no library swallows it."""
 
 
 @dataclass(slots=True)
-class Sender:
-    """Sends to channels, each opened once. A message is one request: nothing is split or tried again here."""
+class ChannelSender:
+    """Sends to channels, each opened once. A message is one request: never split, never retried here."""
 
     seconds: float
     """Longest time for one message."""
     telegram: str = AlertSettings.model_fields["alert_telegram_url"].default
-    """Where bots are asked."""
+    """The server of the Telegram Bot API."""
     _services: dict[str, Any] = field(default_factory=dict)
 
     def send(
@@ -287,14 +287,14 @@ class Sender:
         text: Text,
         uid: str,
         answers: str | None = None,
-        shown: Shown = Shown(),  # noqa: B008 - cannot be changed
+        extras: ChatExtras = ChatExtras(),  # noqa: B008 - immutable
     ) -> None:
-        """Hand the message over under its id; when this returns, the channel has taken it.
+        """Send the message under its id; when this returns, the channel has accepted it.
 
         `answers` is the id of the message that this one belongs to.
 
         Raises:
-            NotSent: it did not, or did not say so in time.
+            NotSent: it did not, or did not confirm in time.
             AlertsError: Apprise cannot use the channel's URL.
         """
         service = self._services.get(channel.name) or open_service(channel, self.seconds)
@@ -304,7 +304,7 @@ class Sender:
                 if channel.service in {"mailto", "mailtos"}:
                     _send_mail(service, text, uid, answers)
                 elif channel.has_buttons and service.targets:
-                    self._send_telegram(service, text, shown)
+                    self._send_telegram(service, text, extras)
                 else:
                     _notify(channel, service, text, uid)
         except NotSent:
@@ -318,29 +318,29 @@ class Sender:
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its words may hold secrets
             raise NotSent(channel.masked(f"{type(error).__name__}: {error}")) from None
 
-    def _send_telegram(self, service: Any, text: Text, shown: Shown) -> None:  # noqa: ANN401 - Apprise's
-        """What the URL means is Apprise's own; but it does not tell a wrong token from a blocked bot."""
+    def _send_telegram(self, service: Any, text: Text, extras: ChatExtras) -> None:  # noqa: ANN401 - Apprise's
+        """Apprise reads the URL; it cannot tell a wrong token from a blocked bot, so the Bot API is used."""
         ((chat, topic),) = service.targets
         bot = Bot(self.telegram, service.bot_token, self.seconds)
-        bot.send(chat, f"{text.subject}\n\n{text.body}", topic, *shown)
+        bot.send(chat, f"{text.subject}\n\n{text.body}", topic, *extras)
 
 
 def _notify(channel: Channel, service: Any, text: Text, uid: str) -> None:  # noqa: ANN401 - Apprise's
-    # Where a service takes headers or fields of ours, whoever gets a message twice sees it by its id.
+    # Where a service accepts headers or fields, a reader recognises a repeated message by its id.
     if isinstance(headers := getattr(service, "headers", None), dict):
         headers |= {"X-Message-Id": uid, "Idempotency-Key": uid}
     if isinstance(extras := getattr(service, "payload_extras", None), dict):
         extras |= {"message_id": uid}
     with _quiet_apprise() as complaints:
-        taken = service.notify(body=text.body, title=text.subject, body_format="text", overflow="truncate")
-    if not taken:
+        accepted = service.notify(body=text.body, title=text.subject, body_format="text", overflow="truncate")
+    if not accepted:
         reason = channel.masked("; ".join(complaints))
         raise NotSent(Said("channel.told", why=reason) if reason else Said("channel.refused"))
 
 
 @contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Whatever goes on within it ends after so long; where the system has no such clock, it does not."""
+    """Interrupt the body after so many seconds; only in the main thread of systems with `setitimer`."""
     if not hasattr(signal, "setitimer") or current_thread() is not main_thread():
         yield
         return
@@ -361,12 +361,12 @@ def _time_limit(seconds: float) -> Iterator[None]:
 
 
 _NOT_SO: Final = "telegram.refused"
-"""Telegram takes no message like this; nothing was said."""
+"""Telegram rejects such a message; nothing was sent."""
 _TOKEN: Final = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{20,100}")
 
 
 class TelegramRefused(Exception):
-    """Telegram did not do it, or cannot be asked; one sentence without the token."""
+    """Telegram refused or cannot be reached; one sentence without the token."""
 
 
 class Chat(NamedTuple):
@@ -378,7 +378,7 @@ class Chat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    """Whoever has this token. It stands in addresses, so none of them may be shown or logged."""
+    """The bot of this token. The token is part of URLs, so none of them may be shown or logged."""
 
     server: str
     token: str
@@ -392,12 +392,12 @@ class Bot:
         return str(self._ask("getMe").get("username", ""))
 
     def chats(self) -> list[Chat]:
-        """Who pressed Start or wrote lately, the last one first. Raises TelegramRefused."""
+        """Who pressed Start or wrote recently, the latest first. Raises TelegramRefused."""
         found: dict[int, Chat] = {}
         for update in reversed(self._ask("getUpdates", allowed_updates=["message", "my_chat_member"])):
-            told = update.get("message") or update.get("my_chat_member") or {}
-            if isinstance(number := told.get("chat", {}).get("id"), int):
-                found.setdefault(number, Chat(number, _name_of(told["chat"])))
+            event = update.get("message") or update.get("my_chat_member") or {}
+            if isinstance(number := event.get("chat", {}).get("id"), int):
+                found.setdefault(number, Chat(number, _name_of(event["chat"])))
         return list(found.values())
 
     def send(
@@ -408,20 +408,20 @@ class Bot:
         picture: str | None = None,
         buttons: Buttons = (),
     ) -> None:
-        """Say this in the chat, with a picture of that address shown large, and buttons below.
+        """Send the text to the chat, with the picture of that address shown large, and buttons below.
 
         Raises:
-            TelegramRefused: it was not said.
+            TelegramRefused: it was not sent.
         """
-        shown = {"url": picture, "prefer_large_media": True} if picture else {"is_disabled": True}
+        preview = {"url": picture, "prefer_large_media": True} if picture else {"is_disabled": True}
         more: dict[str, Any] = {} if topic is None else {"message_thread_id": topic}
         if buttons:
             row = [{"text": label, "url": url} for label, url in buttons]
             more["reply_markup"] = {"inline_keyboard": [row]}
-        if len(text) > TELEGRAM_LONGEST:  # a link is whole, or not there
+        if len(text) > TELEGRAM_LONGEST:  # cut at a line end, so that no link is broken
             text = text[:TELEGRAM_LONGEST].rpartition("\n")[0]
         try:
-            self._ask("sendMessage", chat_id=chat, text=text, link_preview_options=shown, **more)
+            self._ask("sendMessage", chat_id=chat, text=text, link_preview_options=preview, **more)
         except TelegramRefused as error:
             if not buttons or Said.of(error).code != _NOT_SO:
                 raise
@@ -431,21 +431,21 @@ class Bot:
 
     def _ask(self, method: str, **values: Any) -> Any:  # noqa: ANN401 - each answer has a shape of its own
         try:
-            answer = httpx.post(f"{self.server}/bot{self.token}/{method}", json=values, timeout=self.seconds)
-            told = answer.json()
-            if told["ok"]:
-                return told["result"]
+            url = f"{self.server}/bot{self.token}/{method}"
+            answer = httpx.post(url, json=values, timeout=self.seconds).json()
+            if answer["ok"]:
+                return answer["result"]
         except httpx.TimeoutException:
             raise TelegramRefused(Said("channel.silent", seconds=self.seconds)) from None
         except httpx.HTTPError:
             raise TelegramRefused(Said("telegram.unreachable")) from None
         except (ValueError, LookupError, TypeError):
             raise TelegramRefused(Said("telegram.strange")) from None
-        raise TelegramRefused(_reason(told.get("error_code"), told.get("description", "?")))
+        raise TelegramRefused(_reason(answer.get("error_code"), answer.get("description", "?")))
 
 
 def _reason(code: object, description: object) -> Said:
-    """What Telegram's codes of errors mean to who set the bot up."""
+    """Telegram's error codes as sentences for the person who set the bot up."""
     match code:
         case 401 | 404:
             return Said("telegram.token")
@@ -459,6 +459,6 @@ def _reason(code: object, description: object) -> Said:
             return Said("telegram.refused", code=code, why=one_line(description))
 
 
-def _name_of(chat: Any) -> str:  # noqa: ANN401 - whatever Telegram says
-    given = (chat.get(name) for name in ("title", "first_name", "last_name"))
-    return one_line(" ".join(filter(None, given)) or chat.get("username") or chat["id"])
+def _name_of(chat: Any) -> str:  # noqa: ANN401 - JSON of Telegram
+    names = (chat.get(key) for key in ("title", "first_name", "last_name"))
+    return one_line(" ".join(filter(None, names)) or chat.get("username") or chat["id"])

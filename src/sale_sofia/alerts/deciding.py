@@ -1,4 +1,4 @@
-"""What a rule has to tell of a flat or an incident: what it is now, beside what the rule knew of it."""
+"""What a rule has to tell about a flat or an incident: its state now against what the rule knew."""
 
 import hashlib
 import json
@@ -33,18 +33,18 @@ from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind
 
 VIEWING: Final = "viewing"
-"""What the reminder of a viewing is called."""
+"""The kind of a viewing reminder."""
 FOLLOWED: Final = frozenset({"contacted", "viewing", "shortlist", "offer"})
-"""Statuses of flats the buyer has an eye on."""
+"""Statuses of flats that the buyer follows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """Whether a flat fits, and what is known of that."""
+class FlatJudgement:
+    """Whether a flat fits, and how much of that is known."""
 
     fits: bool
     points: float | None = None
-    """The score, when nothing counts but what is known."""
+    """The score, with unknown facts counted as zero."""
     score: float | None = None
     """The score over what is known."""
     known: float | None = None
@@ -55,19 +55,19 @@ class Judgement:
     """Criteria that speak for it, the strongest first."""
 
 
-FITS_NOT: Final = Judgement(fits=False)
+FITS_NOT: Final = FlatJudgement(fits=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RuleSource:
     """The flats a rule is about, at one moment."""
 
     fingerprint: str
-    """Another one means that the rule is about something else than before."""
-    judge: Callable[[Sequence[Flat]], Mapping[int, Judgement]]
-    """By property; one that is not in it does not fit."""
-    known: Callable[[Sequence[Flat]], Mapping[int, Watched]] = lambda _flats: {}
-    """Adverts of these flats that count as known though no look has seen them, as they were then."""
+    """Changes when the rule is about something else than before."""
+    judge: Callable[[Sequence[Flat]], Mapping[int, FlatJudgement]]
+    """By property; one that is missing does not fit."""
+    baseline: Callable[[Sequence[Flat]], Mapping[int, Watched]] = lambda _flats: {}
+    """By advert: its past state to compare with where no look has seen it yet."""
 
 
 def profiles_of(rules: Sequence[BuyerRule], data_dir: Path) -> dict[str, Profile]:
@@ -84,7 +84,7 @@ def profiles_of(rules: Sequence[BuyerRule], data_dir: Path) -> dict[str, Profile
 
 def sources_of(
     connection: Connection, rules: Sequence[BuyerRule], profiles: Mapping[str, Profile], *, now: float
-) -> dict[str, Source]:
+) -> dict[str, RuleSource]:
     """What each rule is about, by its name; the sources read through this connection.
 
     Raises:
@@ -107,7 +107,7 @@ def _fingerprint(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
 
 
-def _search_source(connection: Connection, rule: BuyerRule, place: int, now: float) -> Source:
+def _search_source(connection: Connection, rule: BuyerRule, place: int, now: float) -> RuleSource:
     """The flats that a saved search finds. What it lists apart fits, unless the rule wants no unknowns."""
     saved = {search.name: search for search in list_searches(connection)}
     if rule.search not in saved:
@@ -118,18 +118,18 @@ def _search_source(connection: Connection, rule: BuyerRule, place: int, now: flo
     query = SearchQuery.of(saved[rule.search].query)
     read_once = cache(partial(read_around, connection, query, now=now))
 
-    def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
+    def judge(flats: Sequence[Flat]) -> Mapping[int, FlatJudgement]:
         found = fitting(connection, query, read_once(), [flat.property_id for flat in flats])
         return {
-            number: Judgement(fits=True, unknown=unknown)
+            number: FlatJudgement(fits=True, unknown=unknown)
             for number, unknown in found.items()
             if rule.unknown or not unknown or query.unknown == "ok"
         }
 
-    return Source(_fingerprint("search", query.model_dump_json(), rule.unknown), judge)
+    return RuleSource(_fingerprint("search", query.model_dump_json(), rule.unknown), judge)
 
 
-def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile: Profile) -> Source:
+def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile: Profile) -> RuleSource:
     """The flats that pass a profile, by their stored scores."""
     allowed = [State.PASS, State.UNKNOWN] if rule.unknown else [State.PASS]
     s = scores.c
@@ -137,10 +137,10 @@ def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile:
         s.profile == name
     )
 
-    def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
+    def judge(flats: Sequence[Flat]) -> Mapping[int, FlatJudgement]:
         rows = rows_of(connection, chosen, s.property_id, [flat.property_id for flat in flats])
         return {
-            row.property_id: Judgement(
+            row.property_id: FlatJudgement(
                 fits=True,
                 points=row.points,
                 score=row.value,
@@ -154,7 +154,7 @@ def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile:
         }
 
     parts = ("profile", profile.model_dump_json(), rule.min_score, rule.unknown)
-    return Source(_fingerprint(*parts), judge)
+    return RuleSource(_fingerprint(*parts), judge)
 
 
 def _best(criteria: Mapping[str, Sequence[float | None]]) -> tuple[str, ...]:
@@ -162,36 +162,36 @@ def _best(criteria: Mapping[str, Sequence[float | None]]) -> tuple[str, ...]:
     return tuple(sorted(good, key=lambda name: (-good[name], name))[:BEST_NAMED])
 
 
-def _flat_source(connection: Connection, number: int, place: int) -> Source:
+def _flat_source(connection: Connection, number: int, place: int) -> RuleSource:
     """One flat, whatever it is joined with."""
     try:
         found = current_property(connection, number)
     except UnknownProperty:
         raise wrong_rules(f"buyer.{place}.flat", Said("wrong_rule.flat", number=number)) from None
 
-    def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
-        return {found: Judgement(fits=True)} if any(one.property_id == found for one in flats) else {}
+    def judge(flats: Sequence[Flat]) -> Mapping[int, FlatJudgement]:
+        return {found: FlatJudgement(fits=True)} if any(flat.property_id == found for flat in flats) else {}
 
-    return Source(_fingerprint("flat", number), judge)
+    return RuleSource(_fingerprint("flat", number), judge)
 
 
-def _shortlist_source(connection: Connection) -> Source:
-    """The flats the buyer follows; what happened since he began to is news."""
+def _shortlist_source(connection: Connection) -> RuleSource:
+    """The flats the buyer follows; whatever happened since they began to is news."""
     since = {
         number: evaluation.changed_at or 0.0
         for number, evaluation in evaluations(connection).items()
         if evaluation.status in FOLLOWED
     }
 
-    def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
-        return {flat.property_id: Judgement(fits=True) for flat in flats if flat.property_id in since}
+    def judge(flats: Sequence[Flat]) -> Mapping[int, FlatJudgement]:
+        return {flat.property_id: FlatJudgement(fits=True) for flat in flats if flat.property_id in since}
 
-    def known(flats: Sequence[Flat]) -> Mapping[int, Watched]:
+    def baseline(flats: Sequence[Flat]) -> Mapping[int, Watched]:
         followed = [flat for flat in flats if flat.property_id in since]
         moments = {advert.listing_id: since[flat.property_id] for flat in followed for advert in flat.adverts}
         return as_of(connection, moments)
 
-    return Source("shortlist", judge, known)
+    return RuleSource("shortlist", judge, baseline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,24 +199,24 @@ class View:
     """A flat as one rule sees it at one look."""
 
     flat: Flat
-    judgement: Judgement
+    judgement: FlatJudgement
     status: str
     watched: Mapping[int, Watched]
-    """What the rule knows of adverts of this flat; nothing: the flat is new to it."""
+    """The adverts of this flat as the rule knows them; empty: the flat is new to it."""
     silent: bool
-    """The rule begins now, or is another than before: what fits it already is learnt and not told as new."""
+    """The rule is new or changed: flats that already fit are recorded, not told as new."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is to be told, and what the rule knows from now on."""
+    """What to tell, and what the rule knows from now on."""
 
     items: tuple[Item, ...] = ()
     watched: tuple[Watched, ...] = ()
 
 
 def decide(rule: BuyerRule, view: View) -> Decision:
-    """The news of this flat for this rule. A flat the rule does not know and that does not fit is nothing."""
+    """The news of this flat for this rule; empty for a flat that is new to the rule and does not fit."""
     if not view.watched and not (view.judgement.fits and view.flat.offered):
         return Decision()
     muted = view.status in UNWANTED
@@ -230,7 +230,7 @@ def decide(rule: BuyerRule, view: View) -> Decision:
         price = advert.price_eur
         measured = _comparable(advert, view.watched.get(advert.listing_id))
         if price and measured and not muted and not items:
-            price = max(price, measured)  # small cuts add up until told; a rise counts at once
+            price = max(price, measured)  # small cuts add up until one is told; a rise counts at once
         gone_at = None if advert.offered else advert.last_seen_at
         watched.append(Watched(advert.listing_id, price, advert.vat, gone_at))
     return Decision(items, tuple(watched))
@@ -250,8 +250,8 @@ def _news(rule: BuyerRule, view: View) -> Item | None:
         return None
     if not was_offered:
         since = max(advert.gone_at or 0.0 for advert in view.watched.values())
-        asked = _comparable(cheapest, view.watched.get(cheapest.listing_id))
-        more = {"old_eur": asked} if asked not in {None, cheapest.price_eur} else {}
+        before = _comparable(cheapest, view.watched.get(cheapest.listing_id))
+        more = {"old_eur": before} if before not in {None, cheapest.price_eur} else {}
         return _item(rule, view, "back", cheapest, f"{oldest}|{since:.0f}", **more)
     cut = _cut(rule, view) if "cut" in rule.tell else None
     rise = _rise(rule, view) if "rise" in rule.tell else None
@@ -259,8 +259,8 @@ def _news(rule: BuyerRule, view: View) -> Item | None:
 
 
 def _cut(rule: BuyerRule, view: View) -> Item | None:
-    """The lowest price that an advert came down to; below all that the rule knew of the flat."""
-    known = [one.price_eur for one in view.watched.values() if one.price_eur and one.gone_at is None]
+    """The advert cut to the lowest price, if that is below every price the rule knew for the flat."""
+    prices = [old.price_eur for old in view.watched.values() if old.price_eur and old.gone_at is None]
     down = [
         (advert.price_eur, before, advert)
         for advert in view.flat.adverts
@@ -268,11 +268,11 @@ def _cut(rule: BuyerRule, view: View) -> Item | None:
         and advert.price_eur
         and (before := _comparable(advert, view.watched.get(advert.listing_id)))
         and advert.price_eur <= before * (1 - rule.cut_percent / 100) + PRICE_ROUNDING_EUR
-        and advert.price_eur < min(known, default=before)
+        and advert.price_eur < min(prices, default=before)
     ]
     if not down:
         return None
-    price, before, advert = min(down, key=lambda one: (one[0], one[2].listing_id))
+    price, before, advert = min(down, key=lambda cut: (cut[0], cut[2].listing_id))
     return _item(rule, view, "cut", advert, f"{advert.listing_id}|{price:.0f}", old_eur=before)
 
 
@@ -287,12 +287,12 @@ def _rise(rule: BuyerRule, view: View) -> Item | None:
 
 
 def _comparable(advert: Advert, before: Watched | None) -> float | None:
-    """The price a cut is measured from; none where the VAT is another: then the sum means something else."""
+    """The price a change is measured from; None where the VAT differs, as the sums are not comparable."""
     return before.price_eur if before is not None and before.vat == advert.vat else None
 
 
 def _cheaper(rule: BuyerRule, view: View) -> Item | None:
-    """Another portal than the ones known surely has the flat for less; told when that price is first seen."""
+    """One portal surely has the flat for less than the others; told when that price is first seen."""
     offers = lowest_offers(view.flat)
     if len(offers) <= 1 or offers[0].paid.most is None:
         return None
@@ -320,7 +320,7 @@ def _item(
     key: str,
     **more: Any,  # noqa: ANN401 - plain values of a fact
 ) -> Item:
-    """With all that a message may say, as plain values: it can be worded again whenever it is sent."""
+    """An item with all facts of a message as plain values, so that it can be worded whenever it is sent."""
     flat, judgement = view.flat, view.judgement
     facts = {
         "property_type": flat.property_type,
@@ -342,33 +342,35 @@ def _item(
         "photo": next(iter(flat.photo_urls), None),
         "metro": _minutes(flat.metro_walk),
         "centre": _minutes(flat.centre_travel),
-        "portals": sorted({one.site for one in flat.adverts if one.offered}),
+        "portals": sorted({offer.site for offer in flat.adverts if offer.offered}),
         **more,
     }
     return Item(f"{kind}|{key}", kind, (rule.name,), facts, property_id=flat.property_id)
 
 
-# Viewings are told by all channels of buyers, whatever their rules look for: it is the household that goes.
+# Viewings are told through the channels of all buyer rules, whatever these look for.
 
 
 def viewing_items(connection: Connection, rules: Sequence[BuyerRule], *, now: float) -> Iterator[Item]:
-    """The viewings that are near; each once for a reminder, and again where it was moved."""
+    """The upcoming viewings; each once per reminder, and again where it was moved."""
     longest = max(REMINDED_HOURS) * SECONDS_PER_HOUR
     near = [
-        one
-        for one in (all_viewings(connection) if rules else ())
-        if one.state == "planned" and 0 < one.starts_at - now <= longest
+        viewing
+        for viewing in (all_viewings(connection) if rules else ())
+        if viewing.state == "planned" and 0 < viewing.starts_at - now <= longest
     ]
-    flats = {flat.property_id: flat for flat in load_flats(connection, {one.property_id for one in near})}
-    for one in near:
-        if one.property_id not in flats:  # joined with another meanwhile: the next look tells it
+    flats = {
+        flat.property_id: flat for flat in load_flats(connection, {viewing.property_id for viewing in near})
+    }
+    for viewing in near:
+        if viewing.property_id not in flats:  # joined with another meanwhile: the next look tells it
             continue
-        flat, left = flats[one.property_id], one.starts_at - now
-        hours = min(some for some in REMINDED_HOURS if left <= some * SECONDS_PER_HOUR)
-        view = View(flat, Judgement(fits=True), "viewing", {}, silent=False)
+        flat, left = flats[viewing.property_id], viewing.starts_at - now
+        hours = min(hours for hours in REMINDED_HOURS if left <= hours * SECONDS_PER_HOUR)
+        view = View(flat, FlatJudgement(fits=True), "viewing", {}, silent=False)
         names = ("starts_at", "minutes", "agent", "phone", "place", "remarks")
-        more = {name: getattr(one, name) for name in names}
-        key = f"{one.uid}|{one.starts_at:.0f}|{hours}"
+        more = {name: getattr(viewing, name) for name in names}
+        key = f"{viewing.uid}|{viewing.starts_at:.0f}|{hours}"
         for rule in rules:
             yield _item(rule, view, VIEWING, flat.adverts[0], key, **more)
 
@@ -377,7 +379,7 @@ def viewing_items(connection: Connection, rules: Sequence[BuyerRule], *, now: fl
 
 
 def check_kinds(rules: Sequence[OperatorRule]) -> None:
-    """Raises AlertsError when a rule names a kind of incident that is none."""
+    """Raise AlertsError when a rule names an unknown kind of incident."""
     for place, rule in enumerate(rules):
         unknown = sorted(
             name for name in rule.incidents if not any(_is_kind(name, kind) for kind in IncidentKind)
@@ -388,21 +390,23 @@ def check_kinds(rules: Sequence[OperatorRule]) -> None:
 
 
 def _is_kind(name: str, kind: str) -> bool:
-    """Whether a kind is the one of this name, or one of a family of that name: drift."""
+    """Whether a kind has this name, or belongs to the family of that name: drift."""
     return kind == name or (name == DRIFT and kind.startswith(f"{DRIFT}_"))
 
 
 def incident_items(
     connection: Connection, rules: Sequence[OperatorRule], states: Mapping[str, RuleState]
 ) -> Iterator[Item]:
-    """What was not told yet: the beginning; then the end, unless it was over when its beginning was told.
+    """What was not told yet: the beginning; then the end, unless it had ended when its beginning was told.
 
-    Incidents that were over before a rule began are past for it.
+    A rule ignores incidents that ended before the rule began.
     """
     if not rules:
         return
     names = ("kind", "site", "job_id", "opened_at", "closed_at")
-    for row, told, ended_at_once in incident_news(connection, min(states[rule.name].since for rule in rules)):
+    for row, told_kinds, ended_at_once in incident_news(
+        connection, min(states[rule.name].since for rule in rules)
+    ):
         closed_at = row["closed_at"]
         interested = [
             rule
@@ -411,8 +415,8 @@ def incident_items(
             and (not rule.incidents or any(_is_kind(name, row["kind"]) for name in rule.incidents))
         ]
         kind = "incident"
-        if kind in told:
-            if closed_at is None or "incident_end" in told or ended_at_once:
+        if kind in told_kinds:
+            if closed_at is None or "incident_end" in told_kinds or ended_at_once:
                 continue
             kind, interested = "incident_end", [rule for rule in interested if rule.ends]
         if interested:

@@ -1,4 +1,4 @@
-"""From the outbox to the channels: one message after the other, each in one hand only."""
+"""Delivers the outbox to the channels: one message after the other, each leased by one process."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from sale_sofia.alerts.channels import Channel, NotSent, Sender, Shown, channels_of
+from sale_sofia.alerts.channels import Channel, ChannelSender, ChatExtras, NotSent, channels_of
 from sale_sofia.alerts.kept import kept_channels
 from sale_sofia.alerts.links import addresses, link_key
 from sale_sofia.alerts.outbox import (
@@ -41,11 +41,11 @@ from sale_sofia.telemetry.logs import log_as_service
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Sends what is due. May run in any number of processes at once, and die anywhere.
+    """Sends what is due. Any number of processes may run at once, and be killed anywhere.
 
-    A message is taken in hand by a commit, then sent, then noted as sent by a commit. Who dies before sending
-    leaves it to the next; who dies after the channel took it and before that was noted leaves a message of
-    which nobody knows: it is sent again under the same id, and the log says so.
+    A message is leased by a commit, then sent, then noted as sent by a commit. A process killed before
+    sending leaves it to the next; one killed between the channel's acceptance and its commit leaves a message
+    that is sent again under the same id, and the log says so.
     """
 
     settings: Settings
@@ -54,16 +54,19 @@ class Delivery:
     quiet: QuietHours | None = None
     clock: Callable[[], float] = time.time
     go_on: Callable[[], bool] = lambda: True
-    """Asked before each message: whether another may be begun."""
+    """Called before each message: whether another may be started."""
 
     def run(self) -> Delivered:
-        """Send until nothing is due, or until told to end. A channel that failed waits for the next round."""
-        done, sender = Delivered(), Sender(self.settings.alert_send_seconds, self.settings.alert_telegram_url)
+        """Send until nothing is due or `go_on` says no. A channel that failed waits for the next round."""
+        done, sender = (
+            Delivered(),
+            ChannelSender(self.settings.alert_send_seconds, self.settings.alert_telegram_url),
+        )
         while self.go_on():
-            taken = self.database.run_write(partial(self._take_next, failed=list(done.errors)))
-            if taken is None:
+            leased = self.database.run_write(partial(self._take_next, failed=list(done.errors)))
+            if leased is None:
                 break
-            self._send(*taken, sender, done)
+            self._send(*leased, sender, done)
         return done
 
     def _take_next(self, connection: Connection, failed: list[str]) -> tuple[Due, str] | None:
@@ -76,7 +79,7 @@ class Delivery:
                 return due, token
         return None
 
-    def _send(self, due: Due, token: str, sender: Sender, done: Delivered) -> None:
+    def _send(self, due: Due, token: str, sender: ChannelSender, done: Delivered) -> None:
         try:
             if due.channel not in self.channels:
                 there = list(self.channels) or NONE
@@ -84,19 +87,19 @@ class Delivery:
             channel = self.channels[due.channel]
             items, answers = self.database.run_read(partial(_content, due=due))
             people = self.database.run_read(all_people)
-            reader = next((one for one in people if one.stamp == channel.person), None)
+            reader = next((person for person in people if person.stamp == channel.person), None)
             if channel.person is not None and reader is None:
                 raise NotSent(Said("channel.gone"))  # noqa: TRY301
             language = reader.language if reader else self.settings.alert_language
-            # A channel that is nobody's own acts for nobody.
+            # A channel without an owner has no links that act for a person.
             links = self._links(due, reader) if reader or not people else no_links
             buttons = buttons_of(items, language, links) if channel.has_buttons else ()
             text = word_message(items, language, no_links if buttons else links)
-            sender.send(channel, text, due.uid, answers, Shown(photo_of(items), buttons))
+            sender.send(channel, text, due.uid, answers, ChatExtras(photo_of(items), buttons))
         except (NotSent, AlertsError) as error:
             done.failed += 1
             done.errors[due.channel] = str(error)
-            doublings = min(due.attempts, 30)  # beyond it: far too long
+            doublings = min(due.attempts, 30)  # more would be far too long
             doubled = self.settings.alert_retry_seconds * 2.0**doublings
             later = self.clock() + min(doubled, self.settings.alert_retry_most_seconds)
             when = later if due.urgent else not_quiet(later, self.quiet)
@@ -107,7 +110,7 @@ class Delivery:
             self.database.run_write(partial(note_sent, message_id=due.id, token=token, now=self.clock()))
 
     def _links(self, due: Due, reader: Person | None) -> Links:
-        """Where a message leads its reader; nowhere, where nobody knows by which address."""
+        """The links of a message for its reader; none without the address of the dashboard."""
         dashboard = self.settings.dashboard_url
         if dashboard is None:
             return no_links
@@ -126,16 +129,16 @@ def _content(connection: Connection, due: Due) -> tuple[tuple[Item, ...], str | 
 
 
 class PostmanFailed(OSError):
-    """The process that sends did not do its work; messages stay where they are, and the next one goes on."""
+    """The sending process failed; messages stay in the outbox for the next one."""
 
 
 def send_out(settings: Settings, seconds: float) -> Delivered:
-    """Send what is due for so long, by a process of its own (decision 014).
+    """Send what is due for so many seconds, in a process of its own (decision 014).
 
-    Whoever started it may be killed: the message in hand is still sent and noted.
+    If the caller is killed, the leased message is still sent and noted.
 
     Raises:
-        PostmanFailed: it ended badly, or not at all.
+        PostmanFailed: it failed, or did not end in time.
     """
     patience = seconds + settings.alert_send_seconds + POSTMAN_GRACE_SECONDS
     lifeline, our_end = os.pipe()
@@ -170,7 +173,7 @@ def send_out(settings: Settings, seconds: float) -> Delivered:
 
 
 def main(seconds: float, lifeline: int) -> None:
-    """Send for so long, or until whoever started us is gone; print the counts."""
+    """Send for so many seconds, or until the starting process is gone; print the counts."""
     settings = load_settings()
     log_as_service(settings)
     done, file = Delivered(), load_alerts(settings.data_dir)

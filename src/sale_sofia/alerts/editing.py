@@ -1,4 +1,4 @@
-"""Rules are changed in their file, whole or not at all, its remarks kept; and what a rule means."""
+"""Edits rules in their file, atomically and with its comments kept; and explains what a rule means."""
 
 import datetime as dt
 import time
@@ -18,12 +18,12 @@ from sale_sofia.alerts.deciding import FITS_NOT, View, check_kinds, decide, prof
 from sale_sofia.alerts.rules import (
     NONE,
     RULE_KINDS,
+    AlertRule,
     AlertsError,
     AlertsFile,
     BuyerRule,
     OperatorRule,
     QuietHours,
-    Rule,
     RuleKind,
     check_alerts,
     read_alerts,
@@ -50,29 +50,29 @@ from sale_sofia.settings.words import Language, Said
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.site_file import parse_yaml
 
-# All that can be wrong with a file of rules, found before anything is done.
+# Everything that can be wrong with a file of rules, checked before anything is done.
 
 
 def check_rules(settings: Settings, database: Database, file: AlertsFile) -> None:
-    """Raises AlertsError when a rule names an incident, a profile or a search that is not there."""
+    """Raise AlertsError when a rule names an incident, a profile or a search that does not exist."""
     check_kinds(file.operator)
     profiles = profiles_of(file.buyer, settings.data_dir)
     database.run_read(partial(sources_of, rules=file.buyer, profiles=profiles, now=time.time()))
 
 
-def check_channels(settings: Settings, found: Mapping[str, Channel]) -> None:
-    """Raises AlertsError when a channel's address cannot be used."""
-    for channel in found.values():
+def check_channels(settings: Settings, channels: Mapping[str, Channel]) -> None:
+    """Raise AlertsError when a channel's address cannot be used."""
+    for channel in channels.values():
         open_service(channel, settings.alert_send_seconds)
 
 
 def check_file(settings: Settings, database: Database, file: AlertsFile) -> None:
-    """Raises AlertsError when anything in the file cannot be used."""
+    """Raise AlertsError when anything in the file cannot be used."""
     check_rules(settings, database, file)
     check_channels(settings, channels_of(file))
 
 
-# One item of a list in a YAML text is changed, added or taken out; all other lines stay as written.
+# Changes, adds or removes one item of a list in a YAML text; all other lines stay as written.
 
 Written = dict[str, Any]
 """A rule as it stands in the file."""
@@ -80,11 +80,11 @@ _INDENT = 2
 
 
 class CannotEdit(ValueError):
-    """The text is written in a way in which its lists cannot be edited."""
+    """The text is written in a style whose lists cannot be edited."""
 
 
 def add_item(text: str, key: str, item: Written) -> str:
-    """The text with this item at the end of the list of that key, which is made where there is none."""
+    """The text with this item at the end of the list of that key; the list is made if it is missing."""
     _, found = _find_list(text, key)
     if found is None:
         return f"{text.rstrip()}\n\n{key}:\n{_list_item(item, _INDENT)}\n".lstrip("\n")
@@ -92,14 +92,14 @@ def add_item(text: str, key: str, item: Written) -> str:
     if found.flow_style:
         items = [*read_yaml(text[start:end]), item]
         remark, ending, below = text[end:].partition("\n")
-        written = "\n".join(_list_item(one, _INDENT) for one in items)
+        written = "\n".join(_list_item(entry, _INDENT) for entry in items)
         return f"{text[:start].rstrip(' ')}{remark}\n{written}{ending}{below}"
     place = line_end(text, end_of(found))
     return f"{text[:place]}\n{_list_item(item, found.start_mark.column)}{text[place:]}"
 
 
 def change_item(text: str, key: str, place: int, item: Written) -> str:
-    """The text with this item instead of the one at that place; remarks inside the old one are lost."""
+    """The text with this item instead of the one at that place; comments inside the old one are lost."""
     _, _, node = _find_item(text, key, place)
     written = ("\n" + " " * node.start_mark.column).join(_lines_of(item))
     return f"{text[: node.start_mark.index]}{written}{text[end_of(node) :]}"
@@ -160,17 +160,17 @@ def _lines_of(item: Written) -> list[str]:
 
 
 class RuleChanged(AlertsError):
-    """Somebody else changed the rule meanwhile; nothing was written."""
+    """The rule was changed meanwhile; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleFile:
-    """The file of an installation. Two who edit at once do so one after the other."""
+    """The rules file of an installation. Concurrent edits run one after the other."""
 
     settings: Settings
     database: Database
     by: By | None = None
-    """Who edits it; kept with each change."""
+    """Who edits it; stored with each change."""
 
     @property
     def path(self) -> Path:
@@ -178,17 +178,17 @@ class RuleFile:
         return self.settings.data_dir / ALERTS_FILE
 
     def begin(self) -> None:
-        """Write a file to begin with, which tells nothing yet.
+        """Write the first file, which has no rules yet.
 
         Raises:
             AlertsError: there is one already; it is left as it is.
         """
-        # Only its owner can read it: whoever writes a secret into it all the same shows it to nobody else.
+        # Only its owner can read it, in case somebody writes a secret into it.
         if not write_new(self.path, (files("sale_sofia.alerts") / "starting.yaml").read_text("utf-8")):
             raise AlertsError(Said("wrong_rule.file_there", path=str(self.path)))
 
     def add(self, kind: RuleKind, rule: Written) -> None:
-        """Add a rule at the end. Raises AlertsError if it cannot be; nothing was written."""
+        """Add a rule at the end. Raises AlertsError if it cannot be added; nothing was written."""
 
         def edit(text: str, rules: dict[RuleKind, list[Written]]) -> str:
             rules[kind].append(rule)
@@ -201,8 +201,8 @@ class RuleFile:
         """Write this rule instead of the one that stood there.
 
         Raises:
-            RuleChanged: that one is not there any more.
-            AlertsError: it cannot be; nothing was written.
+            RuleChanged: that one is no longer there.
+            AlertsError: the rule cannot be written; nothing was changed.
         """
 
         def edit(text: str, rules: dict[RuleKind, list[Written]]) -> str:
@@ -214,11 +214,11 @@ class RuleFile:
         self._note(rule, "changed")
 
     def remove(self, before: Written) -> None:
-        """Take the rule out.
+        """Remove the rule.
 
         Raises:
-            RuleChanged: it is not there any more as it was.
-            AlertsError: it cannot be; nothing was written.
+            RuleChanged: it is no longer there as it was.
+            AlertsError: it cannot be removed; nothing was changed.
         """
 
         def edit(text: str, rules: dict[RuleKind, list[Written]]) -> str:
@@ -235,29 +235,29 @@ class RuleFile:
             self.database.run_write(noted)
 
     def drop_channel(self, name: str) -> None:
-        """No rule tells through this channel any more; one that has no other is taken out.
+        """Remove this channel from all rules; a rule that has no other channel is removed.
 
         Raises:
             AlertsError: the rules cannot be edited.
         """
-        for rule in [one for some in self.written().values() for one in some]:
+        for rule in [rule for rules in self.written().values() for rule in rules]:
             if name in rule["channels"]:
-                if left := [one for one in rule["channels"] if one != name]:
+                if left := [channel for channel in rule["channels"] if channel != name]:
                     self.change(rule, {**rule, "channels": left})
                 else:
                     self.remove(rule)
 
     def switch(self, name: str, *, enabled: bool) -> None:
-        """Let the rule of this name tell things, or not; one that is switched on begins anew.
+        """Switch the rule of this name on or off; one that is switched on starts afresh.
 
         Raises:
-            AlertsError: there is none of this name.
+            AlertsError: there is no such rule.
         """
-        before = self.named(name)
+        before = self.find_rule(name)
         rest = {key: value for key, value in before.items() if key != "enabled"}
         self.change(before, rest if enabled else {**rest, "enabled": False})
 
-    def named(self, name: str) -> Written:
+    def find_rule(self, name: str) -> Written:
         """The rule of this name as it stands in the file. Raises AlertsError if there is none."""
         by_name = {rule["name"]: rule for some in self.written().values() for rule in some}
         if name in by_name:
@@ -269,13 +269,13 @@ class RuleFile:
         return self._read(read_alerts(self.path))[0]
 
     def _read(self, text: str) -> tuple[dict[RuleKind, list[Written]], dict[str, Any]]:
-        """The rules of a text of the file, and what else it says."""
+        """The rules in a text of the file, and its other keys."""
         check_alerts(self.path, text)
         rest = dict(parse_yaml(self.path, text))
         return {kind: list(rest.pop(kind, [])) for kind in RULE_KINDS}, rest
 
     def _edit(self, edit: Callable[[str, dict[RuleKind, list[Written]]], str]) -> None:
-        """Change the text and the rules; written only when the text then means these, and can be used."""
+        """Edit text and rules; written only if the new text holds exactly these rules and can be used."""
         with lock_file(self.path.with_suffix(".lock")) as lock:
             try:
                 take(lock, ALONE, ALERTS_FILE_SECONDS)
@@ -305,13 +305,10 @@ def _place(rules: Mapping[RuleKind, list[Written]], rule: Written) -> tuple[Rule
     raise RuleChanged(Said("wrong_rule.changed", name=rule["name"]))
 
 
-# What a rule means: as a sentence, and by what it would have told lately.
+# What a rule means, as a sentence.
 
 
-# As a sentence.
-
-
-def sentence_of(rule: Rule, file: AlertsFile, language: Language) -> str:
+def sentence_of(rule: AlertRule, file: AlertsFile, language: Language) -> str:
     """When the rule tells what, through which channels, and when not."""
     words = words_of(language)
     say = words["rule"]
@@ -330,12 +327,12 @@ def _operator(rule: OperatorRule, words: Words) -> str:
     return str(words["rule"]["incidents" if names else "any_incident"].format(names=names))
 
 
-def _buyer(rule: Rule, words: Words) -> str:
+def _buyer(rule: AlertRule, words: Words) -> str:
     if not isinstance(rule, BuyerRule):
         return ""
     say = words["rule"]
     source = next((kind for kind in ("profile", "search", "flat") if getattr(rule, kind)), "shortlist")
-    what = say[f"of_{source}"].format(name=harmless(getattr(rule, source)))
+    flats = say[f"of_{source}"].format(name=harmless(getattr(rule, source)))
     points = say["points"].format(points=_plain(rule.min_score)) if rule.min_score else ""
     percents = {"cut": rule.cut_percent, "cheaper": rule.cheaper_percent}
     *events, last = [
@@ -344,9 +341,9 @@ def _buyer(rule: Rule, words: Words) -> str:
         )
         for kind in rule.tell
     ]
-    told = f"{', '.join(events)} {say['or']} {last}" if events else last
-    known = "" if rule.unknown else f", {say['known']}"
-    return f"{say['when'].format(what=what + points, events=told)}{known}"
+    any_event = f"{', '.join(events)} {say['or']} {last}" if events else last
+    only_known = "" if rule.unknown else f", {say['known']}"
+    return f"{say['when'].format(what=flats + points, events=any_event)}{only_known}"
 
 
 def _quiet(quiet: QuietHours, words: Words) -> str:
@@ -361,37 +358,38 @@ def _plain(number: float) -> str:
     return f"{number:g}".replace(".", ",")
 
 
-# By what it would have told.
+# What a rule would have told lately.
 
 
 def preview(connection: Connection, rule: BuyerRule, data_dir: Path, *, now: float) -> list[Item]:
-    """What the rule would have told, had it begun PREVIEW_SECONDS ago: one news of a flat, the best first.
+    """What the rule would have told, had it begun PREVIEW_SECONDS ago: one item per flat, the best first.
 
-    Flats and scores are those of the database: who asks brings them up to date.
+    Flats and scores are read as they are stored: the caller brings them up to date.
 
     Raises:
-        AlertsError: the rule names what is not there.
+        AlertsError: the rule names something that does not exist.
     """
     since = now - PREVIEW_SECONDS
     source = sources_of(connection, [rule], profiles_of([rule], data_dir), now=now)[rule.name]
-    status = statuses(connection)
+    all_statuses = statuses(connection)
     found: list[Item] = []
     changed = matched(connection, current_properties(connection, set(_changed(connection, since))))
     for first in range(0, len(changed), FLATS_AT_ONCE):
         flats = list(load_flats(connection, changed[first : first + FLATS_AT_ONCE]))
         judged = source.judge(flats)
-        wanted = [flat for flat in flats if flat.property_id in judged]
-        then = as_of(connection, {one.listing_id: since for flat in wanted for one in flat.adverts})
-        for flat in wanted:
-            known = {one.listing_id: then[one.listing_id] for one in flat.adverts if one.listing_id in then}
-            said = status.get(flat.property_id, "new")
-            view = View(flat, judged.get(flat.property_id, FITS_NOT), said, known, silent=False)
+        fitting = [flat for flat in flats if flat.property_id in judged]
+        then = as_of(connection, {advert.listing_id: since for flat in fitting for advert in flat.adverts})
+        for flat in fitting:
+            ids = (advert.listing_id for advert in flat.adverts)
+            watched = {listing_id: then[listing_id] for listing_id in ids if listing_id in then}
+            status = all_statuses.get(flat.property_id, "new")
+            view = View(flat, judged.get(flat.property_id, FITS_NOT), status, watched, silent=False)
             found += decide(rule, view).items
     return sorted(found, key=lambda item: (-(item.facts["points"] or 0.0), item.property_id or 0))
 
 
 def _changed(connection: Connection, since: float) -> Iterator[int]:
-    """Adverts of which something happened since."""
+    """Adverts that are new or have changed since."""
     queries = (
         select(listings.c.id).where(listings.c.first_seen_at >= since),
         select(price_points.c.listing_id).where(price_points.c.seen_at >= since),

@@ -47,7 +47,7 @@ def kept_channels(folder: Path) -> Mapping[str, KeptChannel]:
 
 @dataclass(frozen=True, slots=True)
 class ChannelFile:
-    """The file of an installation. Two who write at once do so one after the other."""
+    """The channels file of an installation. Concurrent writes run one after the other."""
 
     folder: Path
 
@@ -62,9 +62,9 @@ class ChannelFile:
             raise SiteConfigError(sentences(path, error, _File)) from None
 
     def keep(self, called: str, channel: KeptChannel, taken: Collection[str]) -> str:
-        """Keep a channel under this name, with a number where it is taken; the name it has.
+        """Store a channel under this name, with a number added where it is taken; the name it got.
 
-        The bot whose chat was looked for is forgotten. Raises SiteConfigError if it cannot be kept.
+        The bot that waited for its chat is forgotten. Raises SiteConfigError if there are too many.
         """
         names: list[str] = []
 
@@ -79,7 +79,7 @@ class ChannelFile:
         return names[0]
 
     def keep_bot(self, person: str | None, token: str) -> None:
-        """Keep the bot whose chat this person is about to choose."""
+        """Store the bot whose chat this person is about to choose."""
         own = {person or "": SecretStr(token)}
         self._change(lambda held: _File(channels=held.channels, bots={**held.bots, **own}))
 
@@ -92,7 +92,8 @@ class ChannelFile:
         """Forget the channel of this name, if there is one."""
         self._change(
             lambda held: _File(
-                channels={key: one for key, one in held.channels.items() if key != name}, bots=held.bots
+                channels={key: channel for key, channel in held.channels.items() if key != name},
+                bots=held.bots,
             )
         )
 
@@ -111,13 +112,14 @@ class ChannelFile:
 
 def _written(held: _File) -> dict[str, Any]:
     channels = {
-        name: {"url": one.url.get_secret_value(), "person": one.person} for name, one in held.channels.items()
+        name: {"url": channel.url.get_secret_value(), "person": channel.person}
+        for name, channel in held.channels.items()
     }
     return {"channels": channels, "bots": {who: bot.get_secret_value() for who, bot in held.bots.items()}}
 
 
 def free_name(called: str, taken: Collection[str]) -> str:
-    """This, as far as a name may hold it; with a number where it is taken."""
+    """The text as a valid name; with a number added where it is taken."""
     signs = "".join(sign if sign.isalnum() or sign in " .-" else " " for sign in called)
     plain = " ".join(signs.split())[: LONGEST_NAME - len(" 99")].rstrip()
     numbered = (f"{plain} {number}" for number in range(2, len(taken) + 3))
@@ -134,7 +136,7 @@ MAIL_MODES: Final = ("ssl", "starttls", "insecure")
 
 
 class MailServer(NamedTuple):
-    """Who takes mail, and how it is spoken to: one of MAIL_MODES."""
+    """A mail server and its mode, one of MAIL_MODES."""
 
     host: str
     port: str
@@ -142,7 +144,7 @@ class MailServer(NamedTuple):
 
     @property
     def usable(self) -> bool:
-        """Whether it can stand in an address."""
+        """Whether it can be part of a URL."""
         return bool(_PLACE.fullmatch(f"{self.host}:{self.port}")) and self.mode in MAIL_MODES
 
 
@@ -161,8 +163,8 @@ def mail_url(address: str, password: str, server: MailServer | None) -> tuple[st
         raise SiteConfigError(Said("channel.mail_place"))
     host, port, mode = server or MAIL_SERVERS[domain]
     login = f"{quote(address, safe='')}:{quote(password, safe='')}"
-    asked = urlencode({"smtp": host, "mode": mode, "from": address, "to": address})
-    return domain, f"{'mailto' if mode == 'insecure' else 'mailtos'}://{login}@{host}:{port}?{asked}"
+    query = urlencode({"smtp": host, "mode": mode, "from": address, "to": address})
+    return domain, f"{'mailto' if mode == 'insecure' else 'mailtos'}://{login}@{host}:{port}?{query}"
 
 
 def ntfy_url(topic: str, server: str) -> str:

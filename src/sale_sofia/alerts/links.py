@@ -22,17 +22,17 @@ from sale_sofia.settings.words import Said
 from sale_sofia.storage.upserts import insert_into
 
 ACTIONS: Final[Mapping[str, str]] = {"keep": "shortlist", "reject": "rejected"}
-"""What a link does, and the status that it says."""
+"""The status that each action of a link sets."""
 _ONLY: Final = 1
 _SEPARATOR: Final = "|"
 
 
 class LinkRefused(Exception):
-    """It is none of ours, over, used, or of somebody who is gone; says why as a code without gaps."""
+    """The link is forged, expired, used, or of somebody who is gone; the code says which."""
 
 
-class Link(NamedTuple):
-    """What a link may do. The person is a `Person.stamp`; empty: the one buyer where there are no people."""
+class ActionLink(NamedTuple):
+    """What a link may do. `person` is a `Person.stamp`; empty: the single buyer where there are no people."""
 
     message: str
     property_id: int
@@ -59,39 +59,39 @@ def addresses(
     """By action: where a message leads its reader."""
     person, ends = reader.stamp if reader else "", int(now + LINK_SECONDS)
     spoken = "?lang=en" if reader and reader.language == "en" else ""
-    links = (Link(message, property_id, person, action, ends) for action in ACTIONS)
+    links = (ActionLink(message, property_id, person, action, ends) for action in ACTIONS)
     return {link.action: f"{dashboard}{LINK_PATH}{_signed(key, link)}{spoken}" for link in links}
 
 
-def _signed(key: str, link: Link) -> str:
-    said = urlsafe_b64encode(_SEPARATOR.join(map(str, link)).encode()).decode().rstrip("=")
-    return f"{said}.{_signature(key, said)}"
+def _signed(key: str, link: ActionLink) -> str:
+    payload = urlsafe_b64encode(_SEPARATOR.join(map(str, link)).encode()).decode().rstrip("=")
+    return f"{payload}.{_signature(key, payload)}"
 
 
-def _signature(key: str, said: str) -> str:
-    return hmac.new(bytes.fromhex(key), said.encode(), sha256).hexdigest()
+def _signature(key: str, payload: str) -> str:
+    return hmac.new(bytes.fromhex(key), payload.encode(), sha256).hexdigest()
 
 
 def look_at(
     connection: Connection, token: str, asks: Person | None, *, now: float
-) -> tuple[Link, Person | None]:
-    """What a link would do now, and for whom; who is signed in as another may not use it.
+) -> tuple[ActionLink, Person | None]:
+    """What a link would do now, and for whom; somebody signed in as another person may not use it.
 
     Raises:
-        LinkRefused: it does nothing.
+        LinkRefused: it cannot be used.
     """
     key = read_key(connection)
-    said, _, signature = token.partition(".")
-    if key is None or not hmac.compare_digest(_signature(key, said).encode(), signature.encode()):
+    payload, _, signature = token.partition(".")
+    if key is None or not hmac.compare_digest(_signature(key, payload).encode(), signature.encode()):
         raise LinkRefused(Said("link.forged"))
     message, number, stamp, action, ends = (
-        urlsafe_b64decode(said + "=" * (-len(said) % 4)).decode().split(_SEPARATOR)
+        urlsafe_b64decode(payload + "=" * (-len(payload) % 4)).decode().split(_SEPARATOR)
     )
-    link = Link(message, int(number), stamp, action, int(ends))
+    link = ActionLink(message, int(number), stamp, action, int(ends))
     if link.ends_at <= now:
         raise LinkRefused(Said("link.over"))
     there = all_people(connection)
-    person = next((one for one in there if one.stamp == stamp), None)
+    person = next((person for person in there if person.stamp == stamp), None)
     if person is None and (stamp or there):
         raise LinkRefused(Said("link.person"))
     if asks is not None and asks != person:
@@ -102,13 +102,13 @@ def look_at(
     return link, person
 
 
-def act(connection: Connection, token: str, asks: Person | None, *, now: float) -> Link:
+def act(connection: Connection, token: str, asks: Person | None, *, now: float) -> ActionLink:
     """Do what the link says, once; the property is the one that it is now. Raises LinkRefused."""
     link, person = look_at(connection, token, asks, now=now)
     connection.execute(delete(spent_links).where(spent_links.c.ends_at <= now))
     row = {"digest": _digest(link), "ends_at": float(link.ends_at)}
     spent = insert_into(connection, spent_links).values(row).on_conflict_do_nothing()
-    # Of two who use one link at once, one writes it down.
+    # Of two who use one link at once, only one inserts the row.
     if connection.execute(spent.returning(spent_links.c.digest)).first() is None:
         raise LinkRefused(Said("link.used"))
     try:
@@ -118,11 +118,11 @@ def act(connection: Connection, token: str, asks: Person | None, *, now: float) 
     if person is not None:
         say_status(connection, found, status, person, None, now=now)
     elif status == "rejected" or evaluation_of(connection, found).status in {*BY_STATUS, "hidden"}:
-        # What was begun with a flat, as a viewing, is more than to keep it.
+        # A status beyond the shortlist, as a viewing, is not set back.
         mark(connection, found, status, By(OWN_SITE, now), None)
     return link._replace(property_id=found)
 
 
-def _digest(link: Link) -> str:
+def _digest(link: ActionLink) -> str:
     """The same however often the message was sent."""
     return digest_of(_SEPARATOR.join(map(str, link[:-1])))

@@ -1,4 +1,4 @@
-"""A look: what became of flats and incidents since the last one, and what of it is to be told."""
+"""A look: what changed in flats and incidents since the last one, and what of it to tell."""
 
 import time
 from collections import defaultdict
@@ -15,7 +15,7 @@ from sale_sofia.alerts.deciding import (
     FITS_NOT,
     VIEWING,
     Decision,
-    Source,
+    RuleSource,
     View,
     check_kinds,
     decide,
@@ -29,8 +29,8 @@ from sale_sofia.alerts.rules import AlertsFile, OperatorRule, next_time, not_qui
 from sale_sofia.alerts.settings import FLATS_AT_ONCE, LOOKS_MOST
 from sale_sofia.alerts.store import (
     Item,
+    LookRecord,
     RuleState,
-    Seen,
     Watched,
     begin_look,
     look_number,
@@ -58,7 +58,7 @@ FOLLOWER: Final = "alerts"
 
 
 class _When(NamedTuple):
-    """When a message may go. The least is the soonest: at one moment no digest, then what is urgent."""
+    """When a message may be sent. Sorts by moment; at the same moment digests and patient ones come last."""
 
     not_before: float
     digest: bool
@@ -68,7 +68,7 @@ class _When(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """Decides what is to be told. Reading goes on beside any crawl; deciding is one short transaction."""
+    """Decides what to tell. Reading runs beside any crawl; the decision is one short transaction."""
 
     settings: Settings
     database: Database
@@ -76,12 +76,12 @@ class Looking:
     clock: Callable[[], float] = time.time
 
     def look(self) -> Looked:
-        """Tell what is new: the fact that it is told and its messages are stored together, or not at all.
+        """Decide what is new: items and their messages are stored in one transaction.
 
-        Of two looks at once the later begins anew, and finds what is left.
+        Of two concurrent looks the later starts again and finds what is left.
 
         Raises:
-            AlertsError: a rule names what is not there.
+            AlertsError: a rule names something that does not exist.
         """
         check_kinds(self.file.operator)
         profiles = profiles_of(self.file.buyer, self.settings.data_dir)
@@ -98,8 +98,8 @@ class Looking:
                 return looked
         return Looked()
 
-    def _see(self, connection: Connection, profiles: Mapping[str, Profile], now: float) -> Seen:
-        """What changed since the last look, or waited; all flats, when a rule begins or is another."""
+    def _see(self, connection: Connection, profiles: Mapping[str, Profile], now: float) -> LookRecord:
+        """What changed since the last look, or waited; all flats, when a rule is new or changed."""
         number, before = look_number(connection), read_rules(connection)
         sources = sources_of(connection, self.file.buyer, profiles, now=now)
         prints = {rule.name: "operator" for rule in self.file.operator}
@@ -108,7 +108,7 @@ class Looking:
         rules = {name: same.get(name) or RuleState(text, now) for name, text in prints.items()}
         since = position(connection, FOLLOWER, "")
         if not sources:
-            return Seen(number, rules, changes_since(connection, since))
+            return LookRecord(number, rules, changes_since(connection, since))
         changes = flat_changes(connection, since)
         learning = sources.keys() - same.keys()
         held = properties_on(connection, _held_back_sites(connection)) | held_properties(connection)
@@ -119,19 +119,21 @@ class Looking:
         for name, decision in self._decisions(connection, sources, learning, held, changed):
             items += decision.items
             watched[name] += decision.watched
-        return Seen(number, rules, changes, touched - held, touched & held, watched, items, len(changed))
+        return LookRecord(
+            number, rules, changes, touched - held, touched & held, watched, items, len(changed)
+        )
 
     def _decisions(
         self,
         connection: Connection,
-        sources: Mapping[str, Source],
+        sources: Mapping[str, RuleSource],
         learning: set[str],
         held: frozenset[int],
         property_ids: Sequence[int],
     ) -> Iterator[tuple[str, Decision]]:
-        """What each rule makes of each of these flats, some of them at a time.
+        """The decision of each rule on each of these flats, read in portions.
 
-        `learning` are the rules that begin now, or are others than before; of `held` nothing is told now.
+        `learning` are the rules that are new or changed; nothing is told now about the flats in `held`.
         """
         status = statuses(connection) if property_ids else {}
         for first in range(0, len(property_ids), FLATS_AT_ONCE):
@@ -140,21 +142,21 @@ class Looking:
             watched = read_watched(connection, adverts)
             for rule in self.file.buyer:
                 source, silent = sources[rule.name], rule.name in learning
-                # What is held back is told by nobody, but a rule that begins has to learn that it is there.
+                # Nothing is told about held flats, but a new rule has to learn that they are there.
                 some = [flat for flat in flats if silent or flat.property_id not in held]
                 judged = source.judge(some)
-                known = {} if silent else source.known(some)
+                baseline = {} if silent else source.baseline(some)
                 for flat in some:
                     view = View(
                         flat=flat,
                         judgement=judged.get(flat.property_id, FITS_NOT),
                         status=status.get(flat.property_id, "new"),
-                        watched=_of(flat, watched.get(rule.name, {})) or _of(flat, known),
+                        watched=_of(flat, watched.get(rule.name, {})) or _of(flat, baseline),
                         silent=silent,
                     )
                     yield rule.name, decide(rule, view)
 
-    def _write(self, connection: Connection, seen: Seen, now: float) -> Looked | None:
+    def _write(self, connection: Connection, seen: LookRecord, now: float) -> Looked | None:
         if not begin_look(connection, seen.number, now=now):
             return None
         if seen.changes.listing_ids:
@@ -169,7 +171,7 @@ class Looking:
     def _tell(
         self, connection: Connection, items: Iterable[Item], audience: str, now: float
     ) -> tuple[int, int]:
-        """Store what was not told before, and its messages; how many of both.
+        """Store the items that are new, and their messages; the numbers of both.
 
         One message for each item; one for all of them in a digest, and where they are too many.
         """
@@ -198,7 +200,7 @@ class Looking:
         return len(numbers), messages
 
     def _channels(self, item: Item, now: float) -> dict[str, _When]:
-        """The channels of all rules that want it told; where two name one channel, the sooner counts."""
+        """The channels of all rules that tell the item; where two name one channel, the sooner counts."""
         soonest: dict[str, _When] = {}
         for rule in self.file.rules:
             if rule.name in item.rules:
@@ -213,7 +215,7 @@ class Looking:
 
 
 def _merge(items: Iterable[Item]) -> list[Item]:
-    """What several rules tell of one flat for one reason is one item, with all their names."""
+    """Merge what several rules tell about one flat for one reason into one item with all their names."""
     merged: dict[tuple[str, object], Item] = {}
     for item in items:
         same = (item.kind, item.property_id if item.kind == "new" else item.key)
@@ -225,22 +227,23 @@ def _merge(items: Iterable[Item]) -> list[Item]:
 
 
 def _beginning(connection: Connection, item: Item, channel: str) -> int | None:
-    """The message of an incident's beginning, which its end must not overtake."""
+    """The message of an incident's beginning, which must be sent before that of its end."""
     if item.kind != "incident_end" or item.incident_id is None:
         return None
     return message_of(connection, item.incident_id, channel)
 
 
 def _held_back_sites(connection: Connection) -> frozenset[str]:
-    """Portals of which nothing is told now: their pages changed, or a crawl goes on and may yet say so.
+    """Portals about which nothing is told now: their pages drifted, or a running crawl may yet find that.
 
-    A crawl that stands still holds nothing back.
+    A stuck crawl holds nothing back.
     """
-    stuck = {one.site for one in open_incidents(connection) if one.kind is IncidentKind.STUCK_JOB}
+    incidents = open_incidents(connection)
+    stuck = {incident.site for incident in incidents if incident.kind is IncidentKind.STUCK_JOB}
     crawled = {job.site for job in unfinished_jobs(connection) if job.runner is not None and job.started_at}
     return frozenset((crawled - stuck) | {drift.site for drift in open_drift(connection)})
 
 
-def _of(flat: Flat, known: Mapping[int, Watched]) -> dict[int, Watched]:
+def _of(flat: Flat, watched: Mapping[int, Watched]) -> dict[int, Watched]:
     ids = (advert.listing_id for advert in flat.adverts)
-    return {listing_id: known[listing_id] for listing_id in ids if listing_id in known}
+    return {listing_id: watched[listing_id] for listing_id in ids if listing_id in watched}

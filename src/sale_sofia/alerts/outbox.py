@@ -1,4 +1,4 @@
-"""The outbox: messages are rows from the moment they are decided until they are sent, and then the log."""
+"""The outbox: messages are rows from their decision until they are sent, and then the log."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -33,7 +33,7 @@ class NewMessage:
 
 
 class Due(NamedTuple):
-    """A message that may be sent now, as it was when it was looked at."""
+    """A message that may be sent now, as it was when it was read."""
 
     id: int
     uid: str
@@ -48,7 +48,7 @@ class Due(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """One message in the log. Moments are seconds since 1970."""
 
     id: int
@@ -67,7 +67,7 @@ class Entry:
 
 
 def add_message(connection: Connection, message: NewMessage, *, now: float) -> int:
-    """A row of the outbox, or more items in the digest of that moment which nobody has in hand yet."""
+    """Insert a message, or add its items to the digest of that moment while nobody has leased it."""
     number = None
     if message.digest:
         same = select(_M.id).where(
@@ -78,7 +78,7 @@ def add_message(connection: Connection, message: NewMessage, *, now: float) -> i
             _M.state == WAITING,
             _M.attempts == 0,
         )
-        # Locked, so that whoever takes it in hand has the new items too, or it is taken and left alone.
+        # Locked: whoever leases it gets the new items too, or it is already leased and not found here.
         number = connection.execute(same.with_for_update()).scalar()
     if number is None:
         row = {**asdict(message), "uid": uuid4().hex, "state": WAITING, "made_at": now}
@@ -103,7 +103,7 @@ def uid_of(connection: Connection, message_id: int) -> str:
 
 
 def due_messages(connection: Connection, *, now: float, without: Sequence[str]) -> list[Due]:
-    """Messages that may be sent now, the oldest first; those of these channels are left out."""
+    """Messages that may be sent now, the oldest first, without those of these channels."""
     first = alert_messages.alias("first")
     free = or_(
         and_(_M.state == WAITING, _M.not_before <= now), and_(_M.state == SENDING, _M.lease_until <= now)
@@ -114,12 +114,12 @@ def due_messages(connection: Connection, *, now: float, without: Sequence[str]) 
 
 
 def bring_back(connection: Connection, *, now: float, longest_lease: float) -> None:
-    """Messages of a clock that was set back wait by as much less, and are held no longer than they may be."""
-    said = case((_M.first_tried_at > _M.made_at, _M.first_tried_at), else_=_M.made_at)
-    ahead = update(alert_messages).where(_M.state == WAITING, said > now + CLOCK_FAULT_SECONDS)
+    """Correct rows from the future, left by a clock that was set back: waits and leases are shortened."""
+    written = case((_M.first_tried_at > _M.made_at, _M.first_tried_at), else_=_M.made_at)
+    ahead = update(alert_messages).where(_M.state == WAITING, written > now + CLOCK_FAULT_SECONDS)
     tried = case((_M.first_tried_at > now, now), else_=_M.first_tried_at)
     made = case((_M.made_at > now, now), else_=_M.made_at)
-    due = _M.not_before - said + now
+    due = _M.not_before - written + now
     connection.execute(ahead.values(not_before=due, first_tried_at=tried, made_at=made))
     until = now + longest_lease
     held = update(alert_messages).where(_M.state == SENDING, _M.lease_until > until + CLOCK_FAULT_SECONDS)
@@ -127,14 +127,14 @@ def bring_back(connection: Connection, *, now: float, longest_lease: float) -> N
 
 
 def take(connection: Connection, due: Due, *, now: float, lease_until: float) -> str | None:
-    """Take a message in hand; the token of that, or None where somebody else did.
+    """Lease a message; the token of the lease, or None where another process has it.
 
-    It is counted as a try before it is one: whatever happens to the sender, the row says that it was tried.
+    The attempt is counted before it is made: whatever happens to the sender, the row says that it was tried.
     """
     token = uuid4().hex
     seen = (_M.state == due.state, _M.token.is_not_distinct_from(due.token), _M.attempts == due.attempts)
-    mine = update(alert_messages).where(_M.id == due.id, *seen)
-    taken = mine.values(
+    same = update(alert_messages).where(_M.id == due.id, *seen)
+    lease = same.values(
         state=SENDING,
         token=token,
         lease_until=lease_until,
@@ -142,11 +142,11 @@ def take(connection: Connection, due: Due, *, now: float, lease_until: float) ->
         breaks=_M.breaks + (1 if due.state == SENDING else 0),
         first_tried_at=func.coalesce(_M.first_tried_at, now),
     )
-    return token if connection.execute(taken).rowcount else None
+    return token if connection.execute(lease).rowcount else None
 
 
 def note_sent(connection: Connection, message_id: int, token: str, *, now: float) -> bool:
-    """It is out; `False` if somebody else has it in hand by now."""
+    """Mark it as sent; `False` if another process has leased it by now."""
     values = {"state": SENT, "sent_at": now, "lease_until": None, "last_error": None}
     return bool(connection.execute(_held(message_id, token).values(values)).rowcount)
 
@@ -154,13 +154,13 @@ def note_sent(connection: Connection, message_id: int, token: str, *, now: float
 def note_failed(
     connection: Connection, message_id: int, token: str, *, error: Said, not_before: float
 ) -> bool:
-    """It is not out, and waits; `False` if somebody else has it in hand by now."""
+    """Put it back to wait; `False` if another process has leased it by now."""
     values = {"state": WAITING, "lease_until": None, "last_error": error, "not_before": not_before}
     return bool(connection.execute(_held(message_id, token).values(values)).rowcount)
 
 
 def put_off(connection: Connection, message_ids: Sequence[int], *, not_before: float) -> None:
-    """These wait until then, for nothing they did; nobody has them in hand."""
+    """Let these wait until then, without counting an attempt; leased messages are left alone."""
     chosen = update(alert_messages).where(_M.id.in_(message_ids), _M.state == WAITING)
     connection.execute(chosen.values(not_before=not_before))
 
@@ -170,7 +170,7 @@ def _held(message_id: int, token: str) -> Update:
 
 
 def items_of(connection: Connection, message_ids: Sequence[int]) -> dict[int, tuple[Item, ...]]:
-    """What each of these messages tells, in the order in which it was decided."""
+    """The items of each of these messages, in the order in which they were decided."""
     message_id = alert_message_items.c.message_id
     linked = select(message_id, alert_items).select_from(alert_message_items.join(alert_items))
     chosen = linked.where(message_id.in_(message_ids)).order_by(alert_items.c.id)
@@ -191,42 +191,42 @@ def count_messages(connection: Connection) -> dict[str, int]:
 
 
 def silent_channels(connection: Connection, *, since: float) -> dict[str, Said]:
-    """Channels that have taken nothing since, though it was tried all the time; with the last error."""
+    """Channels that have accepted nothing since then although it was tried; with the last error."""
     sent = alert_messages.alias("sent").c
-    taken = select(sent.id).where(sent.channel == _M.channel, sent.sent_at >= _M.first_tried_at).exists()
+    accepted = select(sent.id).where(sent.channel == _M.channel, sent.sent_at >= _M.first_tried_at).exists()
     chosen = select(_M.channel, _M.last_error).where(
-        _M.state != SENT, _M.first_tried_at <= since, _M.last_error.is_not(None), ~taken
+        _M.state != SENT, _M.first_tried_at <= since, _M.last_error.is_not(None), ~accepted
     )
     return {row.channel: row.last_error for row in connection.execute(chosen.order_by(_M.id.desc()))}
 
 
-def read_log(connection: Connection, *, limit: int, state: str | None = None) -> list[Entry]:
+def read_log(connection: Connection, *, limit: int, state: str | None = None) -> list[LogEntry]:
     """The newest messages, the newest first."""
-    names = [name for name in Entry.__dataclass_fields__ if name != "items"]
+    names = [name for name in LogEntry.__dataclass_fields__ if name != "items"]
     chosen = select(*(_M[name] for name in names)).order_by(_M.id.desc()).limit(limit)
     if state is not None:
         chosen = chosen.where(_M.state == state)
     rows = connection.execute(chosen).mappings().all()
     items = items_of(connection, [row["id"] for row in rows])
-    return [Entry(**row, items=items[row["id"]]) for row in rows]
+    return [LogEntry(**row, items=items[row["id"]]) for row in rows]
 
 
-# What came of alerts: plain counts, without what it takes to come to them.
+# Results of alerts: plain counts, importable without what computes them.
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What came of a look."""
+    """The result of a look."""
 
     flats: int = 0
-    """So many were looked at: new to the rules, or not what they were."""
+    """Flats that were looked at: new to the rules, or changed."""
     items: int = 0
     messages: int = 0
 
 
 @dataclass(slots=True)
 class Delivered:
-    """What came of sending."""
+    """The result of sending."""
 
     sent: int = 0
     failed: int = 0
@@ -236,7 +236,7 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What came of a round."""
+    """The result of a round."""
 
     looked: Looked = field(default_factory=Looked)
     delivered: Delivered = field(default_factory=Delivered)

@@ -1,4 +1,4 @@
-"""What is told to whom: `DATA_DIR/alerts.yaml`, where there is one. `docs/alerts.md` shows an example."""
+"""The rules of alerts: `DATA_DIR/alerts.yaml`, if there is one. `docs/alerts.md` shows an example."""
 
 import os
 import re
@@ -27,7 +27,7 @@ from sale_sofia.websites.site_file import SiteConfigError, Table, parse_yaml, re
 BuyerKind = Literal["new", "cut", "back", "gone", "cheaper", "rise"]
 BUYER_KINDS: Final[tuple[BuyerKind, ...]] = get_args(BuyerKind)
 USUAL_KINDS: Final = BUYER_KINDS[:-1]
-"""What a rule tells that does not say: of many flats nobody wants to know which got dearer."""
+"""What a rule tells by default: of many flats nobody wants to know which got dearer."""
 RuleKind = Literal["buyer", "operator"]
 RULE_KINDS: Final[tuple[RuleKind, ...]] = get_args(RuleKind)
 _TIME: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
@@ -47,10 +47,10 @@ def wrong_rules(key: str, why: Said) -> AlertsError:
     return AlertsError(Said("wrong_file.at", path=ALERTS_FILE, why=at_key((key,), why)))
 
 
-def _time_of_day(given: object) -> time:
-    parts = _TIME.fullmatch(given) if isinstance(given, str) else None
+def _time_of_day(value: object) -> time:
+    parts = _TIME.fullmatch(value) if isinstance(value, str) else None
     if parts is None:
-        raise ValueError(Said("wrong_rule.time", given=repr(given)))
+        raise ValueError(Said("wrong_rule.time", given=repr(value)))
     return time(int(parts[1]), int(parts[2]))
 
 
@@ -60,19 +60,19 @@ def _name(text: str) -> str:
     return text
 
 
-def _filled(given: object) -> SecretStr:
-    """The URL with what `${NAME}` stands for; a value within a URL is percent-encoded.
+def _filled(value: object) -> SecretStr:
+    """The URL with each `${NAME}` replaced from the environment; a value within a URL is percent-encoded.
 
-    What was typed on the screen is a secret already, and stands for nothing: nobody can ask there for what
-    this machine's environment holds.
+    What was typed on the screen comes as a secret and is not filled: nobody can read the environment of this
+    machine through it.
     """
-    if isinstance(given, SecretStr):
-        return given
-    if not isinstance(given, str):
+    if isinstance(value, SecretStr):
+        return value
+    if not isinstance(value, str):
         raise ValueError("must be one Apprise URL, as text")  # noqa: TRY004 - pydantic listens to this one
-    if whole := _PLACEHOLDER.fullmatch(given):
+    if whole := _PLACEHOLDER.fullmatch(value):
         return SecretStr(_value_of(whole[1]))
-    return SecretStr(_PLACEHOLDER.sub(lambda found: quote(_value_of(found[1]), safe=""), given))
+    return SecretStr(_PLACEHOLDER.sub(lambda match: quote(_value_of(match[1]), safe=""), value))
 
 
 def _value_of(name: str) -> str:
@@ -92,7 +92,7 @@ def _network_url(secret: SecretStr) -> SecretStr:
         raise ValueError(Said("channel.scheme", scheme=parts[1], allowed=sorted(CHANNEL_SCHEMES)))
     try:
         query = urlsplit(url).query
-    except ValueError:  # its words may hold the password
+    except ValueError:  # its message may hold the password
         raise ValueError(Said("channel.host")) from None
     options = {name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)}
     if refused := sorted(options & WAYS_AROUND):
@@ -119,7 +119,7 @@ class QuietHours(Table):
         return self
 
 
-class Rule(Table):
+class AlertRule(Table):
     """What every rule has."""
 
     name: Name
@@ -127,11 +127,11 @@ class Rule(Table):
     digest: TimeOfDay | None = None
     """Once a day at this time, instead of at once."""
     enabled: bool = True
-    """A rule that is off tells nothing; switched on again it begins anew."""
+    """A disabled rule tells nothing; enabled again it starts afresh."""
 
 
-class BuyerRule(Rule):
-    """What a buyer is told of the flats of a profile, of a saved search, of those he follows, or of one."""
+class BuyerRule(AlertRule):
+    """A rule about the flats of a profile, of a saved search, of the shortlist, or about one flat."""
 
     profile: str | None = None
     search: str | None = None
@@ -140,7 +140,7 @@ class BuyerRule(Rule):
     tell: Annotated[tuple[BuyerKind, ...], Field(min_length=1)] = USUAL_KINDS
     min_score: Annotated[float | None, Field(ge=0, le=5)] = None
     unknown: bool = True
-    """Also flats of which not all conditions are known; the message names these."""
+    """Also flats with unknown conditions; the message names these."""
     cut_percent: Percent = 3.0
     cheaper_percent: Percent = 2.0
 
@@ -156,8 +156,8 @@ class BuyerRule(Rule):
         return self
 
 
-class OperatorRule(Rule):
-    """Which incidents are told: their beginning, and their end."""
+class OperatorRule(AlertRule):
+    """A rule about incidents: their beginning, and their end."""
 
     incidents: tuple[str, ...] = ()
     """Kinds; none named: all."""
@@ -186,12 +186,12 @@ class AlertsFile(Table):
         return self
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[AlertRule, ...]:
         """All of them."""
         return (*self.buyer, *self.operator)
 
     def at_work(self) -> Self:
-        """The same without the rules that are off."""
+        """The same without disabled rules."""
         on: dict[str, Any] = {
             kind: tuple(rule for rule in getattr(self, kind) if rule.enabled) for kind in RULE_KINDS
         }
@@ -217,18 +217,18 @@ def read_alerts(path: Path) -> str:
 
 
 def check_alerts(path: Path, text: str) -> AlertsFile:
-    """The rules and channels that this text of the file means, with the channels of the screen.
+    """The rules and channels of this text, with the channels set up on the screen.
 
     Raises:
         AlertsError: it cannot be used; one sentence for each mistake, without secrets.
     """
     try:
-        given = parse_yaml(path, text)
-        own = given.get("channels", {})
+        values = parse_yaml(path, text)
+        own = values.get("channels", {})
         if isinstance(own, dict):
-            kept = {name: one.url for name, one in kept_channels(path.parent).items()}
-            given = {**given, "channels": {**kept, **own}}
-        return AlertsFile.model_validate(given)
+            from_screen = {name: channel.url for name, channel in kept_channels(path.parent).items()}
+            values = {**values, "channels": {**from_screen, **own}}
+        return AlertsFile.model_validate(values)
     except ValidationError as error:
         raise AlertsError(sentences(path, error, AlertsFile)) from None
     except SiteConfigError as error:
@@ -243,7 +243,7 @@ def usable_url(url: str) -> SecretStr:
         raise AlertsError(why_refused(error.errors()[0], AlertsFile)) from None
 
 
-# When a message may go: quiet hours and digests, on Sofia's clock.
+# When a message may be sent: quiet hours and digests, on Sofia's clock.
 
 
 def next_time(moment: float, at: time) -> float:

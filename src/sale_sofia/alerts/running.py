@@ -1,4 +1,4 @@
-"""One round of alerts: incidents are looked for, what is new is decided on, what is due is sent."""
+"""One round of alerts: find incidents, decide what is new, send what is due."""
 
 import time
 from collections.abc import Callable
@@ -28,18 +28,18 @@ from sale_sofia.telemetry.incidents import (
 
 @dataclass(frozen=True, slots=True)
 class Alerts:
-    """Alerts of one installation. Without a file of rules nothing is told, but incidents are found."""
+    """Alerts of one installation. Without a rules file nothing is told, but incidents are recorded."""
 
     settings: Settings
     database: Database
     clock: Callable[[], float] = time.time
 
     def run(self, seconds: float) -> Round:
-        """One round, sending for so long.
+        """Run one round, sending for so many seconds.
 
         Raises:
-            AlertsError: the file of rules cannot be used.
-            PostmanFailed: the process that sends failed.
+            AlertsError: the rules file cannot be used.
+            PostmanFailed: the sending process failed.
         """
         self.database.run_write(partial(look_round, settings=self.settings, now=self.clock()))
         file = load_alerts(self.settings.data_dir)
@@ -56,13 +56,13 @@ class Alerts:
         return Round(looked, delivered)
 
     def look(self, file: AlertsFile) -> Looked:
-        """Only decide what is to be told."""
+        """Decide what to tell, and send nothing."""
         from sale_sofia.alerts.looking import Looking  # noqa: PLC0415 - a quarter of the program, for rules alone
 
         return Looking(self.settings, self.database, file.at_work(), self.clock).look()
 
     def _judge_channels(self, connection: Connection, names: set[str]) -> None:
-        """A channel that takes nothing for long is an incident, told through the others."""
+        """Open an incident for each channel that has long accepted nothing, and close those that are over."""
         now, seconds = self.clock(), self.settings.alert_silence_seconds
         silent = silent_channels(connection, since=now - seconds)
         for incident in open_incidents(connection):
@@ -76,7 +76,7 @@ class Alerts:
 def alert_after_crawl(
     settings: Settings, database: Database, seconds: float, clock: Callable[[], float] = time.time
 ) -> bool:
-    """A round at the end of a crawl; never raises, `False` if it failed: then there is an incident."""
-    what = Aftermath("alerts", IncidentKind.ALERTS_FAILED, OWN_SITE, "sale-sofia alerts run")
+    """Run a round at the end of a crawl; never raises. `False` if it failed: then there is an incident."""
+    aftermath = Aftermath("alerts", IncidentKind.ALERTS_FAILED, OWN_SITE, "sale-sofia alerts run")
     run = partial(Alerts(settings, database, clock).run, seconds)
-    return attempt(database, what, run, AlertsError, clock=clock)
+    return attempt(database, aftermath, run, AlertsError, clock=clock)

@@ -1,4 +1,4 @@
-"""Limits of alerts that nobody has to set; each says its unit and why."""
+"""Constants and settings of alerts; each states its unit and its reason."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -25,7 +25,7 @@ CHANNEL_SCHEMES: Final = frozenset(
         "mqtts", "pagerduty", "opsgenie", "webex", "threema", "line", "bark", "barks", "nctalk", "nctalks",
     }
 )  # fmt: skip
-"""Services in the network that Apprise may be asked for; none that shows windows or runs programs here."""
+"""Network services that Apprise may use; none that opens windows or runs programs on this machine."""
 WAYS_AROUND: Final = frozenset(
     {"cc", "bcc", "pgp", "pgppub", "pgpprv", "wkd", "retry", "wait", "optional", "template"}
 )
@@ -46,11 +46,11 @@ ROWS_WRITTEN_AT_ONCE: Final = 5_000
 DUE_AT_ONCE: Final = 50
 """Messages that are due and looked through for one to take."""
 LEASE_FACTOR: Final = 2.0
-"""A message in hand is given to another after so many times the longest sending; then its holder is dead."""
+"""A lease lasts so many times the longest sending; after that its holder is taken for dead."""
 POSTMAN_GRACE_SECONDS: Final = 20.0
 """How long beyond its time the sending process is waited for: it loads Apprise, which takes seconds."""
 BEAT_SECONDS: Final = 60.0
-"""How often workers look whether anything is to be told or sent."""
+"""How often workers run a round of alerts."""
 
 LONGEST_SUBJECT: Final = 120
 """Characters of a subject: what mail programs show in a line."""
@@ -61,7 +61,7 @@ LONGEST_URL: Final = 500
 LONGEST_ERROR: Final = 300
 """Characters that are kept of why a message could not be sent."""
 MOST_IN_MESSAGE: Final = 40
-"""Facts told in full in one message; of the others it says how many they are and where to see them."""
+"""Items in full in one message; for the others it says how many they are and where to see them."""
 LONGEST_BODY: Final = 30_000
 """Characters of a message."""
 LINK_PATH: Final = "/do/"
@@ -71,7 +71,7 @@ LINK_SECONDS: Final = 14 * 86_400.0
 MOST_WITH_LINKS: Final = 10
 """Flats of a message up to which each has its links; of more, one opens the dashboard."""
 PREVIEW_SECONDS: Final = 14 * 86_400.0
-"""How far back it is looked what a rule would have told: two weeks of a market."""
+"""How far back the preview of a rule goes: two weeks of a market."""
 PREVIEW_SHOWN: Final = 40
 """Flats of that which are named; the rest is counted."""
 BEST_NAMED: Final = 3
@@ -79,7 +79,7 @@ BEST_NAMED: Final = 3
 GOOD_VALUE: Final = 3.5
 """Of 5: from here on a criterion speaks for a flat."""
 SHOWN_MESSAGES: Final = 30
-"""Messages that `alerts log` shows when not told otherwise."""
+"""Messages that `alerts log` shows by default."""
 OWN_SITE: Final = "sale-sofia"
 """Where an incident is that belongs to no portal."""
 
@@ -93,7 +93,7 @@ MAIL_SERVERS: Final[Mapping[str, tuple[str, int, str]]] = {
     "yahoo.com": ("smtp.mail.yahoo.com", 465, "ssl"),
     "icloud.com": ("smtp.mail.me.com", 587, "starttls"),
 }
-"""By the domain of an address: the server that takes its mail, the port, and how it is spoken to."""
+"""By the domain of an address: its mail server, the port, and the mode of encryption."""
 NTFY_SERVER: Final = "https://ntfy.sh"
 """The server of ntfy that everybody may use."""
 TELEGRAM_LONGEST: Final = 4096
@@ -101,7 +101,7 @@ TELEGRAM_LONGEST: Final = 4096
 LONGEST_FIELD: Final = 1000
 """Characters of what is typed into a field of a channel."""
 REMINDED_HOURS: Final = (2, 24)
-"""So many hours before a viewing it is told again: when it is time to go, and while it can still be moved."""
+"""Reminders come so many hours before a viewing: time to go, and time to move it."""
 MAIL_WORDS_BYTES: Final = 100_000
 """What a mail server may say in one conversation; a good one says less than a thousand bytes."""
 MAIL_READ_BYTES: Final = 4096
@@ -109,7 +109,7 @@ MAIL_READ_BYTES: Final = 4096
 
 
 class AlertSettings(BaseModel, defer_build=True):
-    """Settings of alerts: what is told, when, and how hard it is tried."""
+    """Settings of alerts: language, limits, retries and reminders."""
 
     alert_language: Literal["bg", "en"] = Field(
         default="bg", description="The language of alerts.", json_schema_extra=notes("bg or en", "language")

@@ -1,4 +1,4 @@
-"""What the rules of alerts have seen, and what was decided to be told."""
+"""What the rules of alerts have seen, and what they decided to tell."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -34,7 +34,7 @@ class Watched(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing to be told. Its key says what and of which property, so that nobody tells it twice."""
+    """One thing to tell. Its key names the event and the property, so that it is never told twice."""
 
     key: str
     kind: str
@@ -45,11 +45,11 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LookRecord:
     """What one look has read and decided, before anything is written."""
 
     number: int
-    """So many looks were before it."""
+    """The number of looks before it."""
     rules: Mapping[str, RuleState]
     changes: Changes
     looked_at: Collection[int] = ()
@@ -92,13 +92,13 @@ def read_watched(connection: Connection, listing_ids: Sequence[int]) -> dict[str
     """By rule and advert: what the rules know of these adverts."""
     found: dict[str, dict[int, Watched]] = {}
     for row in rows_of(connection, select(alert_watch), alert_watch.c.listing_id, listing_ids):
-        known = found.setdefault(row.rule, {})
-        known[row.listing_id] = Watched(row.listing_id, row.price_eur, row.vat, row.gone_at)
+        by_advert = found.setdefault(row.rule, {})
+        by_advert[row.listing_id] = Watched(row.listing_id, row.price_eur, row.vat, row.gone_at)
     return found
 
 
-def save_seen(connection: Connection, seen: Seen) -> None:
-    """Remember what this look saw. What a rule that is no more knew is forgotten."""
+def save_seen(connection: Connection, seen: LookRecord) -> None:
+    """Store what this look saw, and delete what rules that no longer exist knew."""
     if ended := sorted(read_rules(connection).keys() - seen.rules.keys()):
         connection.execute(delete(alert_rules).where(alert_rules.c.name.in_(ended)))
         connection.execute(delete(alert_watch).where(alert_watch.c.rule.in_(ended)))
@@ -107,7 +107,9 @@ def save_seen(connection: Connection, seen: Seen) -> None:
     if put_off := [{"property_id": property_id} for property_id in seen.put_off]:
         connection.execute(insert_into(connection, alert_waiting).on_conflict_do_nothing(), put_off)
     rules = [{"name": name, **state._asdict()} for name, state in seen.rules.items()]
-    watched = [{"rule": rule, **one._asdict()} for rule, some in seen.watched.items() for one in some]
+    watched = [
+        {"rule": rule, **advert._asdict()} for rule, adverts in seen.watched.items() for advert in adverts
+    ]
     for table, rows in ((alert_rules, rules), (alert_watch, watched)):
         upsert = replace_in(connection, table)
         for first in range(0, len(rows), ROWS_WRITTEN_AT_ONCE):
@@ -115,30 +117,30 @@ def save_seen(connection: Connection, seen: Seen) -> None:
 
 
 def save_items(connection: Connection, items: Iterable[Item], *, now: float) -> dict[str, int]:
-    """Store what was not told yet; the numbers of these, by key."""
-    given = {item.key: item for item in items}
-    keys, told = sorted(given), set[str]()
+    """Insert the items that were not told yet; their ids, by key."""
+    by_key = {item.key: item for item in items}
+    keys, stored = sorted(by_key), set[str]()
     for first in range(0, len(keys), ROWS_WRITTEN_AT_ONCE):
         some = alert_items.c.key.in_(keys[first : first + ROWS_WRITTEN_AT_ONCE])
-        told.update(connection.scalars(select(alert_items.c.key).where(some)))
+        stored.update(connection.scalars(select(alert_items.c.key).where(some)))
     insert_one = insert(alert_items).returning(alert_items.c.id)
     return {
         item.key: connection.execute(insert_one, {**asdict(item), "decided_at": now}).scalar_one()
-        for item in given.values()
-        if item.key not in told
+        for item in by_key.values()
+        if item.key not in stored
     }
 
 
 def incident_news(connection: Connection, since: float) -> Iterator[tuple[RowMapping, set[str], bool]]:
-    """Incidents that are open, or ended since: each with the parts that were told, and whether as one."""
+    """Incidents that are open or ended since, each with the kinds already told, and whether its end was."""
     chosen = select(incidents).where(incidents.c.closed_at.is_(None) | (incidents.c.closed_at >= since))
     rows = connection.execute(chosen.order_by(incidents.c.opened_at, incidents.c.id)).mappings().all()
-    told: dict[int, list[Any]] = {}
+    by_incident: dict[int, list[Any]] = {}
     columns = select(alert_items.c.incident_id, alert_items.c.kind, alert_items.c.facts)
     for item in rows_of(connection, columns, alert_items.c.incident_id, [row["id"] for row in rows]):
-        told.setdefault(item.incident_id, []).append(item)
+        by_incident.setdefault(item.incident_id, []).append(item)
     for row in rows:
-        items = told.get(row["id"], [])
+        items = by_incident.get(row["id"], [])
         yield row, {item.kind for item in items}, any(item.facts.get("closed_at") for item in items)
 
 
@@ -146,7 +148,7 @@ def incident_news(connection: Connection, since: float) -> Iterator[tuple[RowMap
 
 
 def matched(connection: Connection, property_ids: Collection[int] | None) -> list[int]:
-    """The properties of matched adverts, of these numbers or all: others are not told of yet."""
+    """The properties of matched adverts, among these or all: nothing is told about others yet."""
     own = select(listing_sources.c.property_id).distinct()
     return [row[0] for row in rows_of(connection, own, listing_sources.c.property_id, property_ids)]
 

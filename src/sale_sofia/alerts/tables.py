@@ -16,7 +16,7 @@ from sqlalchemy import (
 
 from sale_sofia.storage.tables import Id, Sentence, metadata
 
-# Since when a rule watches, and what it was then: one that is new, or says something else, begins silently.
+# Since when a rule watches, and its fingerprint: a new or changed rule starts silently.
 alert_rules = Table(
     "alert_rules",
     metadata,
@@ -25,7 +25,7 @@ alert_rules = Table(
     Column("since", Float, nullable=False),
 )
 
-# One row: how many looks there were. Two at once: the later one begins anew.
+# One row: the number of looks. Of two concurrent looks the later starts again.
 alert_looks = Table(
     "alert_looks",
     metadata,
@@ -34,13 +34,13 @@ alert_looks = Table(
     Column("looked_at", Float, nullable=False),
 )
 
-# Properties that changed while nothing was to be told of their portals: looked at when that is over.
+# Properties that changed while their portals were held back: looked at when that is over.
 alert_waiting = Table(
     "alert_waiting", metadata, Column("property_id", ForeignKey("listings.id"), primary_key=True)
 )
 
 # The adverts whose flat a rule knows, with the price a cut is measured from. It goes by adverts and not by
-# properties: these are joined and parted, and nothing may be told again for that.
+# properties: these are joined and parted, which must not tell anything again.
 alert_watch = Table(
     "alert_watch",
     metadata,
@@ -52,7 +52,7 @@ alert_watch = Table(
     Index(None, "listing_id"),
 )
 
-# Everything that was decided to be told, once.
+# Everything that was told or is to be told, each item once.
 alert_items = Table(
     "alert_items",
     metadata,
@@ -84,7 +84,7 @@ alert_messages = Table(
     Column("made_at", Float, nullable=False),
     Column("not_before", Float, nullable=False),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
-    # How often its sender died with it in hand: it may have arrived then.
+    # How often its sender died while holding the lease: the message may have arrived.
     Column("breaks", Integer, nullable=False, server_default=text("0")),
     Column("token", String(40)),
     Column("lease_until", Float),
@@ -104,7 +104,7 @@ alert_message_items = Table(
     Index(None, "item_id"),
 )
 
-# One row: what links in messages are signed with. Who can read it could only keep and reject flats.
+# One row: the key that signs links in messages. With it one could only keep and reject flats.
 link_keys = Table(
     "link_keys",
     metadata,
@@ -112,7 +112,7 @@ link_keys = Table(
     Column("key", String(64), nullable=False),
 )
 
-# Links that were used; each until it would be over anyway.
+# Used links, each until it would expire anyway.
 spent_links = Table(
     "spent_links",
     metadata,

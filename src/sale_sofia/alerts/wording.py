@@ -1,4 +1,4 @@
-"""The words of a message: a subject of one line and a plain text, in Bulgarian or English."""
+"""The text of a message: a one-line subject and a plain body, in Bulgarian or English."""
 
 import re
 from collections import Counter
@@ -15,29 +15,29 @@ from sale_sofia.alerts.store import Item
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.words import Language, Said, dictionary
 
-# What a portal wrote, made harmless: one short line that no mail program, chat or terminal obeys.
+# Makes the text of a portal harmless: one short line without control characters or markup.
 
 _ALLOWED_IN_URL: Final = re.compile(r"https?://[A-Za-z0-9\-._~:/?#@!$&'*+,;=%]+")
 _OBEYED: Final = str.maketrans(
     {"@": "＠", "<": "‹", ">": "›", "`": "'", "*": "∗", "[": "(", "]": ")", "|": "/"}
 )
-"""Signs by which chats call people, make links or change their letters; look-alikes say the same."""
+"""Characters with which chats mention people, make links or format text, and their look-alikes."""
 
 
 def one_line(text: object, longest: int = settings.LONGEST_WORD) -> str:
-    """The text in one line, without signs that change what stands around it; a longer one is cut."""
+    """The text in one line without control characters; a longer one is cut."""
     plain = "".join(" " if category(sign)[0] in "CZ" else sign for sign in str(text))
     joined = " ".join(plain.split())
     return joined if len(joined) <= longest else f"{joined[: longest - 1]}…"
 
 
 def harmless(text: object, longest: int = settings.LONGEST_WORD) -> str:
-    """As `one_line`, and without what chats obey."""
+    """As `one_line`, and without the markup of chats."""
     return one_line(text, longest).translate(_OBEYED)
 
 
 def safe_url(url: object) -> str | None:
-    """The address of an advert, if it is a plain one of the web; anything else is left out."""
+    """The address of an advert, if it is a plain web address; else None."""
     text = str(url)
     if len(text) > settings.LONGEST_URL or not _ALLOWED_IN_URL.fullmatch(text):
         return None
@@ -49,10 +49,10 @@ def safe_url(url: object) -> str | None:
 
 
 _KINDS: Final = ("viewing", "new", "cut", "cheaper", "rise", "back", "gone", "incident", "incident_end")
-"""In this order a message of many things tells them."""
+"""The order of kinds in a message of several items."""
 _SIGNATURE: Final = "sale-sofia"
 _LED: Final = ": {url}"
-"""How a line ends that leads somewhere."""
+"""The end of a line with a link."""
 _SHARED: Final = {"property_type": "type", "breaker": "condition", "criterion": "criterion"}
 """Names that the dashboard has too; those of alerts themselves go before them."""
 Words = Mapping[str, Any]
@@ -91,7 +91,7 @@ def no_links(_property_id: int) -> Mapping[str, str]:
 
 
 def word_message(items: Sequence[Item], language: Language, links: Links = no_links) -> Text:
-    """The message that tells these; the same for the same items and links, whenever it is made."""
+    """The message of these items; the same items and links always give the same text."""
     words = {**words_of(language), "links": links if len(items) <= settings.MOST_WITH_LINKS else no_links}
     if len(items) == 1:
         subject, body = _subject(items[0], words), "\n".join(_lines(items[0], words))
@@ -104,7 +104,7 @@ def word_message(items: Sequence[Item], language: Language, links: Links = no_li
 
 
 def headline(item: Item, language: Language) -> str:
-    """What is told, in a line."""
+    """The subject line of an item."""
     return _subject(item, words_of(language))
 
 
@@ -114,7 +114,7 @@ def photo_of(items: Sequence[Item]) -> str | None:
 
 
 def buttons_of(items: Sequence[Item], language: Language, links: Links) -> Buttons:
-    """The links of a message of one flat as buttons; of several nobody would know which is whose."""
+    """The links of a message about one flat as buttons; none for several, as they would be ambiguous."""
     if len(items) != 1 or items[0].property_id is None or "starts_at" in items[0].facts:
         return ()
     line = words_of(language)["line"]
@@ -145,17 +145,17 @@ def _subject(item: Item, words: Words) -> str:
         kind = words["incident"].get(facts["kind"], family)
         return str(words["subject"][item.kind].format(kind=kind, site=harmless(facts["site"])))
     if str(facts["rooms"]) in words["rooms"] and facts["property_type"] in {None, "apartment"}:
-        what = [words["rooms"][str(facts["rooms"])]]
+        parts = [words["rooms"][str(facts["rooms"])]]
     else:
-        what = [words["type"].get(facts["property_type"] or "other", words["type"]["other"])]
+        parts = [words["type"].get(facts["property_type"] or "other", words["type"]["other"])]
     if facts["neighbourhood"]:
-        what.append(harmless(facts["neighbourhood"]))
+        parts.append(harmless(facts["neighbourhood"]))
     if facts["area_sqm"]:
-        what.append(words["line"]["area"].format(area=_number(facts["area_sqm"])))
+        parts.append(words["line"]["area"].format(area=_number(facts["area_sqm"])))
     if facts["price_eur"]:
-        what.append(_money(facts["price_eur"]))
+        parts.append(_money(facts["price_eur"]))
     when = _moment(facts["starts_at"]) if "starts_at" in facts else ""
-    return str(words["subject"][item.kind].format(what=", ".join(what), when=when))
+    return str(words["subject"][item.kind].format(what=", ".join(parts), when=when))
 
 
 def _lines(item: Item, words: Words) -> Iterator[str]:
@@ -194,7 +194,7 @@ def _flat_lines(item: Item, words: Words) -> Iterator[str]:
 
 
 def _viewing_lines(item: Item, words: Words) -> Iterator[str]:
-    """What one wants to know on the way there; what people wrote themselves is made harmless too."""
+    """What a visitor needs on the way there; texts of people are made harmless too."""
     facts, line = item.facts, words["line"]
     yield line["viewing"].format(when=_moment(facts["starts_at"]), minutes=facts["minutes"])
     yield from (
@@ -251,7 +251,7 @@ def _money(amount: float | None) -> str:
 
 
 def _number(amount: float) -> str:
-    """Thousands apart by a space, a decimal only where there is one."""
+    """Thousands separated by a space, a decimal only where there is one."""
     whole = round(amount) if abs(amount) >= 1000 else round(amount, 1)  # noqa: PLR2004 - as people write
     text = f"{whole:,.0f}" if float(whole).is_integer() else f"{whole:,.1f}"
     return text.replace(",", " ").replace(".", ",")

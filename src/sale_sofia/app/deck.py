@@ -8,12 +8,12 @@ from sqlalchemy import Connection, select
 
 from sale_sofia.advice.scoring.judging import VERDICTS, State
 from sale_sofia.advice.scoring.profile import Profile
-from sale_sofia.advice.scoring.scoring import Score, Scorer, Seen, look, ranking
-from sale_sofia.advice.scoring.store import kept_yardsticks
+from sale_sofia.advice.scoring.scoring import FlatFacts, Score, Scorer, look, ranking
+from sale_sofia.advice.scoring.store import read_yardsticks
 from sale_sofia.advice.scoring.yardsticks import Yardstick
 from sale_sofia.advice.tables import scores as stored_scores
 from sale_sofia.advice.valuation.flats import asked_eur_sqm
-from sale_sofia.advice.valuation.model import Band
+from sale_sofia.advice.valuation.model import FairBand
 from sale_sofia.advice.valuation.valuation import Verdict
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.facts import metro_words
@@ -223,8 +223,8 @@ class FlatCard:
             "known": score.known if score else None,
             "points": score.points if score else None,
             "verdict": score.verdict.value if score else None,
-            "fails": list(score.named(State.FAIL)) if score else [],
-            "unknown": list(score.named(State.UNKNOWN)) if score else [],
+            "fails": list(score.breakers_in(State.FAIL)) if score else [],
+            "unknown": list(score.breakers_in(State.UNKNOWN)) if score else [],
             "portals": flat.portals,
             "url": f"/flat/{self.id}",
         }

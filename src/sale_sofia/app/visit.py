@@ -21,7 +21,7 @@ from sale_sofia.advice.scoring.profile import Profile, load_profiles
 from sale_sofia.advice.scoring.runs import ScoreRun, ScoringBusy
 from sale_sofia.advice.settings import MODEL_FILE
 from sale_sofia.advice.valuation.flats import why_not_valued
-from sale_sofia.advice.valuation.model import Band, Current, stored_model
+from sale_sofia.advice.valuation.model import Current, FairBand, stored_model
 from sale_sofia.advice.valuation.valuation import Valuation, Verdict, value_flat, verdicts
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.errands import Errands

@@ -22,7 +22,7 @@ from sale_sofia.listings.places import find_neighbourhood
 from sale_sofia.settings.files import atomic_write
 
 
-class Way(NamedTuple):
+class Transfer(NamedTuple):
     """From one viewing to the next."""
 
     minutes: int
@@ -32,30 +32,30 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A viewing of a day, and how one comes to it from the one before."""
+    """A viewing of a day, and the way to it from the one before."""
 
     viewing: Viewing
     flat: Flat
     follows: bool = False
     """Whether there is one before it on that day."""
-    way: Way | None = None
-    """None: there is none before it, or it is not known exactly enough where one of the two is."""
+    way: Transfer | None = None
+    """None: there is none before it, or one of the two places is not known exactly enough."""
     pause: int | None = None
-    """Whole minutes between the end of the one before and this one; less than none where they overlap."""
+    """Whole minutes from the end of the one before to this one; negative where they overlap."""
 
     @property
     def is_late(self) -> bool:
-        """Whether one cannot be there in time."""
+        """Whether the pause is too short for the way."""
         return self.pause is not None and self.pause < (self.way.minutes if self.way else 0)
 
     def as_json(self) -> dict[str, Any]:
         """The stop as data."""
-        one = self.viewing
+        viewing = self.viewing
         names = ("id", "property_id", "state", "starts_at", "minutes", "agent", "phone", "place", "remarks")
-        told: dict[str, Any] = {name: getattr(one, name) for name in names}
-        told |= {"outcome": one.outcome, "positives": one.positives, "negatives": one.negatives}
+        values: dict[str, Any] = {name: getattr(viewing, name) for name in names}
+        values |= {name: getattr(viewing, name) for name in ("outcome", "positives", "negatives")}
         way = {"way": self.way._asdict() if self.way else None, "pause_minutes": self.pause}
-        return told | way | {"late": self.is_late}
+        return values | way | {"late": self.is_late}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +63,24 @@ class Agenda:
     """All viewings at one moment."""
 
     days: Sequence[tuple[str, Sequence[Stop]]]
-    """What is to come, by day like 2026-11-25, in the order of time."""
+    """Upcoming viewings by day like 2026-11-25, in the order of time."""
     unsaid: Sequence[Stop]
-    """What is over, and nobody said how it was; the last first."""
+    """Past viewings without an outcome; the latest first."""
     past: Sequence[Stop]
-    """What was done or cancelled; the last first."""
+    """Viewings that were done or cancelled; the latest first."""
 
 
 def read_agenda(connection: Connection, *, now: float) -> Agenda:
     """The viewings of all flats as they are at this moment."""
-    found = all_viewings(connection)
-    flats = {flat.property_id: flat for flat in read_flats(connection, {one.property_id for one in found})}
-    upcoming = [one for one in found if one.is_upcoming(now)]
-    days = [(day, stops(list(some), flats)) for day, some in groupby(upcoming, day_of)]
-    over = [Stop(one, flats[one.property_id]) for one in reversed(found) if not one.is_upcoming(now)]
-    unsaid = [one for one in over if one.viewing.state == "planned"]
-    return Agenda(days, unsaid, [one for one in over if one.viewing.state != "planned"])
+    viewings = all_viewings(connection)
+    found = read_flats(connection, {viewing.property_id for viewing in viewings})
+    flats = {flat.property_id: flat for flat in found}
+    upcoming = [viewing for viewing in viewings if viewing.is_upcoming(now)]
+    days = [(day, stops(some, flats)) for day, some in groupby(upcoming, day_of)]
+    ended = [viewing for viewing in reversed(viewings) if not viewing.is_upcoming(now)]
+    over = [Stop(viewing, flats[viewing.property_id]) for viewing in ended]
+    unsaid = [stop for stop in over if stop.viewing.state == "planned"]
+    return Agenda(days, unsaid, [stop for stop in over if stop.viewing.state != "planned"])
 
 
 def day_of(viewing: Viewing) -> str:
@@ -89,35 +91,35 @@ def day_of(viewing: Viewing) -> str:
 def stops(day: Iterable[Viewing], flats: Mapping[int, Flat]) -> list[Stop]:
     """The viewings of one day in the order of time, each with the way from the one before."""
     found: list[Stop] = []
-    for one in day:
-        flat = flats[one.property_id]
+    for viewing in day:
+        flat = flats[viewing.property_id]
         if not found:
-            found.append(Stop(one, flat))
+            found.append(Stop(viewing, flat))
             continue
         before = found[-1]
-        way = way_between(_position(before.viewing, before.flat), _position(one, flat))
-        pause = int((one.starts_at - before.viewing.ends_at) // 60)
-        found.append(Stop(one, flat, follows=True, way=way, pause=pause))
+        way = way_between(_position(before.viewing, before.flat), _position(viewing, flat))
+        pause = int((viewing.starts_at - before.viewing.ends_at) // 60)
+        found.append(Stop(viewing, flat, follows=True, way=way, pause=pause))
     return found
 
 
 def _position(viewing: Viewing, flat: Flat) -> Point | None:
-    """Where one meets: at the flat, or where it was agreed; a neighbourhood is no place to meet at."""
+    """The meeting point: the flat, or the agreed place; a neighbourhood is no meeting point."""
     if not viewing.place:
         return flat.exact_place
     found = None if find_neighbourhood(viewing.place) else find_place(viewing.place)
     return found.point if found else None
 
 
-def way_between(start: Point | None, end: Point | None) -> Way | None:
+def way_between(start: Point | None, end: Point | None) -> Transfer | None:
     """On foot where that is near, else by public transport; None where a point or a way is not known."""
     if start is None or end is None:
         return None
     walk = round(walk_minutes(metres(start, end)))
     if walk <= WALKED_MINUTES:
-        return Way(walk, on_foot=True)
+        return Transfer(walk, on_foot=True)
     ride = journeys_to(Place(end)).from_point(start)
-    return None if ride is None else Way(round(ride), on_foot=False)
+    return None if ride is None else Transfer(round(ride), on_foot=False)
 
 
 # Calendar files (RFC 5545): what every calendar program imports.
@@ -176,7 +178,7 @@ def _utc(moment: float) -> str:
 
 
 def _folded(line: str) -> bytes:
-    """The line in pieces of so many octets at most, no letter cut in two; each next begins with a space."""
+    """The line folded at CALENDAR_LINE_OCTETS, no letter cut; each next piece begins with a space."""
     pieces, piece = [], b""
     for letter in line:
         octets = letter.encode()
@@ -217,7 +219,7 @@ def _event(viewing: Viewing, flat: Flat) -> Event:
 
 
 def _facts(flat: Flat) -> Iterator[str]:
-    """What is known of the flat, shortly."""
+    """The known facts of the flat, in short."""
     if flat.rooms is not None:
         yield f"{flat.rooms}-стаен"
     if flat.area_sqm is not None:

@@ -33,7 +33,7 @@ class SharedChange:
 
 
 def note_change(connection: Connection, about: About, name: str, what: What, by: By) -> None:
-    """Keep who made, changed or removed the thing of this name."""
+    """Record who made, changed or removed the thing of this name."""
     values = {"about": about, "name": name, "what": what, "changed_by": by.who, "changed_at": by.at}
     connection.execute(insert(household_changes).values(values))
 
@@ -41,8 +41,8 @@ def note_change(connection: Connection, about: About, name: str, what: What, by:
 def changes_of(connection: Connection, about: About) -> Mapping[str, SharedChange]:
     """The last change of each thing of this kind, by its name."""
     last = select(func.max(household_changes.c.id)).where(household_changes.c.about == about)
-    rows = _read(connection, household_changes.c.id.in_(last.group_by(household_changes.c.name)))
-    return {one.name: one for one in rows}
+    changes = _read(connection, household_changes.c.id.in_(last.group_by(household_changes.c.name)))
+    return {change.name: change for change in changes}
 
 
 def latest_changes(connection: Connection, limit: int) -> list[SharedChange]:
@@ -57,12 +57,12 @@ def _read(connection: Connection, which: Any, limit: int | None = None) -> list[
     return [SharedChange(*row) for row in rows]
 
 
-# What was said of the facts and the adverts of a flat: kept by those who use it, read here with who said it.
+# Corrections of facts and answers about pairs of adverts: stored by their users, read here with the authors.
 
 
 @dataclass(frozen=True, slots=True)
 class SaidFact:
-    """What somebody said that a fact is; None: they took it back."""
+    """A correction of a fact by a person; the value None takes it back."""
 
     fact: str
     value: Any
@@ -71,7 +71,7 @@ class SaidFact:
 
 
 def facts_said(connection: Connection, property_id: int) -> list[SaidFact]:
-    """All that was ever said of the facts of the flat that has this id now, the oldest first."""
+    """All corrections of the flat that has this id now, the oldest first."""
     table, current = with_current(corrections.c.property_id)
     columns = (corrections.c[name] for name in SaidFact.__dataclass_fields__)
     chosen = select(*columns).select_from(table).where(current == property_id).order_by(corrections.c.id)
@@ -80,7 +80,7 @@ def facts_said(connection: Connection, property_id: int) -> list[SaidFact]:
 
 @dataclass(frozen=True, slots=True)
 class SaidPair:
-    """What somebody said of two adverts; without a name where that was not yet kept."""
+    """An answer about two adverts; without a name where that was not recorded yet."""
 
     low: int
     high: int
@@ -90,7 +90,7 @@ class SaidPair:
 
 
 def pairs_said(connection: Connection, listing_ids: Collection[int]) -> list[SaidPair]:
-    """What counts of the pairs that these adverts are in, the oldest first; of one answer one pair."""
+    """The valid answers about pairs with these adverts, the oldest first; one pair for each answer."""
     table = match_decisions.c
     columns = (table.low, table.high, table.same, table.said_by, table.decided_at)
     touching = or_(table.low.in_(listing_ids), table.high.in_(listing_ids))

@@ -1,4 +1,4 @@
-"""Facts that the buyer puts right: "it is floor 4". What adverts print stays as they print it."""
+"""Facts that the buyer corrects: "it is floor 4". What adverts print stays as it is."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
@@ -15,45 +15,45 @@ from sale_sofia.history.revisions import touch
 from sale_sofia.listings.model import SellerKind
 
 _FIELD_OF: Final = {column: field for field, column in COLUMN_OF.items()}
-"""The field of a description by the fact that it tells: both may have the same values."""
+"""The field of a description by the fact that it states; both allow the same values."""
 
 
-def _told(fact: str, given: str) -> Any:  # noqa: ANN401 - each fact has values of its own kind
-    return _checked(fact, given, given.strip())
+def _single(fact: str, text: str) -> Any:  # noqa: ANN401 - each fact has values of its own kind
+    return _checked(fact, text, text.strip())
 
 
-def _listed(fact: str, given: str) -> list[str]:
-    """All values of a fact that has several: what the buyer says replaces the whole list."""
-    words: list[str] = _checked(fact, given, given.replace(",", " ").split())
+def _listed(fact: str, text: str) -> list[str]:
+    """All values of a fact that has several: the correction replaces the whole list."""
+    words: list[str] = _checked(fact, text, text.replace(",", " ").split())
     return words
 
 
-def _checked(fact: str, given: str, told: str | list[str]) -> Any:  # noqa: ANN401 - as above
+def _checked(fact: str, text: str, words: str | list[str]) -> Any:  # noqa: ANN401 - as above
     try:
-        value = check_value(_FIELD_OF[fact], told)
+        value = check_value(_FIELD_OF[fact], words)
     except ValueError as error:
         raise WrongEvaluation(f"{fact}: {str(error).partition(': ')[2]}") from None
     if value is None:
-        raise WrongEvaluation(f"{fact}: {given!r} says nothing; `--undo` takes back what you said")
+        raise WrongEvaluation(f"{fact}: {text!r} says nothing; `--undo` takes back what you said")
     return value
 
 
-def _area(fact: str, given: str) -> float:
-    return float(_told(fact, given))
+def _area(fact: str, text: str) -> float:
+    return float(_single(fact, text))
 
 
-def _euros(fact: str, given: str) -> float:
+def _euros(fact: str, text: str) -> float:
     try:
-        price = float(given.replace(" ", "").replace(",", "."))
+        price = float(text.replace(" ", "").replace(",", "."))
     except ValueError:
         price = 0.0
     if not 0 < price <= MOST_PRICE_EUR:
-        raise WrongEvaluation(f"{fact}: {given!r} is no price in euros")
+        raise WrongEvaluation(f"{fact}: {text!r} is no price in euros")
     return price
 
 
-def _seller(fact: str, given: str) -> str:
-    return checked_word(given.strip(), get_args(SellerKind), f"{fact}: no {given!r}")
+def _seller(fact: str, text: str) -> str:
+    return checked_word(text.strip(), get_args(SellerKind), f"{fact}: no {text!r}")
 
 
 _CHECKS: Final[Mapping[str, Callable[[str, str], Any]]] = {
@@ -62,7 +62,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, str], Any]]] = {
             "deal", "rooms", "bedrooms", "bathrooms", "floor", "floors_total", "elevator", "construction",
             "year_built", "act_status", "condition", "furnishing",
         ),
-        _told,
+        _single,
     ),
     **dict.fromkeys(("heating", "orientation", "parking", "storage"), _listed),
     **dict.fromkeys(("area_sqm", "area_net_sqm"), _area),
@@ -70,11 +70,11 @@ _CHECKS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "seller_kind": _seller,
 }  # fmt: skip
 CORRECTABLE: Final = tuple(_CHECKS)
-"""Facts that can be put right."""
+"""Facts that can be corrected."""
 
 
-def correct(connection: Connection, property_id: int, fact: str, given: str | None, by: By) -> Any:  # noqa: ANN401
-    """The buyer says what a fact of a property is, or takes it back (None); the value as it is kept.
+def correct(connection: Connection, property_id: int, fact: str, text: str | None, by: By) -> Any:  # noqa: ANN401
+    """Correct a fact of a property, or take the correction back (None); the value as it is stored.
 
     It wins over every advert until it is taken back, and goes with the property's oldest advert.
 
@@ -83,7 +83,7 @@ def correct(connection: Connection, property_id: int, fact: str, given: str | No
         WrongEvaluation: no such fact or value, or nothing to take back.
     """
     checked_word(fact, CORRECTABLE, f"no fact {fact!r} can be put right")
-    value = None if given is None else _CHECKS[fact](fact, given)
+    value = None if text is None else _CHECKS[fact](fact, text)
     held = hold(connection, property_id)
     if value is None and fact not in read_corrections(connection).get(held, {}):
         raise WrongEvaluation(f"you said nothing of the {fact} of property {held}")

@@ -1,7 +1,7 @@
-"""What the buyer thinks of a property: status, decision, reason, renovation; every change is kept.
+"""The buyer's evaluation of a property: status, decision, reason, renovation; every change is stored.
 
-What is said of a property is stored under the id it has then: that of its oldest advert. It is read through
-that advert, so it goes where matching puts it. When two properties become one, the later word on each field
+An evaluation is stored under the id the property has then: that of its oldest advert. It is read through
+that advert, so it follows the matching. When two properties become one, the later value of each field
 counts and the earlier stays in the history; when they part, each has its own again.
 """
 
@@ -39,17 +39,17 @@ Value = str | float | None
 STATUSES: Final[tuple[str, ...]] = get_args(Status)
 DECISIONS: Final[tuple[str, ...]] = get_args(Decision)
 BOARD: Final = ("shortlist", "contacted", "viewing", "offer", "ours")
-"""The way of a flat that is wanted, from the first look to the key."""
+"""The stages of a wanted flat, from the first look to the key."""
 UNWANTED: Final = frozenset({"rejected", "hidden"})
 """Statuses of what the buyer does not want to see again."""
 
 
 class WrongEvaluation(ValueError):
-    """What was given cannot be written; one sentence says what is allowed. Nothing was changed."""
+    """The value is not allowed; one sentence says what is. Nothing was changed."""
 
 
 class ChangedMeanwhile(WrongEvaluation):
-    """Somebody else wrote another value since the caller looked; nothing was changed."""
+    """The value is no longer what the caller expected; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +63,29 @@ class By:
         clean_text(self.who, "the name of who writes", LONGEST_WHO)
 
 
-def clean_text(text: object, what: str, most: int = LONGEST_LINE) -> str:
-    """The text without space around it, its line ends plain.
+def clean_text(text: object, name: str, most: int = LONGEST_LINE) -> str:
+    """The text without surrounding space, its line ends as plain newlines.
 
     Raises:
-        WrongEvaluation: it is no text, empty, too long, or holds what no database and no screen can bear.
+        WrongEvaluation: it is no text, empty, too long, or holds control characters.
     """
     if not isinstance(text, str):
-        raise WrongEvaluation(f"{what} must be a text, not {text!r}")
+        raise WrongEvaluation(f"{name} must be a text, not {text!r}")
     cleaned = text.replace("\r\n", "\n").strip()
     if not cleaned:
-        raise WrongEvaluation(Said("wrong_text.empty", what=what))
+        raise WrongEvaluation(Said("wrong_text.empty", what=name))
     if len(cleaned) > most:
-        raise WrongEvaluation(Said("wrong_text.long", what=what, count=len(cleaned), most=most))
+        raise WrongEvaluation(Said("wrong_text.long", what=name, count=len(cleaned), most=most))
     # Control characters, and halves of characters, which come from broken input.
     if any(sign not in "\n\t" and category(sign) in {"Cc", "Cs"} for sign in cleaned):
-        raise WrongEvaluation(Said("wrong_text.signs", what=what))
+        raise WrongEvaluation(Said("wrong_text.signs", what=name))
     return cleaned
 
 
-def checked_number(value: object, what: str) -> float:
-    """The value as a number that is neither infinite nor a switch."""
+def checked_number(value: object, problem: str) -> float:
+    """The value as a finite number; booleans are none."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise WrongEvaluation(f"{what}, not {value!r}")
+        raise WrongEvaluation(f"{problem}, not {value!r}")
     return float(value)
 
 
@@ -122,16 +122,16 @@ _CHECKS: Final[Mapping[str, Callable[[object], Value]]] = {
     "decide_by": _day,
 }
 FIELDS: Final = tuple(_CHECKS)
-"""All that can be written; notes and viewings have doors of their own."""
+"""All fields that can be written; notes and viewings have functions of their own."""
 
 
 def checked(field: str, value: object) -> Value:
-    """The value as it is stored; None takes back what was said, but a status there always is."""
+    """The value as it is stored; None clears any field but the status, which always has a value."""
     checked_word(field, FIELDS, f"{field!r} cannot be written")
     return None if value is None and field != "status" else _CHECKS[field](value)
 
 
-# Under which id a property goes now, whatever it was when something was said of it.
+# The id a property has now, whatever it was when it was evaluated.
 
 
 def current_property(connection: Connection, property_id: int) -> int:
@@ -149,7 +149,7 @@ def current_property(connection: Connection, property_id: int) -> int:
 
 
 def hold(connection: Connection, property_id: int) -> int:
-    """The id the property has now; whoever else writes of it waits until this transaction ends."""
+    """The id the property has now; its row is locked until this transaction ends."""
     found = current_property(connection, property_id)
     connection.execute(select(listings.c.id).where(listings.c.id == found).with_for_update(key_share=True))
     return found
@@ -161,7 +161,7 @@ ANYTHING: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What is thought of a property now."""
+    """The evaluation of a property now."""
 
     property_id: int
     status: str = "new"
@@ -170,13 +170,13 @@ class Evaluation:
     renovation_eur: float | None = None
     changed_by: str | None = None
     changed_at: float | None = None
-    """The last change of any of these, in seconds since 1970; None while nothing was said."""
+    """The last change of any field, in seconds since 1970; None before the first."""
     decide_by: str | None = None
     """The day by which they want to decide, like 2026-11-25."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class EvaluationChange:
     """One change: of a property, of what a person thinks of it, or of one of its viewings."""
 
     property_id: int
@@ -192,7 +192,7 @@ class Change:
 def evaluate(
     connection: Connection, property_id: int, field: str, value: object, by: By, expected: object = ANYTHING
 ) -> bool:
-    """Write one field; whether it was another before. Two who write at once do it one after the other.
+    """Write one field; whether it changed. Concurrent writes run one after the other.
 
     Raises:
         UnknownProperty: there is no such property.
@@ -217,7 +217,7 @@ def mark(
     reason: str | None = None,
     expected: object = ANYTHING,
 ) -> bool:
-    """Give a property a status, and the reason; whether anything was another before.
+    """Give a property a status and a reason; whether anything changed.
 
     Rejecting decides "no". A reason, a decision and its day stay until others are given, but not across
     rejecting, hiding or taking that back: then they would stand for the opposite. Raises as `evaluate` does.
@@ -241,7 +241,7 @@ def mark(
 
 
 def evaluation_of(connection: Connection, property_id: int) -> Evaluation:
-    """What is thought of this property; "new" while nothing was said.
+    """The evaluation of this property; "new" before the first change.
 
     Raises:
         UnknownProperty: there is no such property.
@@ -251,20 +251,20 @@ def evaluation_of(connection: Connection, property_id: int) -> Evaluation:
 
 
 def evaluations(connection: Connection) -> Mapping[int, Evaluation]:
-    """What is thought of all properties that were spoken of, by the id each has now."""
+    """The evaluations of all evaluated properties, by the id each has now."""
     return _summed(connection.execute(_changes()))
 
 
 def statuses(connection: Connection) -> Mapping[int, str]:
-    """The status of each property that was spoken of, by the id it has now; every other one is "new"."""
-    return {current: one.status for current, one in evaluations(connection).items()}
+    """The status of each evaluated property, by the id it has now; every other one is "new"."""
+    return {current: evaluation.status for current, evaluation in evaluations(connection).items()}
 
 
-def history_of(connection: Connection, property_id: int) -> list[Change]:
+def history_of(connection: Connection, property_id: int) -> list[EvaluationChange]:
     """Every change of this property and its viewings, the oldest first, also under ids of before."""
     found = current_property(connection, property_id)
     return [
-        Change(**{name: getattr(row, name) for name in Change.__dataclass_fields__})
+        EvaluationChange(**{name: getattr(row, name) for name in EvaluationChange.__dataclass_fields__})
         for row in connection.execute(_changes(found))
         if row.old != row.new
     ]
@@ -277,7 +277,7 @@ def write_changes(
     new: Mapping[str, Any],
     by: By,
 ) -> None:
-    """Keep for ever what these fields of a property (or of one of its viewings) were and are."""
+    """Record the old and new values of these fields of a property, or of one of its viewings."""
     same = {"property_id": whose[0], "viewing_id": whose[1], "changed_by": by.who, "changed_at": by.at}
     rows = [{**same, "field": field, "old": old[field], "new": value} for field, value in new.items()]
     connection.execute(insert(evaluation_changes), rows)
@@ -285,7 +285,7 @@ def write_changes(
 
 
 def _held(connection: Connection, property_id: int, field: str, expected: object) -> Evaluation:
-    """What is thought of the property, which nobody else changes now; the field is as expected."""
+    """The evaluation of the property, locked; raises ChangedMeanwhile if the field is not as expected."""
     now = evaluation_of(connection, hold(connection, property_id))
     there = getattr(now, field)
     if expected is not ANYTHING and there != expected:
@@ -305,7 +305,7 @@ def _changes(property_id: int | None = None) -> Select[Any]:
 
 
 def _summed(rows: Iterable[Row[Any]]) -> dict[int, Evaluation]:
-    """By property, the last word on each field."""
+    """By property, the last value of each field."""
     found: dict[int, dict[str, Any]] = defaultdict(dict)
     for row in rows:
         if row.viewing_id is None and row.field in FIELDS:  # what persons think is in the history alone
@@ -314,11 +314,11 @@ def _summed(rows: Iterable[Row[Any]]) -> dict[int, Evaluation]:
     return {current: Evaluation(current, **fields) for current, fields in found.items()}
 
 
-# Notes on a property. They are only ever added: two who write at once lose nothing.
+# Notes on a property. They are only ever added, so concurrent writes lose nothing.
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class PropertyNote:
     """What somebody wrote, and when, in seconds since 1970."""
 
     text: str
@@ -327,7 +327,7 @@ class Note:
 
 
 def add_note(connection: Connection, property_id: int, text: str, by: By) -> None:
-    """Add a note; one that is sent again word for word, as no answer came, is there once.
+    """Add a note; the same text sent again within SENT_AGAIN_SECONDS is stored once.
 
     Raises:
         UnknownProperty: there is no such property.
@@ -342,7 +342,7 @@ def add_note(connection: Connection, property_id: int, text: str, by: By) -> Non
         connection.execute(insert(property_notes).values(**values, written_at=by.at))
 
 
-def notes_of(connection: Connection, property_id: int) -> list[Note]:
+def notes_of(connection: Connection, property_id: int) -> list[PropertyNote]:
     """The notes on a property, the oldest first, also those under ids of before.
 
     Raises:
@@ -350,6 +350,6 @@ def notes_of(connection: Connection, property_id: int) -> list[Note]:
     """
     found = current_property(connection, property_id)
     table, current = with_current(property_notes.c.property_id)
-    columns = (property_notes.c[name] for name in Note.__dataclass_fields__)
+    columns = (property_notes.c[name] for name in PropertyNote.__dataclass_fields__)
     chosen = select(*columns).select_from(table).where(current == found).order_by(property_notes.c.id)
-    return [Note(*row) for row in connection.execute(chosen)]
+    return [PropertyNote(*row) for row in connection.execute(chosen)]

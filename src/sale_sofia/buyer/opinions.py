@@ -1,13 +1,14 @@
 """What each person of the household thinks of a flat, and what follows from it for all of them.
 
 A flat that anyone likes is on the household's shortlist; one that all reject is rejected. One that some
-reject and nobody likes is gone for those alone, and still asked of the others. Who was the one buyer before
-there were people has said all that was said until then.
+reject and nobody likes is gone for those alone, and still open for the others. The first person takes over
+all evaluations from the time before there were people.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, Final, Literal
 
 from sqlalchemy import Connection, Row, Select, delete, insert, select
@@ -33,7 +34,7 @@ from sale_sofia.settings.words import Said
 
 Liking = Literal["liked", "rejected"]
 AS_STATUS: Final[Mapping[str | None, str]] = {"liked": "shortlist", "rejected": "rejected", None: "new"}
-"""What an opinion is for its person: a status as the one buyer would have given it."""
+"""An opinion as the status that a single buyer would have given."""
 BY_STATUS: Final[Mapping[str, Liking | None]] = {"shortlist": "liked", "rejected": "rejected", "new": None}
 
 REASONS: Final = ("price", "place", "noise", "floor", "building", "layout", "condition", "doubt")
@@ -48,14 +49,14 @@ class Opinion:
     opinion: Liking | None = None
     reason: str | None = None
     stars: int | None = None
-    """From one to five: how good they find it, liked or not."""
+    """Rating from one to five, whether liked or not."""
     said_at: float = 0.0
 
 
 def say_status(
     connection: Connection, property_id: int, status: str, person: Person, reason: str | None, *, now: float
 ) -> None:
-    """A person's ★, ✗ or neither, said as a status; any other status is the household's own.
+    """Set a person's opinion (★, ✗ or neither), given as a status; any other status is the household's.
 
     Raises:
         UnknownProperty: there is no such property.
@@ -76,7 +77,7 @@ def say_status(
 def say_stars(
     connection: Connection, property_id: int, stars: int | None, person: Person, *, now: float
 ) -> None:
-    """How good a person finds a flat; None takes it back.
+    """Set a person's rating of a flat; None takes it back.
 
     Raises:
         UnknownProperty: there is no such property.
@@ -90,15 +91,15 @@ def say_stars(
 
 
 def _own(connection: Connection, property_id: int, person: Person) -> Opinion:
-    """What this person has said of a flat so far."""
-    said = _summed(connection.execute(_said([property_id], person)))
-    return said[property_id][0] if said else Opinion(person.name)
+    """This person's present opinion of a flat."""
+    by_flat = _summed(connection.execute(_select_opinions([property_id], person)))
+    return by_flat[property_id][0] if by_flat else Opinion(person.name)
 
 
 def _write(
     connection: Connection, found: int, person: Person, old: Opinion, new: Opinion, now: float
 ) -> None:
-    """Keep what a person thinks now, and in the flat's history what changed; the same again is nothing."""
+    """Store a person's new opinion, and the change in the flat's history; without a change nothing."""
     columns = {"opinion": "opinion", "reason": "opinion_reason", "stars": "stars"}
     changed = {name: getattr(new, name) for name in columns if getattr(new, name) != getattr(old, name)}
     if not changed:
@@ -111,72 +112,74 @@ def _write(
 
 
 def _household(connection: Connection, property_id: int) -> str:
-    """The status that follows from what all of them said; what they have begun with the flat goes on."""
-    all_said = opinions_on(connection, [property_id]).get(property_id, ())
-    said = {one.person: one.opinion for one in all_said if one.opinion}
+    """The status that follows from all opinions; a flat that is further than the shortlist keeps its own."""
+    on_flat = opinions_on(connection, [property_id]).get(property_id, ())
+    likings = [opinion.opinion for opinion in on_flat if opinion.opinion]
     now = evaluation_of(connection, property_id).status
-    if said and set(said.values()) == {"rejected"} and len(said) == len(all_people(connection)):
+    if set(likings) == {"rejected"} and len(likings) == len(all_people(connection)):
         return "rejected"
     if now not in {*BY_STATUS, "hidden"}:
         return now
-    return "shortlist" if "liked" in said.values() else "new"
+    return "shortlist" if "liked" in likings else "new"
 
 
 def opinions_on(connection: Connection, property_ids: Sequence[int]) -> Mapping[int, Sequence[Opinion]]:
-    """What is thought of these flats, by the id each has now; the first who came to the household first."""
-    return _summed(connection.execute(_said(property_ids)))
+    """The opinions of these flats, by the id each has now; in the order in which people joined."""
+    return _summed(connection.execute(_select_opinions(property_ids)))
 
 
 def statuses_for(connection: Connection, person: Person | None) -> Mapping[int, str]:
-    """The status of each flat as this person sees it: their own word, where nothing was begun with it yet."""
+    """The status of each flat for this person: their own opinion, unless the flat is past the shortlist."""
     household = statuses(connection)
     if person is None:
         return household
-    said = _summed(connection.execute(_said(None, person)))
-    own = {number: AS_STATUS[some[0].opinion] for number, some in said.items()}
-    open_ones = {number for number, status in household.items() if status in BY_STATUS}
-    begun = {number: status for number, status in household.items() if number not in open_ones}
-    # Who said nothing of a flat is still asked, whatever others think of it.
-    return dict.fromkeys(open_ones, "new") | own | begun
+    by_flat = _summed(connection.execute(_select_opinions(None, person)))
+    own = {number: AS_STATUS[on_flat[0].opinion] for number, on_flat in by_flat.items()}
+    undecided = {number for number, status in household.items() if status in BY_STATUS}
+    begun = {number: status for number, status in household.items() if number not in undecided}
+    # A flat without an opinion of this person is new to them, whatever others think of it.
+    return dict.fromkeys(undecided, "new") | own | begun
 
 
 def liked_by_all(connection: Connection) -> frozenset[int]:
     """The flats that everybody of the household likes; none while there are no people."""
     everybody = len(all_people(connection))
-    said = _summed(connection.execute(_said(None)))
+    by_flat = _summed(connection.execute(_select_opinions(None)))
     return frozenset(
-        number for number, some in said.items() if [one.opinion for one in some].count("liked") == everybody
+        number
+        for number, on_flat in by_flat.items()
+        if [opinion.opinion for opinion in on_flat].count("liked") == everybody
     )
 
 
 def waiting_for(connection: Connection, person: Person | None) -> frozenset[int]:
-    """The flats that others like and this person has not spoken of; without a person, anybody has not."""
-    household, asked = statuses(connection), [person] if person else all_people(connection)
+    """Flats that somebody likes and this person (or, without a person, anybody) has no opinion on."""
+    household, awaited = statuses(connection), [person] if person else all_people(connection)
     found = set()
-    for number, some in _summed(connection.execute(_said(None))).items():
-        spoken = {one.person for one in some if one.opinion}
-        if household.get(number, "new") in BY_STATUS and any(one.opinion == "liked" for one in some):
-            found |= {number for one in asked if one.name not in spoken}
+    for number, on_flat in _summed(connection.execute(_select_opinions(None))).items():
+        likings = {opinion.person: opinion.opinion for opinion in on_flat if opinion.opinion}
+        if household.get(number, "new") in BY_STATUS and "liked" in likings.values():
+            found |= {number for reader in awaited if reader.name not in likings}
     return frozenset(found)
 
 
 def rejections(connection: Connection) -> Mapping[int, Sequence[str]]:
-    """The flats that somebody rejects now, by the id each has now, with the reasons that were given."""
+    """The flats that somebody rejects, by the id each has now, with the stated reasons."""
     found = {
-        one.property_id: [one.reason] if one.reason else []
-        for one in evaluations(connection).values()
-        if one.status == "rejected"
+        evaluation.property_id: [evaluation.reason] if evaluation.reason else []
+        for evaluation in evaluations(connection).values()
+        if evaluation.status == "rejected"
     }
-    for number, said in _summed(connection.execute(_said(None))).items():
-        if against := [one for one in said if one.opinion == "rejected"]:
-            found[number] = [one.reason for one in against if one.reason]
+    for number, on_flat in _summed(connection.execute(_select_opinions(None))).items():
+        if against := [opinion for opinion in on_flat if opinion.opinion == "rejected"]:
+            found[number] = [opinion.reason for opinion in against if opinion.reason]
     return found
 
 
 def welcome(
     connection: Connection, name: str, language: str, role: str | None, *, now: float, by: str | None = None
 ) -> Person:
-    """Somebody new, as `add_person` makes them; the first has said what was said before there were people.
+    """Add a person as `add_person` does; the first takes over the evaluations of the time before.
 
     `by` is who adds them; None: they do so themselves.
     """
@@ -184,16 +187,16 @@ def welcome(
     person = add_person(connection, name, language, role, now=now)
     note_change(connection, "person", person.name, "made", By(by or person.name, now))
     if first:
-        said = [one for one in evaluations(connection).values() if BY_STATUS.get(one.status)]
         rows = [
             {
-                "property_id": one.property_id,
+                "property_id": evaluation.property_id,
                 "person_id": person.id,
-                "opinion": BY_STATUS[one.status],
-                "reason": one.reason,
-                "said_at": one.changed_at or now,
+                "opinion": BY_STATUS[evaluation.status],
+                "reason": evaluation.reason,
+                "said_at": evaluation.changed_at or now,
             }
-            for one in said
+            for evaluation in evaluations(connection).values()
+            if BY_STATUS.get(evaluation.status)
         ]
         if rows:
             connection.execute(insert(opinions), rows)
@@ -201,17 +204,17 @@ def welcome(
 
 
 def dismiss(connection: Connection, person: Person, by: By) -> None:
-    """They can no longer come in, and what they think counts no more; what they wrote stays, with their name.
+    """Remove a person with their sign-ins and opinions; what they wrote stays, with their name.
 
-    What the household made of their word, it makes of the others' now. The last one leaves all as it is: who
-    is then the one buyer goes on with it.
+    Statuses of the household follow from the other opinions now. The last person leaves all as it is, for
+    the single buyer to go on with.
 
     Raises:
         WrongEvaluation: they are the last operator, and others would be left without one.
     """
-    spoken = sorted(_summed(connection.execute(_said(None, person))))
+    spoken = sorted(_summed(connection.execute(_select_opinions(None, person))))
     connection.execute(delete(opinions).where(opinions.c.person_id == person.id))
-    # A number may be given again, and whoever has it next has not been here yet.
+    # An id may be given again, and its next owner has not visited yet.
     forget_visitor(connection, visitor_of(person.id))
     remove_person(connection, person)
     note_change(connection, "person", person.name, "removed", by)
@@ -224,8 +227,8 @@ def dismiss(connection: Connection, person: Person, by: By) -> None:
             mark(connection, number, household, by)
 
 
-def _said(property_ids: Sequence[int] | None, person: Person | None = None) -> Select[Any]:
-    """All that was said, by whom, in its order."""
+def _select_opinions(property_ids: Sequence[int] | None, person: Person | None = None) -> Select[Any]:
+    """All opinions with their persons, in the order in which they were given."""
     table, current = with_current(opinions.c.property_id)
     chosen = select(current.label("current_id"), people.c.id.label("whose"), people.c.name, *opinions.c)
     chosen = chosen.select_from(table.join(people, people.c.id == opinions.c.person_id))
@@ -237,16 +240,16 @@ def _said(property_ids: Sequence[int] | None, person: Person | None = None) -> S
 
 
 def _summed(rows: Iterable[Row[Any]]) -> dict[int, list[Opinion]]:
-    """By property, the last word of each person, unless they took it back."""
+    """By property, the last opinion of each person, unless they took it back."""
     last: dict[int, dict[int, Row[Any]]] = defaultdict(dict)
     for row in rows:
         last[row.current_id][row.whose] = row
     found = {
         number: [
             Opinion(row.name, row.opinion, row.reason, row.stars, row.said_at)
-            for _, row in sorted(said.items(), key=lambda one: one[0])
+            for _, row in sorted(by_person.items(), key=itemgetter(0))
             if row.opinion is not None or row.stars is not None
         ]
-        for number, said in last.items()
+        for number, by_person in last.items()
     }
-    return {number: said for number, said in found.items() if said}
+    return {number: on_flat for number, on_flat in found.items() if on_flat}

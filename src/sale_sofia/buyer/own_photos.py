@@ -35,7 +35,7 @@ def _path(data_dir: Path, name: str) -> Path:
 
 
 def keep_photo(database: Database, data_dir: Path, property_id: int, picture: bytes, by: By) -> None:
-    """Keep a picture beside a flat: a row never stands for a file that is not there.
+    """Store a picture of a flat: there is never a row without its file.
 
     Args:
         database: Where the row is kept.
@@ -82,17 +82,18 @@ def own_photos_of(connection: Connection, property_id: int) -> list[OwnPhoto]:
 
 
 def drop_photo(database: Database, data_dir: Path, property_id: int, photo_id: int, by: By) -> bool:
-    """Take one of a flat's photos away; whether there was one. That it was there stays in the history."""
+    """Delete one of a flat's photos; whether there was one. The history keeps that it existed."""
 
     def work(connection: Connection) -> OwnPhoto | None:
         found = hold(connection, property_id)
-        one = next((one for one in own_photos_of(connection, found) if one.id == photo_id), None)
-        if one is not None:
-            connection.execute(delete(own_photos).where(own_photos.c.id == one.id))
-            write_changes(connection, (found, None), {"own_photo": one.name}, {"own_photo": None}, by)
-        return one
+        photos = own_photos_of(connection, found)
+        photo = next((photo for photo in photos if photo.id == photo_id), None)
+        if photo is not None:
+            connection.execute(delete(own_photos).where(own_photos.c.id == photo.id))
+            write_changes(connection, (found, None), {"own_photo": photo.name}, {"own_photo": None}, by)
+        return photo
 
-    one = database.run_write(work)
-    if one is not None:
-        one.path(data_dir).unlink(missing_ok=True)
-    return one is not None
+    photo = database.run_write(work)
+    if photo is not None:
+        photo.path(data_dir).unlink(missing_ok=True)
+    return photo is not None

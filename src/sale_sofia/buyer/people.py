@@ -1,7 +1,7 @@
 """The people of one household: who they are, and what lets each of them in.
 
 A link lets its person in once, a session for as long as its browser is used. Both are random, and only their
-digests are stored: who reads the database can enter as nobody. Without people everybody is the one buyer.
+digests are stored: reading the database lets nobody in. Without people everybody is the single buyer.
 """
 
 import hmac
@@ -31,9 +31,9 @@ from sale_sofia.settings.words import LANGUAGES, Language, Said
 
 Role = Literal["buyer", "operator"]
 ROLES: Final[tuple[str, ...]] = get_args(Role)
-"""A buyer decides on flats; an operator also runs the crawl and says who may come in."""
+"""A buyer decides on flats; an operator also runs the crawl and manages people."""
 Kind = Literal["link", "session", "calendar"]
-"""What a token opens: the door once, the pages for as long as they are used, or the viewings alone."""
+"""What a token opens: one sign-in, the pages for as long as they are used, or the calendar alone."""
 
 
 class UnknownPerson(WrongEvaluation):
@@ -51,16 +51,16 @@ class Person:
     has_password: bool
     made_at: float
     entered_at: float | None
-    """When they first came in; None: not yet."""
+    """When they first signed in; None: not yet."""
 
     @property
     def stamp(self) -> str:
-        """Theirs for ever: their number may be another's once they are gone."""
+        """Unique for ever: the id may be reused once they are gone."""
         return f"{self.id}-{self.made_at:.3f}"
 
     @property
     def is_operator(self) -> bool:
-        """Whether they may run the crawl and say who comes in."""
+        """Whether they may run the crawl and manage people."""
         return self.role == "operator"
 
 
@@ -77,14 +77,14 @@ class SignIn:
 
 
 def add_person(connection: Connection, name: str, language: str, role: str | None, *, now: float) -> Person:
-    """Somebody new; without a role the first of all is the operator, the others are buyers.
+    """Add a person; without a role the first of all is the operator, the others are buyers.
 
     Raises:
         WrongEvaluation: the name is empty, too long or taken, or there are too many already.
     """
     cleaned = clean_text(name, "the name", LONGEST_WHO)
     there = all_people(connection)
-    if any(one.name.casefold() == cleaned.casefold() for one in there):
+    if any(person.name.casefold() == cleaned.casefold() for person in there):
         raise WrongEvaluation(Said("people.taken", name=cleaned))
     if len(there) >= MOST_PEOPLE:
         raise WrongEvaluation(Said("people.many", most=MOST_PEOPLE))
@@ -99,24 +99,23 @@ def add_person(connection: Connection, name: str, language: str, role: str | Non
 
 
 def all_people(connection: Connection) -> list[Person]:
-    """Everybody, the first one first."""
+    """Everybody, in the order in which they joined."""
     return [_person(row) for row in connection.execute(select(people).order_by(people.c.id))]
 
 
 def person_named(connection: Connection, name: str) -> Person:
-    """The person of this name, in capitals or not.
+    """The person of this name, in any case.
 
     Raises:
         UnknownPerson: there is none; it says who there is.
     """
     there = all_people(connection)
-    wanted = name.strip().casefold()
-    for one in there:
-        if one.name.casefold() == wanted:
-            return one
-    raise UnknownPerson(
-        Said("people.unknown", name=name.strip(), names=", ".join(one.name for one in there) or "–")
-    )
+    folded = name.strip().casefold()
+    for person in there:
+        if person.name.casefold() == folded:
+            return person
+    names = ", ".join(person.name for person in there) or "–"
+    raise UnknownPerson(Said("people.unknown", name=name.strip(), names=names))
 
 
 def set_role(connection: Connection, person: Person, role: str) -> None:
@@ -142,13 +141,13 @@ def set_language(connection: Connection, person: Person, language: str) -> None:
 
 
 def _check_operated(connection: Connection, *, without: Person) -> None:
-    others = [one for one in all_people(connection) if one.id != without.id]
-    if others and not any(one.is_operator for one in others):
+    others = [person for person in all_people(connection) if person.id != without.id]
+    if others and not any(person.is_operator for person in others):
         raise WrongEvaluation(Said("people.last", name=without.name))
 
 
 def remove_person(connection: Connection, person: Person) -> None:
-    """They can no longer come in; see `opinions.dismiss`, which also says what becomes of what they said.
+    """Delete the person and their sign-ins; `opinions.dismiss` also settles their opinions.
 
     Raises:
         WrongEvaluation: they are the last operator, and others would be left without one.
@@ -158,7 +157,7 @@ def remove_person(connection: Connection, person: Person) -> None:
     connection.execute(delete(people).where(people.c.id == person.id))
 
 
-# Passwords: for who would rather type one than ask for a link.
+# Passwords, for people who prefer them to links.
 
 
 def set_password(connection: Connection, person: Person, password: str | None) -> None:
@@ -179,10 +178,10 @@ def set_password(connection: Connection, person: Person, password: str | None) -
 def enter_by_password(
     connection: Connection, name: str, password: str, device: str, *, now: float
 ) -> str | None:
-    """The token of a new session; None when name and password do not fit. Both answers cost the same."""
+    """The token of a new session; None when name and password do not match. Both take the same time."""
     chosen = select(people.c.id, people.c.name, people.c.password)
-    wanted = name.strip().casefold()
-    row = next((one for one in connection.execute(chosen) if one.name.casefold() == wanted), None)
+    folded = name.strip().casefold()
+    row = next((row for row in connection.execute(chosen) if row.name.casefold() == folded), None)
     salt, _, hashed = (row.password if row and row.password else f"{'0' * 32}$").partition("$")
     fits = hmac.compare_digest(_hash(password[:LONGEST_PASSWORD], bytes.fromhex(salt)), hashed)
     return _let_in(connection, row.id, "session", device, now) if fits and row else None
@@ -201,28 +200,28 @@ def new_link(connection: Connection, person: Person, *, now: float) -> str:
 
 
 def link_of(connection: Connection, token: str, *, now: float) -> Person | None:
-    """Whom an unused link would let in."""
+    """The person that an unused link would sign in."""
     return _found(connection, token, "link", now)
 
 
 def enter_by_link(
     connection: Connection, token: str, device: str, *, now: float, session: str | None = None
 ) -> str | None:
-    """The token of a new session; None for a link that is used, over, taken back or none of ours.
+    """The token of a new session; None for a link that is used, expired, revoked or not ours.
 
-    `session` is the token that it shall have, random and known to nobody else: who chose it beforehand can
-    be given it again by `is_new_session`, should the answer get lost.
+    `session` is the token to use, random and secret: a caller who chose it beforehand can be given it again
+    by `is_new_session`, should the answer get lost.
     """
     person = _found(connection, token, "link", now)
     spent = connection.execute(delete(sign_ins).where(sign_ins.c.digest == digest_of(token)))
-    # Of two who use one link at once, one deletes it.
+    # Of two who use one link at once, only one deletes the row.
     if person is None or not spent.rowcount:
         return None
     return _let_in(connection, person.id, "session", device, now, session)
 
 
 def is_new_session(connection: Connection, token: str, *, now: float) -> bool:
-    """Whether this session lasts and began so lately that its answer may have got lost."""
+    """Whether this session is valid and so new that the answer may have got lost."""
     if _found(connection, token, "session", now) is None:
         return False
     began = select(sign_ins.c.made_at).where(sign_ins.c.digest == digest_of(token))
@@ -230,13 +229,13 @@ def is_new_session(connection: Connection, token: str, *, now: float) -> bool:
 
 
 def new_calendar(connection: Connection, person: Person, *, now: float) -> str:
-    """The token of the address at which a calendar finds their viewings; the one of before ends."""
+    """The token of the address of their calendar; the previous one ends."""
     drop_calendar(connection, person)
     return _let_in(connection, person.id, "calendar", None, now)
 
 
 def drop_calendar(connection: Connection, person: Person) -> bool:
-    """Take the address of their calendar back; whether there was one."""
+    """Revoke the address of their calendar; whether there was one."""
     own = (sign_ins.c.person_id == person.id) & (sign_ins.c.kind == "calendar")
     return bool(connection.execute(delete(sign_ins).where(own)).rowcount)
 
@@ -244,7 +243,7 @@ def drop_calendar(connection: Connection, person: Person) -> bool:
 def person_of(
     connection: Connection, token: str, *, now: float, kind: Kind = "session"
 ) -> tuple[Person, bool] | None:
-    """Whose session this is, while it lasts; and whether it is time to write down that it was used."""
+    """Whose session this is, while it is valid; and whether it is time to record its use."""
     found = _found(connection, token, kind, now)
     if found is None:
         return None
@@ -253,13 +252,13 @@ def person_of(
 
 
 def keep_session(connection: Connection, token: str, *, now: float) -> None:
-    """It was used now: it lasts that much longer."""
+    """Record that it was used now, which extends it."""
     ours = sign_ins.c.digest == digest_of(token)
     connection.execute(update(sign_ins).where(ours).values(seen_at=now, ends_at=now + SESSION_SECONDS))
 
 
 def sign_ins_of(connection: Connection, person: Person, *, now: float) -> list[SignIn]:
-    """Their links and sessions that last, the newest first."""
+    """Their valid links and sessions, the newest first."""
     lasting = (sign_ins.c.person_id == person.id) & (sign_ins.c.ends_at > now)
     chosen = select(sign_ins).where(lasting).order_by(sign_ins.c.seen_at.desc(), sign_ins.c.digest)
     names = SignIn.__dataclass_fields__
@@ -267,13 +266,13 @@ def sign_ins_of(connection: Connection, person: Person, *, now: float) -> list[S
 
 
 def sign_out(connection: Connection, person: Person, digest: str) -> bool:
-    """Take back one of their own links or sessions; whether there was one."""
+    """Revoke one of their own links or sessions; whether there was one."""
     own = (sign_ins.c.digest == digest) & (sign_ins.c.person_id == person.id)
     return bool(connection.execute(delete(sign_ins).where(own)).rowcount)
 
 
 def sign_out_everywhere(connection: Connection, person: Person) -> int:
-    """Take back all their links and sessions; how many there were."""
+    """Revoke all their links and sessions; how many there were."""
     return connection.execute(delete(sign_ins).where(sign_ins.c.person_id == person.id)).rowcount
 
 
@@ -300,7 +299,7 @@ def _let_in(
     if kind == "session":
         first = (people.c.id == person_id) & people.c.entered_at.is_(None)
         connection.execute(update(people).where(first).values(entered_at=now))
-    # What is over goes, and of too many the oldest.
+    # Delete the expired ones, and of too many the oldest.
     connection.execute(delete(sign_ins).where(sign_ins.c.ends_at <= now))
     theirs = select(sign_ins.c.digest).where(sign_ins.c.person_id == person_id)
     newest = theirs.order_by(sign_ins.c.seen_at.desc(), sign_ins.c.digest)
@@ -318,7 +317,7 @@ def _found(connection: Connection, token: str, kind: Kind, now: float) -> Person
 
 
 def digest_of(token: str) -> str:
-    """By what a token is known here."""
+    """The digest under which a token is stored."""
     return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 

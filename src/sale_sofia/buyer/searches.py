@@ -1,4 +1,4 @@
-"""Saved searches by name. What a search holds is checked by `insights.searching`; here it is stored."""
+"""Saved searches by name. They are stored here, and validated by `advice.search.query`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class SavedSearch:
     query: Mapping[str, Any]
     saved_at: float
     saved_by: str | None = None
-    """Who saved it as it is; None: before that was kept."""
+    """Who saved it as it is; None: before that was recorded."""
 
 
 def save_search(
@@ -42,11 +42,11 @@ def save_search(
     replace: bool = False,
     by: str | None = None,
 ) -> str:
-    """Save a search; the name under which it is. `by` is who does, where that is known.
+    """Save a search; the name it got. `by` is who saves it, where that is known.
 
     Raises:
         WrongEvaluation: the name is empty, too long or cannot be printed.
-        SearchThere: another search has this name, and nobody said that it may be replaced.
+        SearchThere: another search has this name, and `replace` is off.
     """
     called = " ".join(clean_text(name, "the name of the search", LONGEST_SEARCH_NAME).split())
     values = {"query": dict(query), "saved_at": now}
@@ -89,7 +89,8 @@ def read_search(connection: Connection, name: str) -> SavedSearch:
 def list_searches(connection: Connection) -> list[SavedSearch]:
     """All saved searches, by name."""
     rows = connection.execute(select(saved_searches).order_by(saved_searches.c.name))
-    by = {name: one for name, one in changes_of(connection, "search").items() if one.what != "removed"}
+    changes = changes_of(connection, "search")
+    by = {name: change for name, change in changes.items() if change.what != "removed"}
     return [
         SavedSearch(row.name, row.query, row.saved_at, by[row.name].changed_by if row.name in by else None)
         for row in rows
@@ -97,7 +98,7 @@ def list_searches(connection: Connection) -> list[SavedSearch]:
 
 
 def forget_search(connection: Connection, name: str, by: By | None = None) -> None:
-    """Forget the search of this name; who did so is kept.
+    """Delete the search of this name; who did so is recorded.
 
     Raises:
         UnknownSearch: there is none.

@@ -1,4 +1,4 @@
-"""Limits of what the buyer writes and of how it is shown; each says its unit and why."""
+"""Constants and settings of what the buyer writes; each states its unit and its reason."""
 
 from typing import Final
 

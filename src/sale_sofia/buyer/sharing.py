@@ -1,7 +1,7 @@
-"""Links that show one flat to people who are not of the household: random, for some days, taken back at will.
+"""Links that show one flat to people outside the household: random, valid for some days, revocable.
 
-A link shows the flat that its advert belongs to now, and opens nothing else. Only its digest is stored: who
-reads the database cannot look, and nobody is shown a link again after it was made.
+A link shows the flat that its advert belongs to now, and opens nothing else. Only its digest is stored:
+reading the database opens no link, and no link is shown again after it was made.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _DAY_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class SharedLink:
-    """A link that lasts; moments in seconds since 1970."""
+    """A valid link; moments in seconds since 1970."""
 
     id: int
     property_id: int
@@ -33,7 +33,7 @@ class SharedLink:
 
 
 def share(connection: Connection, property_id: int, days: int, by: By) -> str:
-    """The token of a new link to this flat, which lasts so many days; what is over makes room.
+    """The token of a new link to this flat, valid for so many days; expired links are deleted.
 
     Raises:
         UnknownProperty: there is no such property.
@@ -54,12 +54,12 @@ def share(connection: Connection, property_id: int, days: int, by: By) -> str:
 
 
 def shared_by(connection: Connection, token: str, *, now: float) -> SharedLink | None:
-    """What this token shows; None for a link that is over, taken back or none of ours."""
+    """The link of this token; None if it is expired, revoked or not ours."""
     return next(iter(_links(connection, shared_links.c.digest == digest_of(token), now)), None)
 
 
 def links_to(connection: Connection, property_id: int | None = None, *, now: float) -> list[SharedLink]:
-    """The links to this flat, or to all, that last; the newest first."""
+    """The valid links to this flat, or to all, the newest first."""
     if property_id is None:
         return _links(connection, shared_links.c.id > 0, now)
     _, current = with_current(shared_links.c.property_id)
@@ -67,9 +67,9 @@ def links_to(connection: Connection, property_id: int | None = None, *, now: flo
 
 
 def take_back(connection: Connection, link_id: int, by: By) -> bool:
-    """The link shows nothing from now on; whether there was one."""
-    taken = delete(shared_links).where(shared_links.c.id == link_id).returning(shared_links.c.property_id)
-    row = connection.execute(taken).first()
+    """Revoke the link; whether there was one."""
+    removed = delete(shared_links).where(shared_links.c.id == link_id).returning(shared_links.c.property_id)
+    row = connection.execute(removed).first()
     if row is not None:
         note_change(connection, "share", str(row.property_id), "removed", by)
     return row is not None

@@ -1,4 +1,4 @@
-"""Viewings of properties: planned, done or cancelled; every change is kept."""
+"""Viewings of properties: planned, done or cancelled; every change is recorded."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -118,31 +118,31 @@ class Viewing:
 
 
 def add_viewing(connection: Connection, property_id: int, fields: Mapping[str, object], by: By) -> int:
-    """Write down a planned viewing; its number. `starts_at` must be among the fields.
+    """Add a planned viewing; its id. `starts_at` must be among the fields.
 
-    One that is planned again for the same moment, as no answer came, is there once, as it was planned first.
+    A second one for the same moment, sent again as no answer came, is not stored: the first stays as it was.
 
     Raises:
         UnknownProperty: there is no such property.
         WrongEvaluation: a field or value that is not allowed; nothing is stored.
     """
-    given = checked_viewing({"minutes": VIEWING_MINUTES, **fields, "state": "planned"})
-    if "starts_at" not in given:
+    values = checked_viewing({"minutes": VIEWING_MINUTES, **fields, "state": "planned"})
+    if "starts_at" not in values:
         raise WrongEvaluation("a viewing needs its starts_at")
     found = hold(connection, property_id)
-    for one in all_viewings(connection, found):
-        if (one.state, one.starts_at) == ("planned", given["starts_at"]):
-            return one.id
-    row = {"positives": [], "negatives": [], **given, "property_id": found, "uid": token_hex(16)}
+    for viewing in all_viewings(connection, found):
+        if (viewing.state, viewing.starts_at) == ("planned", values["starts_at"]):
+            return viewing.id
+    row = {"positives": [], "negatives": [], **values, "property_id": found, "uid": token_hex(16)}
     stamps = {"revision": 0, "made_at": by.at, "changed_at": by.at}
     number = connection.execute(insert(viewings).values(**row, **stamps)).inserted_primary_key
     made = int(number[0]) if number else 0
-    write_changes(connection, (found, made), dict.fromkeys(given), given, by)
+    write_changes(connection, (found, made), dict.fromkeys(values), values, by)
     return made
 
 
 def plan_viewing(connection: Connection, property_id: int, fields: Mapping[str, object], by: By) -> int:
-    """As `add_viewing`; a flat that had not come so far has the status "viewing" from now on."""
+    """As `add_viewing`; a flat at an earlier stage gets the status "viewing"."""
     made = add_viewing(connection, property_id, fields, by)
     if evaluation_of(connection, property_id).status in _BEFORE_VIEWING:
         mark(connection, property_id, "viewing", by)
@@ -150,20 +150,20 @@ def plan_viewing(connection: Connection, property_id: int, fields: Mapping[str, 
 
 
 def change_viewing(connection: Connection, viewing_id: int, fields: Mapping[str, object], by: By) -> bool:
-    """Write these fields; whether any was another before. New positives and negatives join those there.
+    """Write these fields; whether any changed. New positives and negatives are added to the old ones.
 
     Raises:
         UnknownViewing: there is no such viewing.
         WrongEvaluation: a field or value that is not allowed; nothing is changed.
     """
-    given = checked_viewing(fields)
+    values = checked_viewing(fields)
     row = connection.execute(
         select(viewings).where(viewings.c.id == viewing_id).with_for_update()
     ).mappings().first()  # fmt: skip
     if row is None:
         raise UnknownViewing(f"no viewing {viewing_id}; `sale-sofia viewing list` shows them")
-    added = {name: list(dict.fromkeys([*row[name], *given[name]])) for name in LISTS if name in given}
-    new = {name: value for name, value in (given | added).items() if value != row[name]}
+    added = {name: list(dict.fromkeys([*row[name], *values[name]])) for name in LISTS if name in values}
+    new = {name: value for name, value in (values | added).items() if value != row[name]}
     if not new:
         return False
     stamps = {"revision": row["revision"] + 1, "changed_at": by.at}
@@ -192,7 +192,7 @@ def all_viewings(connection: Connection, property_id: int | None = None) -> list
     return [Viewing(**{**row, **{name: tuple(row[name]) for name in LISTS}}) for row in rows]
 
 
-# When a viewing is, as a person writes it: Sofia's clock, whatever that does in spring and autumn.
+# The moment of a viewing as a person writes it: Sofia's clock, also when it changes in spring and autumn.
 
 _LIKE = "2026-11-20 15:30"
 ALLOWED = f"write it like {_LIKE}, Sofia's time"
@@ -222,5 +222,5 @@ def _in_sofia(written: datetime) -> datetime:
     back = first.astimezone(UTC).astimezone(SOFIA).replace(tzinfo=None)
     if back != written:
         raise WrongEvaluation(Said("wrong_viewing.skipped", **at))
-    choices = [one.isoformat(timespec="minutes") for one in (first, second)]
+    choices = [moment.isoformat(timespec="minutes") for moment in (first, second)]
     raise WrongEvaluation(Said("wrong_viewing.twice", **at, choices=choices))

@@ -1,4 +1,4 @@
-"""When a visitor of the dashboard was here last, and what they put off."""
+"""The last visit of each visitor of the dashboard, and the flats they put off."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,44 +14,44 @@ from sale_sofia.storage.upserts import insert_into
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class DashboardVisit:
     """One visit. Moments are seconds since 1970."""
 
     since: float
     """When the visit before ended; what became known later is new to this one."""
     began_at: float
     first: bool
-    """Whether there was none before."""
+    """Whether it is the visitor's first."""
 
     @property
     def seen_through(self) -> bool:
-        """Whether the visitor said that everything up to then was seen."""
+        """Whether the visitor marked everything as seen."""
         return self.since == self.began_at
 
 
-def visit(connection: Connection, visitor: str, *, now: float) -> Visit:
-    """The visit that this look belongs to: the last one while it goes on, else a new one."""
+def visit(connection: Connection, visitor: str, *, now: float) -> DashboardVisit:
+    """The visit that a request belongs to: the last one while it goes on, else a new one."""
     row = connection.execute(select(dashboard_visits).where(dashboard_visits.c.visitor == visitor)).first()
     if row is None:
         since = now - FIRST_VISIT_SECONDS
         values = {"visitor": visitor, "since": since, "began_at": now, "seen_at": now}
         _insert(connection, dashboard_visits, values)
-        return Visit(since, now, first=True)
+        return DashboardVisit(since, now, first=True)
     if now - row.seen_at > VISIT_PAUSE_SECONDS:
         _set(connection, visitor, {"since": row.seen_at, "began_at": now, "seen_at": now})
-        return Visit(row.seen_at, now, first=False)
+        return DashboardVisit(row.seen_at, now, first=False)
     if now - row.seen_at > VISIT_NOTED_SECONDS:
         _set(connection, visitor, {"seen_at": now})
-    return Visit(row.since, row.began_at, first=row.since <= row.began_at - FIRST_VISIT_SECONDS)
+    return DashboardVisit(row.since, row.began_at, first=row.since <= row.began_at - FIRST_VISIT_SECONDS)
 
 
 def seen_all(connection: Connection, visitor: str, *, now: float) -> None:
-    """The visitor has seen everything up to now: from here on only what is newer is new."""
+    """Mark everything up to now as seen: only what is newer is new."""
     _set(connection, visitor, {"since": now, "began_at": now, "seen_at": now})
 
 
 def put_off(connection: Connection, visitor: str, property_id: int, *, now: float) -> None:
-    """The visitor decides on this flat later.
+    """Put off the visitor's decision on this flat.
 
     Raises:
         UnknownProperty: there is no such property.
@@ -62,7 +62,7 @@ def put_off(connection: Connection, visitor: str, property_id: int, *, now: floa
 
 
 def take_up(connection: Connection, visitor: str, property_id: int) -> None:
-    """The flat is no longer put off."""
+    """Take back `put_off` for this flat."""
     table = dashboard_later
     connection.execute(delete(table).where(table.c.visitor == visitor, table.c.property_id == property_id))
 
@@ -76,12 +76,12 @@ def all_put_off(connection: Connection, visitor: str) -> Mapping[int, float]:
 
 
 def visitor_of(person_id: int) -> str:
-    """Under which name a person visits, on all their devices."""
+    """The visitor name of a person, on all their devices."""
     return f"person {person_id}"
 
 
 def forget_visitor(connection: Connection, visitor: str) -> None:
-    """As if they had never been here, by whatever profile."""
+    """Delete the visits and put-off flats of a visitor, for all profiles."""
     for table in (dashboard_visits, dashboard_later):
         own = (table.c.visitor == visitor) | table.c.visitor.startswith(f"{visitor}:", autoescape=True)
         connection.execute(delete(table).where(own))
@@ -93,5 +93,5 @@ def _set(connection: Connection, visitor: str, values: Mapping[str, Any]) -> Non
 
 
 def _insert(connection: Connection, table: Table, values: Mapping[str, Any]) -> None:
-    """Two windows of one browser may be first at once."""
+    """Insert unless it is there: two windows of one browser may be first at once."""
     connection.execute(insert_into(connection, table).values(**values).on_conflict_do_nothing())

@@ -22,12 +22,12 @@ from sale_sofia.advice.scoring import profile as profile_files
 from sale_sofia.advice.scoring.explaining import Language, explain_flat, name_of
 from sale_sofia.advice.scoring.profile import DEFAULT, Loaded, Profile, ProfileError
 from sale_sofia.advice.scoring.runs import score_all
-from sale_sofia.advice.scoring.store import count_verdicts, kept_yardsticks, ranked
+from sale_sofia.advice.scoring.store import count_verdicts, ranked, read_yardsticks
 from sale_sofia.advice.settings import MARKET_LISTED, SCORES_SHOWN
 from sale_sofia.advice.valuation.flats import asked_eur_sqm
 from sale_sofia.advice.valuation.model import Error
-from sale_sofia.advice.valuation.trial import Trial, try_file
-from sale_sofia.advice.valuation.valuation import BASIS, Comparable, Valuation, value_property
+from sale_sofia.advice.valuation.trial import ModelTrial, try_file
+from sale_sofia.advice.valuation.valuation import BASIS, ComparableFlat, Valuation, value_property
 from sale_sofia.buyer.changes import What, note_change
 from sale_sofia.cli.console import (
     BAD_INPUT,
@@ -456,7 +456,7 @@ def _comparable_cells(comparable: Comparable) -> tuple[str, ...]:
     )
 
 
-def _error_tables(found: Trial) -> Iterator[Table]:
+def _error_tables(found: ModelTrial) -> Iterator[Table]:
     """The model beside the neighbourhood's median, and where it is worst."""
     rows = [("fair price", found.judged.error), ("neighbourhood's median", found.judged.by_median)]
     if found.elsewhere is not None:

@@ -12,10 +12,10 @@ from rich.text import Text
 
 from sale_sofia.advice.scoring.profile import load_profiles
 from sale_sofia.advice.scoring.runs import ScoreRun
-from sale_sofia.alerts.channels import Channel, NotSent, Sender, channels_of
+from sale_sofia.alerts.channels import Channel, ChannelSender, NotSent, channels_of
 from sale_sofia.alerts.editing import RuleFile, check_channels, check_file, preview, sentence_of
 from sale_sofia.alerts.outbox import SENDING, SENT, WAITING, count_messages, read_log
-from sale_sofia.alerts.rules import BUYER_KINDS, AlertsError, AlertsFile, Rule, load_alerts
+from sale_sofia.alerts.rules import BUYER_KINDS, AlertRule, AlertsError, AlertsFile, load_alerts
 from sale_sofia.alerts.running import Alerts
 from sale_sofia.alerts.settings import ALERTS_FILE, PREVIEW_SHOWN, SHOWN_MESSAGES
 from sale_sofia.alerts.store import Item, read_rules
@@ -97,7 +97,7 @@ def try_channels(
 
 def _send_test(channel: Channel, settings: Settings) -> str | None:
     try:
-        Sender(settings.alert_send_seconds, settings.alert_telegram_url).send(
+        ChannelSender(settings.alert_send_seconds, settings.alert_telegram_url).send(
             channel, word_test(settings.alert_language), uuid4().hex
         )
     except (NotSent, AlertsError) as error:
@@ -229,7 +229,7 @@ def off(name: RuleName) -> None:
 def remove(name: RuleName) -> None:
     """Remove a rule from the file; the rest of the file is not changed."""
     rules_file = _rule_file()
-    rules_file.remove(rules_file.named(name))
+    rules_file.remove(rules_file.find_rule(name))
     tell(f"rule {name} is removed")
 
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from sale_sofia.advice.scoring.profile import load_profile
 from sale_sofia.advice.search.conditions import Around
 from sale_sofia.advice.search.query import SHOWN_FLATS, SHOWN_UNKNOWN, SearchQuery, is_list
-from sale_sofia.advice.search.run import Judged, saved_query
+from sale_sofia.advice.search.run import JudgedFlat, saved_query
 from sale_sofia.advice.search.run import search as find
 from sale_sofia.buyer.searches import forget_search, list_searches, save_search
 from sale_sofia.cli.console import (
@@ -124,7 +124,7 @@ _FACTS = (
 )  # fmt: skip
 
 
-def _flats_table(title: str, found: Sequence[Judged], around: Around) -> Table:
+def _flats_table(title: str, found: Sequence[JudgedFlat], around: Around) -> Table:
     numbers = ("rooms", "m²", "floor", "€", "€/m²", "days", *(("score",) if around.scores else ()))
     table = plain_table(title, ("id", "neighbourhood"), numbers)
     table.add_column("status", no_wrap=True)

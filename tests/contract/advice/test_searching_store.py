@@ -14,7 +14,7 @@ from property_worlds import advert, dispose_all, ids_of, new_matching, save
 from sale_sofia.advice.search import run
 from sale_sofia.advice.search.conditions import read_around
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
-from sale_sofia.advice.search.run import Found, fitting, saved_query, search
+from sale_sofia.advice.search.run import SearchResult, fitting, saved_query, search
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.evaluations import By, mark
 from sale_sofia.buyer.opinions import say_status, welcome
@@ -113,7 +113,7 @@ def world(module_store_url: str) -> Iterator[Database]:
     made.dispose()
 
 
-def ids(found: Found) -> tuple[list[int], list[int]]:
+def ids(found: SearchResult) -> tuple[list[int], list[int]]:
     return [one.flat.property_id for one in found.passed], [one.flat.property_id for one in found.unknown]
 
 

@@ -12,7 +12,7 @@ from alert_world import DAY, HOUR, SEARCH, AlertWorld
 from contract.storage.helpers import database
 from sale_sofia.alerts.editing import preview
 from sale_sofia.alerts.looking import Looking
-from sale_sofia.alerts.outbox import Entry, Looked, due_messages, read_log
+from sale_sofia.alerts.outbox import LogEntry, Looked, due_messages, read_log
 from sale_sofia.alerts.rules import load_alerts
 from sale_sofia.alerts.wording import word_message
 from sale_sofia.buyer.evaluations import By
@@ -54,7 +54,7 @@ class Lookout:
         assert file is not None
         return Looking(self.world.settings, self.world.database, file, lambda: self.world.now).look()
 
-    def log(self) -> list[Entry]:
+    def log(self) -> list[LogEntry]:
         with self.world.database.read() as connection:
             return read_log(connection, limit=1000)[::-1]
 

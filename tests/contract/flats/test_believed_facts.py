@@ -42,7 +42,7 @@ def flat_of(database: Database, number: int) -> Flat:
 
 
 def say_fact(database: Database, number: int, fact: str, value: str | None) -> object:
-    return database.run_write(partial(correct, property_id=number, fact=fact, given=value, by=ANNA))
+    return database.run_write(partial(correct, property_id=number, fact=fact, text=value, by=ANNA))
 
 
 def touched(database: Database, since: int = 0) -> tuple[set[int], int]:

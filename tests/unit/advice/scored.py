@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from sale_sofia.advice.scoring.judging import Finding, Part
+from sale_sofia.advice.scoring.judging import BreakerFinding, CriterionPart
 from sale_sofia.advice.scoring.profile import Profile
-from sale_sofia.advice.scoring.scoring import Score, Scorer, Seen, look
+from sale_sofia.advice.scoring.scoring import FlatFacts, Score, Scorer, look
 from sale_sofia.advice.scoring.yardsticks import Prices, Rents, Yardstick
 from sale_sofia.flats.flat import Advert, Flat, Trap
 
@@ -72,7 +72,7 @@ SURROUNDED = profile(weights={"nearby": 10})
 """Who asks what is near."""
 
 
-def seen(one: Flat, by: Yardstick = BY) -> Seen:
+def seen(one: Flat, by: Yardstick = BY) -> FlatFacts:
     return look(one, lambda _cell: by)
 
 
@@ -80,12 +80,14 @@ def score(one: Flat, by_profile: Profile = WISHES, by: Yardstick = BY) -> Score:
     return Scorer(by_profile).score(seen(one, by))
 
 
-def part(one: Flat, criterion: str, name: str, by_profile: Profile = WISHES, by: Yardstick = BY) -> Part:
+def part(
+    one: Flat, criterion: str, name: str, by_profile: Profile = WISHES, by: Yardstick = BY
+) -> CriterionPart:
     """One part of one criterion."""
     found = {each.name: each for each in score(one, by_profile, by).criteria}[criterion]
     return {each.name: each for each in found.parts}[name]
 
 
-def finding(one: Flat, breaker: str, by_profile: Profile = EVERY_CONDITION) -> Finding:
+def finding(one: Flat, breaker: str, by_profile: Profile = EVERY_CONDITION) -> BreakerFinding:
     """What one deal breaker says."""
     return {each.name: each for each in score(one, by_profile).findings}[breaker]

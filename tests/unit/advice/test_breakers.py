@@ -143,14 +143,14 @@ def test_a_school_is_near_enough_or_not_once_schools_are_imported(monkeypatch: p
         monkeypatch.setattr(breakers, "what_is_near", lambda *_, near=near: near)
         found = finding(flat(), "school", profile(must={"school_most_minutes": 15}))
         assert (found.state, found.say) == (state, "metro.walk")
-        assert found.told == {"minutes": minutes, "limit": 15}
+        assert found.values == {"minutes": minutes, "limit": 15}
     assert finding(flat(), "road", profile(must={"road": ["far"]})).say == "road.unknown"
 
 
 def test_a_trap_is_told_in_the_words_of_the_advert() -> None:
     found = finding(flat(traps={"share_of_ownership": trap("продава се 1/2 идеална част")}), "traps")
     assert (found.state, found.quote) == (F, "продава се 1/2 идеална част")
-    assert found.told == {"trap": "share_of_ownership"}
+    assert found.values == {"trap": "share_of_ownership"}
 
 
 def test_of_an_empty_flat_everything_is_unknown_and_nothing_passes() -> None:
@@ -169,6 +169,6 @@ def test_one_failure_fails_all_and_an_accepted_unknown_holds_nothing_back() -> N
     lenient = profile(must={"not_panel": True, "not_ground_floor": True}, unknown_ok=["panel"])
     for by, verdict in ((strict, U), (lenient, P)):
         found = score(flat(construction=None), by)
-        assert (found.verdict, found.named(U)) == (verdict, ("panel",))  # it is still said
+        assert (found.verdict, found.breakers_in(U)) == (verdict, ("panel",))  # it is still said
     assert score(flat(construction=None, floor=0), lenient).verdict == F
     assert score(flat(construction="panel"), lenient).verdict == F

@@ -153,7 +153,7 @@ def test_what_is_near_all_of_a_neighbourhood_counts_where_it_is_worth_nearly_the
     assert part(flat(lat=42.665, lon=23.379), "nearby", "road", SURROUNDED).value == 5.0
     assert part(flat(neighbourhood="Христо Ботев"), "nearby", "road", SURROUNDED).value is None
     found = part(flat(neighbourhood="ж.гр.Южен парк"), "nearby", "road", SURROUNDED)
-    assert (found.value, found.told) == (4.0, {"told": ("road_close", "road_far")})
+    assert (found.value, found.values) == (4.0, {"told": ("road_close", "road_far")})
     assert part(flat(neighbourhood="Христо Ботев"), "nearby", "stop", SURROUNDED).value is None  # 0 to 15
 
 
@@ -173,8 +173,8 @@ def test_without_enough_neighbours_price_and_yield_are_unknown() -> None:
 def test_the_scope_of_the_comparison_is_told() -> None:
     wide = Yardstick(Prices((1000.0, 2000.0), 31, "neighbourhood"), Rents(8.0, 5))
     found = part(flat(), "price", "place", by=wide)
-    assert (found.say, found.told["flats"]) == ("price.place_neighbourhood", 31)
-    assert found.told["cheaper"] == pytest.approx(0.8)
+    assert (found.say, found.values["flats"]) == ("price.place_neighbourhood", 31)
+    assert found.values["cheaper"] == pytest.approx(0.8)
 
 
 def test_without_a_renovation_budget_what_needs_renovation_is_worth_nothing() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import sale_sofia.advice.scoring
 from sale_sofia.advice.scoring.explaining import Language, explain, explain_flat, name_of, sentence
-from sale_sofia.advice.scoring.judging import Finding, Part
+from sale_sofia.advice.scoring.judging import BreakerFinding, CriterionPart
 from sale_sofia.advice.scoring.profile import BREAKERS
 from sale_sofia.advice.scoring.settings import PART_SHARES
 from sale_sofia.advice.scoring.yardsticks import Prices, Yardstick
@@ -28,7 +28,7 @@ from unit.advice.scored import (
 WORDS = read_yaml((Path(sale_sofia.advice.scoring.__file__).parent / "words.yaml").read_text("utf-8"))
 
 
-def told() -> dict[str, Part | Finding]:
+def told() -> dict[str, CriterionPart | BreakerFinding]:
     """Every sentence that the cases of the tables bring about, by its key."""
     criteria = [flat(**facts) for _, _, facts, _ in test_criteria.CASES]
     breakers = [flat(**facts) for _, facts, _ in test_breakers.CASES]
@@ -37,7 +37,9 @@ def told() -> dict[str, Part | Finding]:
     found.append(score(flat(), WISHES, Yardstick()))
     found.append(score(flat(), WISHES, Yardstick(Prices((1.0, 2.0), 3, "neighbourhood"))))
     found.append(score(flat(), profile()))
-    parts: list[Part | Finding] = [part for one in found for each in one.criteria for part in each.parts]
+    parts: list[CriterionPart | BreakerFinding] = [
+        part for one in found for each in one.criteria for part in each.parts
+    ]
     parts += [finding for one in found for finding in one.findings]
     return {one.say: one for one in parts}
 

@@ -15,7 +15,7 @@ from sale_sofia.advice.market.market import (
     Deal,
     Figures,
     Market,
-    Span,
+    WeekSpan,
     read_market,
     room_type,
     spans_until,
@@ -186,4 +186,4 @@ def test_weeks_begin_on_mondays_also_when_clocks_change() -> None:
     monday = [datetime.fromtimestamp(span.start, SOFIA) for span in spans]
     assert [(one.weekday(), one.hour) for one in monday] == [(0, 0)] * 3
     assert spans[1].end - spans[1].start == 7 * DAY - 3600
-    assert spans[-1] == Span(spans[1].end, now, complete=False)
+    assert spans[-1] == WeekSpan(spans[1].end, now, complete=False)

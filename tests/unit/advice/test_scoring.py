@@ -89,13 +89,13 @@ def test_a_missing_price_per_square_metre_is_worth_nothing() -> None:
 
 def test_a_missing_price_does_not_pass_the_budget() -> None:
     found = score(flat(price_eur=None), EVERY_CONDITION)
-    assert (found.verdict, "budget" in found.named(State.UNKNOWN)) == (State.UNKNOWN, True)
+    assert (found.verdict, "budget" in found.breakers_in(State.UNKNOWN)) == (State.UNKNOWN, True)
 
 
 def test_west_and_north_do_not_pass_east_or_south() -> None:
     for side in ("W", "N", "NW", "SW", "NE", "SE"):
         found = score(flat(orientation=(side,)), EVERY_CONDITION)
-        assert found.named(State.FAIL) == ("orientation",), side
+        assert found.breakers_in(State.FAIL) == ("orientation",), side
 
 
 def test_the_price_per_square_metre_is_of_the_price_after_the_cut() -> None:
@@ -182,7 +182,7 @@ def test_it_is_counted_what_passes_and_what_only_one_condition_keeps_out() -> No
     scorer = Scorer(EVERY_CONDITION.model_copy(update={"unknown_ok": near}))
     there = (one for one in flats if one.offered and scorer.is_candidate(one))
     scores = [scorer.score(seen(one)) for one in there]
-    found = count_passing((one.verdict, one.named(State.FAIL), 1) for one in scores)
+    found = count_passing((one.verdict, one.breakers_in(State.FAIL), 1) for one in scores)
     assert (found.candidates, found.passing, found.unknown, found.failing) == (6, 1, 1, 4)
     assert dict(found.only) == {"metro": 2, "ground_floor": 1}
 
@@ -208,4 +208,4 @@ def test_places_of_the_buyers_own_count_by_their_weight_and_not_without_one() ->
     alone = score(one, profile(places=places, weights=dict.fromkeys(WEIGHTS, 0) | {"travel": 10}))
     assert alone.points == pytest.approx(5 * ((60 - 35) / 45 + (60 - 17) / 45) / 2)
     (found,) = [each for each in alone.criteria if each.name == "travel"]
-    assert found.parts[0].told == {"ways": "Work 35, Town 17"}
+    assert found.parts[0].values == {"ways": "Work 35, Town 17"}

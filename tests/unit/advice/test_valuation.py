@@ -14,7 +14,7 @@ from contract.storage.helpers import ready_database
 from property_worlds import ids_of
 from sale_sofia.advice.settings import COMPARABLES_SHOWN, MODEL_FILE, MODEL_FORMAT
 from sale_sofia.advice.tables import valuation_models
-from sale_sofia.advice.valuation.model import Band, Current, stored_model, write_file
+from sale_sofia.advice.valuation.model import Current, FairBand, stored_model, write_file
 from sale_sofia.advice.valuation.valuation import (
     Verdict,
     compare,
@@ -33,7 +33,7 @@ from tables import each_row
 from valued_flats import some_adverts, some_flats
 
 COUNT = 260
-FAIR = Band(1000.0, 1300.0, 1600.0)
+FAIR = FairBand(1000.0, 1300.0, 1600.0)
 FLAT = replace(some_flats(1)[0], area_sqm=100.0, condition="good", vat="included")
 
 

@@ -9,15 +9,15 @@ import pytest
 from sale_sofia.advice.settings import FOLDS
 from sale_sofia.advice.valuation.flats import (
     asked_eur_sqm,
+    comparable_flats,
     is_comparable,
-    known_flats,
     matrix,
     place_of,
     why_not_valued,
 )
 from sale_sofia.advice.valuation.model import (
     Forest,
-    Judged,
+    JudgedModel,
     fit_and_judge,
     folds_of,
     judge_apart,
@@ -35,7 +35,7 @@ LOZENETS = Point(42.674, 23.318)
 
 
 @pytest.fixture(scope="module")
-def judged() -> Judged:
+def judged() -> JudgedModel:
     return fit_and_judge(FLATS)
 
 
@@ -69,7 +69,7 @@ def test_weighted_quantiles() -> None:
 
 
 @pytest.mark.slow
-def test_the_error_is_near_what_chance_leaves_and_the_interval_holds_its_share(judged: Judged) -> None:
+def test_the_error_is_near_what_chance_leaves_and_the_interval_holds_its_share(judged: JudgedModel) -> None:
     """The prices were made with a noise whose median is 8 %."""
     assert judged.error.flats == len(FLATS)
     assert 0.07 < judged.error.median < 0.10
@@ -82,15 +82,15 @@ def test_the_error_is_near_what_chance_leaves_and_the_interval_holds_its_share(j
 
 
 @pytest.mark.slow
-def test_the_same_flats_give_the_same_forest(judged: Judged) -> None:
+def test_the_same_flats_give_the_same_forest(judged: JudgedModel) -> None:
     part = judged.model.parts[2]
-    again = Forest.grow(matrix([FLATS[place] for place in part.known]), judged.model.target[part.known])
+    again = Forest.grow(matrix([FLATS[place] for place in part.training]), judged.model.target[part.training])
     for field in fields(Forest):
         assert (getattr(again, field.name) == getattr(part.forest, field.name)).all()
 
 
 @pytest.mark.slow
-def test_no_flat_is_explained_by_its_own_price(judged: Judged) -> None:
+def test_no_flat_is_explained_by_its_own_price(judged: JudgedModel) -> None:
     """Whatever is asked for it, the middle and those it is compared with stay the same."""
     dear = replace(FLAT, price_eur=(FLAT.price_eur or 0) * 3)
     other = fit_and_judge([dear, *FLATS[1:]])
@@ -161,9 +161,9 @@ def test_what_no_flat_is_compared_with(fields: dict[str, Any]) -> None:
 
 def test_old_flats_are_left_out_and_of_too_many_the_newest_stay() -> None:
     seen = [replace(flat, last_seen_at=float(number)) for number, flat in enumerate(FLATS[:10])]
-    found = known_flats(reversed(seen), seen_since=2.0, most=5)
+    found = comparable_flats(reversed(seen), seen_since=2.0, most=5)
     assert [flat.property_id for flat in found] == [6, 7, 8, 9, 10]
-    assert len(known_flats(seen, seen_since=2.0, most=50)) == 8
+    assert len(comparable_flats(seen, seen_since=2.0, most=50)) == 8
 
 
 @each_row(

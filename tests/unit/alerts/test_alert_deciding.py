@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from sale_sofia.alerts.deciding import FITS_NOT, Judgement, View, decide
+from sale_sofia.alerts.deciding import FITS_NOT, FlatJudgement, View, decide
 from sale_sofia.alerts.rules import BuyerRule
 from sale_sofia.alerts.store import Watched
 from sale_sofia.flats.flat import Advert, Flat
 from tables import each_row
 
-FITS = Judgement(fits=True)
+FITS = FlatJudgement(fits=True)
 
 
 def rule(**fields: Any) -> BuyerRule:  # noqa: ANN401 - any field
@@ -49,7 +49,7 @@ def told(view: View, **fields: Any) -> list[str]:  # noqa: ANN401 - of the rule
     return [item.key for item in decide(rule(**fields), view).items]
 
 
-def seen(what: Flat, known: dict[int, Watched], judgement: Judgement = FITS, **more: Any) -> View:  # noqa: ANN401
+def seen(what: Flat, known: dict[int, Watched], judgement: FlatJudgement = FITS, **more: Any) -> View:  # noqa: ANN401
     return View(what, judgement, more.get("status", "new"), known, silent=more.get("silent", False))
 
 

@@ -39,14 +39,14 @@ def test_a_rule_is_added_changed_switched_and_removed_and_the_rest_stays(rules: 
     rules.add("buyer", RULE)
     assert rules.written() == {"buyer": [RULE], "operator": []}
     rules.change(RULE, RULE | {"tell": ["cut"], "digest": "08:30"})
-    assert rules.named("Мое") == RULE | {"tell": ["cut"], "digest": "08:30"}
+    assert rules.find_rule("Мое") == RULE | {"tell": ["cut"], "digest": "08:30"}
     rules.switch("Мое", enabled=False)
-    assert rules.named("Мое")["enabled"] is False
+    assert rules.find_rule("Мое")["enabled"] is False
     rules.switch("Мое", enabled=True)
-    assert "enabled" not in rules.named("Мое")
+    assert "enabled" not in rules.find_rule("Мое")
     assert "${MAIL_TOKEN}" in rules.path.read_text("utf-8")
     assert "TopSecret77" not in rules.path.read_text("utf-8")
-    rules.remove(rules.named("Мое"))
+    rules.remove(rules.find_rule("Мое"))
     assert rules.path.read_text("utf-8") == before
     assert stat.S_IMODE(rules.path.stat().st_mode) == 0o600
 
@@ -72,7 +72,7 @@ def test_what_cannot_be_is_a_sentence_and_nothing_is_written(
         rules.add("buyer", rule)
     assert "TopSecret77" not in str(wrong.value)
     with pytest.raises(AlertsError, match=sentence):
-        rules.change(rules.named("Първо"), rule)
+        rules.change(rules.find_rule("Първо"), rule)
     assert rules.path.read_bytes() == before
 
 
@@ -84,7 +84,7 @@ def test_two_rules_of_one_name_are_refused(rules: RuleFile) -> None:
 
 def test_who_looked_at_an_old_rule_changes_nothing(rules: RuleFile) -> None:
     rules.add("buyer", RULE)
-    seen = rules.named("Мое")
+    seen = rules.find_rule("Мое")
     rules.switch("Мое", enabled=False)
     before = rules.path.read_bytes()
     with pytest.raises(RuleChanged, match="no longer what it was"):

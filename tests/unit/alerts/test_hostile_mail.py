@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from fleet_certificates import make_certificates
-from sale_sofia.alerts.channels import Channel, NotSent, Sender
+from sale_sofia.alerts.channels import Channel, ChannelSender, NotSent
 from sale_sofia.alerts.wording import Text
 from tables import each_row
 
@@ -90,7 +90,7 @@ def send(port: int, scheme: str = "mailto", more: str = "") -> str:
 
     def work() -> None:
         try:
-            Sender(SECONDS).send(Channel("mail", SecretStr(url)), Text("s", "b"), "uid")
+            ChannelSender(SECONDS).send(Channel("mail", SecretStr(url)), Text("s", "b"), "uid")
         except NotSent as error:
             told.append(str(error))
 

@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from sale_sofia.buyer import agenda
-from sale_sofia.buyer.agenda import Way, stops, way_between
+from sale_sofia.buyer.agenda import Transfer, stops, way_between
 from sale_sofia.buyer.viewings import Viewing
 from sale_sofia.flats.flat import Flat
 from sale_sofia.geography.shapes import Place, Point
@@ -57,9 +57,9 @@ def rides(monkeypatch: pytest.MonkeyPatch) -> Rides:
 
 
 def test_one_walks_where_it_is_near_and_rides_where_it_is_not(rides: Rides) -> None:
-    assert way_between(SERDIKA, NEAR) == Way(6, on_foot=True)
+    assert way_between(SERDIKA, NEAR) == Transfer(6, on_foot=True)
     assert rides.asked == []
-    assert way_between(SERDIKA, MLADOST) == Way(27, on_foot=False)
+    assert way_between(SERDIKA, MLADOST) == Transfer(27, on_foot=False)
     assert rides.asked == [Place(MLADOST)]
 
 
@@ -76,8 +76,8 @@ def test_each_stop_has_the_way_from_the_one_before_and_says_who_comes_too_late()
     day = [viewing(1), viewing(2, 36), viewing(3, 92), viewing(4, 120)]
     first, second, third, fourth = stops(day, flats)
     assert (first.follows, first.way, first.pause, first.is_late) == (False, None, None, False)
-    assert (second.way, second.pause, second.is_late) == (Way(6, on_foot=True), 6, False)
-    assert (third.way, third.pause, third.is_late) == (Way(27, on_foot=False), 26, True)
+    assert (second.way, second.pause, second.is_late) == (Transfer(6, on_foot=True), 6, False)
+    assert (third.way, third.pause, third.is_late) == (Transfer(27, on_foot=False), 26, True)
     assert (fourth.follows, fourth.way, fourth.pause) == (True, None, -2)
     assert fourth.is_late, "they overlap, however near they are"
     assert not replace(fourth, pause=0).is_late, "of a way that is not known nobody says that it is too long"
@@ -87,10 +87,10 @@ def test_each_stop_has_the_way_from_the_one_before_and_says_who_comes_too_late()
 def test_where_one_meets_counts_before_where_the_flat_is() -> None:
     flats = {1: flat(1, SERDIKA), 2: flat(2, NEAR)}
 
-    def way(place: str) -> Way | None:
+    def way(place: str) -> Transfer | None:
         return stops([viewing(1), viewing(2, 60, place)], flats)[1].way
 
-    assert way("42.6516/23.3790") == Way(27, on_foot=False)
+    assert way("42.6516/23.3790") == Transfer(27, on_foot=False)
     assert way("пред входа") is None, "nobody knows where that is"
     assert way("Лозенец") is None, "a neighbourhood is no place to meet at"
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -30,8 +31,6 @@ from sale_sofia.storage.database import Database
 
 # A flat on the market: when it was offered, at what price for each m², and by how much that was cut.
 
-# When each advert was on the market, and at what price.
-
 
 class Spell(NamedTuple):
     """From when to when an advert was there; without an end it still is."""
@@ -40,8 +39,8 @@ class Spell(NamedTuple):
     end: float | None
 
 
-class Asked(NamedTuple):
-    """A price as it was printed, since a moment; whether it is another price, or the same in other words."""
+class AskingPrice(NamedTuple):
+    """A price as it was printed from a moment on; `moved`: it is another sum, not the same restated."""
 
     since: float
     price_eur: float
@@ -54,23 +53,25 @@ class AdvertHistory:
     """One advert. Its prices are those that were printed; moments rise."""
 
     spells: tuple[Spell, ...]
-    prices: tuple[Asked, ...]
+    prices: tuple[AskingPrice, ...]
     priced: tuple[tuple[float, int | None], ...]
     """Since when which of the prices holds; None while none is printed."""
 
     def is_there(self, moment: float) -> bool:
         """Whether it was offered then."""
-        return any(one.start <= moment and (one.end is None or moment < one.end) for one in self.spells)
+        return any(
+            spell.start <= moment and (spell.end is None or moment < spell.end) for spell in self.spells
+        )
 
-    def asked(self, moment: float) -> Asked | None:
+    def price_at(self, moment: float) -> AskingPrice | None:
         """The price that was printed then."""
-        place = bisect_right(self.priced, moment, key=lambda one: one[0])
+        place = bisect_right(self.priced, moment, key=itemgetter(0))
         which = self.priced[place - 1][1] if place else None
         return None if which is None else self.prices[which]
 
 
 def read_histories(connection: Connection, listing_ids: Collection[int]) -> dict[int, AdvertHistory]:
-    """The histories of these adverts; of what turned out to be no flat of its own none."""
+    """The histories of these adverts, without those that were withdrawn as no flat of their own."""
 
     def by_listing(
         table: Table, names: Sequence[str], moment: str, some: Sequence[int], *which: ColumnElement[bool]
@@ -95,13 +96,13 @@ def read_histories(connection: Connection, listing_ids: Collection[int]) -> dict
 
 
 def _history(row: Row[Any], events: Sequence[Row[Any]], points: Sequence[Row[Any]]) -> AdvertHistory:
-    prices: list[Asked] = []
+    prices: list[AskingPrice] = []
     priced: list[tuple[float, int | None]] = []
     for point in points:
         if point.price_eur is None:
             priced.append((point.seen_at, None))
             continue
-        prices.append(Asked(point.seen_at, point.price_eur, point.vat, point.kind == "price"))
+        prices.append(AskingPrice(point.seen_at, point.price_eur, point.vat, point.kind == "price"))
         priced.append((point.seen_at, len(prices) - 1))
     return AdvertHistory(tuple(_spells(row, events)), tuple(prices), tuple(priced))
 
@@ -155,10 +156,10 @@ class Curve:
 
 def kaplan_meier(stays: Iterable[Stay]) -> Curve:
     """The curve of these stays. Who was last seen on a day on which others went was still there with them."""
-    given = list(stays)
-    went = Counter(stay.days for stay in given if stay.gone)
-    ends = Counter(stay.days for stay in given)
-    there, share = len(given), 1.0
+    observed = list(stays)
+    went = Counter(stay.days for stay in observed if stay.gone)
+    ends = Counter(stay.days for stay in observed)
+    there, share = len(observed), 1.0
     steps: list[tuple[float, float]] = []
     for day in sorted(ends):
         if went[day]:
@@ -166,7 +167,7 @@ def kaplan_meier(stays: Iterable[Stay]) -> Curve:
             steps.append((day, share))
         there -= ends[day]
     days, shares = tuple(day for day, _ in steps), tuple(left for _, left in steps)
-    return Curve(days, shares, len(given), went.total(), max(ends, default=0.0))
+    return Curve(days, shares, len(observed), went.total(), max(ends, default=0.0))
 
 
 class Snapshot(NamedTuple):
@@ -193,8 +194,8 @@ class MarketFlat:
     def first_seen_at(self) -> float:
         """When the first of its adverts was seen.
 
-        Not since when it is offered: those that stayed long before we looked are among us, those that went
-        soon are not, and counted so they would make every stay look longer than it is (decision 025).
+        Not when it was first offered: of the flats from before we watched only those that stayed long are
+        left, and counting their whole stay would make every stay look longer than it is (decision 025).
         """
         return min(advert.spells[0].start for advert in self.adverts)
 
@@ -207,10 +208,10 @@ class MarketFlat:
     def at(self, moment: float) -> Snapshot:
         """Whether any of its adverts was offered then, and the lowest of their prices, VAT included."""
         there = [advert for advert in self.adverts if advert.is_there(moment)]
-        asked = [one for advert in there if (one := advert.asked(moment)) is not None]
-        if not asked or not self.area_sqm:
+        prices = [price for advert in there if (price := advert.price_at(moment)) is not None]
+        if not prices or not self.area_sqm:
             return Snapshot(bool(there), None)
-        return Snapshot(there=True, eur_sqm=min(map(self._with_vat, asked)) / self.area_sqm)
+        return Snapshot(there=True, eur_sqm=min(map(self._with_vat, prices)) / self.area_sqm)
 
     def cuts(self) -> Iterator[float]:
         """By what share the price fell each time that an advert's was lowered."""
@@ -224,9 +225,9 @@ class MarketFlat:
         """How long it has been there; a time off the market between two adverts or sights is part of it."""
         return Stay(days_on_market(self.first_seen_at, self.gone_at, None, now=now), self.gone_at is not None)
 
-    def _with_vat(self, asked: Asked) -> float:
-        due = vat_on_top(asked.vat, text_says_so=self.says_without_vat, may_be_due=False)
-        return with_vat(asked.price_eur, due=due).least
+    def _with_vat(self, price: AskingPrice) -> float:
+        due = vat_on_top(price.vat, text_says_so=self.says_without_vat, may_be_due=False)
+        return with_vat(price.price_eur, due=due).least
 
 
 def market_flats(connection: Connection, deal: str) -> Iterator[MarketFlat]:
@@ -257,7 +258,7 @@ def market_flats(connection: Connection, deal: str) -> Iterator[MarketFlat]:
 
 
 def _members(connection: Connection, property_ids: Sequence[int]) -> dict[int, list[AdvertHistory]]:
-    """The histories of the adverts of each of these properties, which rise; one may have its own alone."""
+    """The histories of the adverts of each of these properties, whose ids are in rising order."""
     own = listing_sources.c
     whose = select(own.listing_id, own.property_id).where(
         own.property_id.between(property_ids[0], property_ids[-1])
@@ -282,7 +283,7 @@ def room_type(property_type: str | None, rooms: int | None) -> str:
 # Flats week by week: the weeks of Sofia's clock, and what became of each flat in them.
 
 
-class Span(NamedTuple):
+class WeekSpan(NamedTuple):
     """A week from Monday to Monday on Sofia's clock; the running one ends now."""
 
     start: float
@@ -312,7 +313,7 @@ class Track:
     stay: Stay
 
 
-def _track(flat: MarketFlat, spans: Sequence[Span]) -> Track:
+def _track(flat: MarketFlat, spans: Sequence[WeekSpan]) -> Track:
     def week_of(moment: float | None) -> int | None:
         return next((number for number, span in enumerate(spans) if span.holds(moment)), None)
 
@@ -327,20 +328,20 @@ def _track(flat: MarketFlat, spans: Sequence[Span]) -> Track:
 
 
 def _shared(snapshots: Iterable[Snapshot]) -> Iterator[Snapshot]:
-    """The same, those that equal the one before as one object: most weeks nothing happens to a flat."""
+    """The same snapshots; equal neighbours share one object, as most weeks nothing happens to a flat."""
     last = None
-    for one in snapshots:
-        last = last if one == last else one
-        yield last or one
+    for snapshot in snapshots:
+        last = last if snapshot == last else snapshot
+        yield last or snapshot
 
 
-def spans_until(now: float, weeks: int) -> list[Span]:
+def spans_until(now: float, weeks: int) -> list[WeekSpan]:
     """So many whole weeks and the running one, the oldest first."""
     today = datetime.fromtimestamp(now, SOFIA_CLOCK).replace(hour=0, minute=0, second=0, microsecond=0)
     monday = today - timedelta(days=today.weekday())
     starts = [(monday - timedelta(weeks=back)).timestamp() for back in range(weeks, -1, -1)]
-    whole = [Span(start, end, complete=True) for start, end in pairwise(starts)]
-    return [*whole, Span(starts[-1], now, complete=False)]
+    whole = [WeekSpan(start, end, complete=True) for start, end in pairwise(starts)]
+    return [*whole, WeekSpan(starts[-1], now, complete=False)]
 
 
 # The figures of some flats: what is asked, how many there are, how fast they come and go, what is cut.
@@ -411,7 +412,7 @@ class Figures:
         }
 
 
-def _figures(tracks: Sequence[Track], spans: Sequence[Span], *, began: float, least: int) -> Figures:
+def _figures(tracks: Sequence[Track], spans: Sequence[WeekSpan], *, began: float, least: int) -> Figures:
     """The figures of these flats, watched since `began`; none that fewer than `least` flats make."""
     offered = [track for track in tracks if track.snapshots[-1].there]
     prices = _prices(track.snapshots[-1] for track in offered)
@@ -447,7 +448,7 @@ def _prices(snapshots: Iterable[Snapshot]) -> list[float]:
     return [snapshot.eur_sqm for snapshot in snapshots if snapshot.eur_sqm is not None]
 
 
-def _weeks(tracks: Sequence[Track], spans: Sequence[Span], began: float, least: int) -> Iterator[Week]:
+def _weeks(tracks: Sequence[Track], spans: Sequence[WeekSpan], began: float, least: int) -> Iterator[Week]:
     new, gone = Counter(track.new_in for track in tracks), Counter(track.gone_in for track in tracks)
     for number, span in enumerate(spans):
         if span.complete and span.end <= began:
@@ -491,7 +492,7 @@ class Market:
             "deal": self.deal,
             "at": _moment(self.now),
             "hidden_under": self.least,
-            "cells": [{**cell._asdict(), **found.as_json()} for cell, found in self.cells.items()],
+            "cells": [{**cell._asdict(), **figures.as_json()} for cell, figures in self.cells.items()],
         }
 
 
@@ -510,30 +511,32 @@ def _read_market(connection: Connection, settings: Settings, *, now: float, deal
     cells: _Tracks = defaultdict(list)
     districts: _Tracks = defaultdict(list)
     for flat in market_flats(connection, deal):
-        track, known = _track(flat, spans), find_neighbourhood(flat.neighbourhood)
+        track, place = _track(flat, spans), find_neighbourhood(flat.neighbourhood)
         for rooms in (None, flat.rooms):
             for neighbourhood in (None, flat.neighbourhood):
                 cells[Cell(neighbourhood, rooms)].append(track)
-            if known is not None and known.district is not None:
-                districts[Cell(known.district, rooms)].append(track)
+            if place is not None and place.district is not None:
+                districts[Cell(place.district, rooms)].append(track)
     least = settings.market_least_flats
-    return Market(deal, now, least, _worked_out(cells, spans, least), _worked_out(districts, spans, least))
+    return Market(
+        deal, now, least, _figures_by_cell(cells, spans, least), _figures_by_cell(districts, spans, least)
+    )
 
 
 _Tracks = defaultdict[Cell, list[Track]]
 
 
-def _worked_out(by_cell: _Tracks, spans: Sequence[Span], least: int) -> dict[Cell, Figures]:
+def _figures_by_cell(by_cell: _Tracks, spans: Sequence[WeekSpan], least: int) -> dict[Cell, Figures]:
     """The figures of each, in the order of `Market.cells`."""
-    found = {}
+    figures = {}
     for cell, tracks in by_cell.items():
         # When watching began, as far as the flats of the place tell.
         began = min(track.first_seen_at for track in by_cell[Cell(cell.neighbourhood, None)])
-        found[cell] = _figures(tracks, spans, began=began, least=least)
+        figures[cell] = _figures(tracks, spans, began=began, least=least)
 
     def order(cell: Cell) -> tuple[bool, int, str, bool, str]:
-        stock = found[Cell(cell.neighbourhood, None)].stock
+        stock = figures[Cell(cell.neighbourhood, None)].stock
         place, rooms = cell.neighbourhood, cell.rooms
         return place is not None, -stock, place or "", rooms is not None, rooms or ""
 
-    return {cell: found[cell] for cell in sorted(found, key=order)}
+    return {cell: figures[cell] for cell in sorted(figures, key=order)}

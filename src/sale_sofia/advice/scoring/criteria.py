@@ -1,11 +1,11 @@
-"""The criteria, each a function of its named inputs. Equal parts are made once."""
+"""The criteria, each a function of its named inputs. Equal parts are shared."""
 
 from collections.abc import Callable, Collection
 from functools import cache, lru_cache, partial
 
 from sale_sofia.advice.costs import renovation_band
 from sale_sofia.advice.scoring import settings
-from sale_sofia.advice.scoring.judging import Criterion, Part, YesNo, known, unknown, weigh
+from sale_sofia.advice.scoring.judging import Criterion, CriterionPart, YesNo, known_part, unknown_part, weigh
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.yardsticks import Prices, Rents
 from sale_sofia.advice.settings import PARTS_REMEMBERED
@@ -24,34 +24,36 @@ def location(profile: Profile, neighbourhood: str | None, walk: MetroWalk | None
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _tier(neighbourhood: str | None, tier: str | None) -> Part:
+def _tier(neighbourhood: str | None, tier: str | None) -> CriterionPart:
     if tier is None:
-        return unknown("location", "tier")
-    return known("location", "tier", settings.TIERS[tier], "tier", neighbourhood=neighbourhood, tier=tier)
+        return unknown_part("location", "tier")
+    return known_part(
+        "location", "tier", settings.TIERS[tier], "tier", neighbourhood=neighbourhood, tier=tier
+    )
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _metro(walk: MetroWalk | None) -> Part:
-    """Of a range only where it is worth nearly the same from end to end, and then the less."""
+def _metro(walk: MetroWalk | None) -> CriterionPart:
+    """A range counts only where its ends are worth nearly the same, and then as the lower worth."""
     if walk is None:
-        return unknown("location", "metro")
+        return unknown_part("location", "metro")
     best, worst = (
         between(minutes, settings.METRO_WORST_MINUTES, settings.METRO_BEST_MINUTES)
         for minutes in (walk.least, walk.most)
     )
     if walk.least == walk.most:
-        return known("location", "metro", worst, "metro", minutes=walk.most)
-    told = {"least": walk.least, "most": walk.most}
+        return known_part("location", "metro", worst, "metro", minutes=walk.most)
+    bounds = {"least": walk.least, "most": walk.most}
     if best - worst > settings.METRO_SAME_WORTH:
-        return unknown("location", "metro", "metro_range", **told)
-    return known("location", "metro", worst, "metro_range", **told)
+        return unknown_part("location", "metro", "metro_range", **bounds)
+    return known_part("location", "metro", worst, "metro_range", **bounds)
 
 
 def travel(profile: Profile, exact: Point | None, city: str | None, neighbourhood: str | None) -> Criterion:
-    """Minutes to each of the buyer's own places, all of them alike; unknown if one is, or is a wide range."""
+    """Minutes to the buyer's own places, equally weighted; unknown if any is unknown or a wide range."""
     worths, ways = [], []
-    for one in profile.places:
-        way = travel_to(one.place, exact, (city, neighbourhood))
+    for own_place in profile.places:
+        way = travel_to(own_place.place, exact, (city, neighbourhood))
         if way is None:
             break
         best, worst = (
@@ -61,11 +63,11 @@ def travel(profile: Profile, exact: Point | None, city: str | None, neighbourhoo
         if best - worst > settings.METRO_SAME_WORTH:
             break
         worths.append(worst)
-        ways.append(f"{one.name} {'–'.join(dict.fromkeys((str(way.least), str(way.most))))}")
+        ways.append(f"{own_place.name} {'–'.join(dict.fromkeys((str(way.least), str(way.most))))}")
     if not worths or len(worths) < len(profile.places):
-        return weigh("travel", (unknown("travel", "places"),))
+        return weigh("travel", (unknown_part("travel", "places"),))
     worth = sum(worths) / len(worths)
-    return weigh("travel", (known("travel", "places", worth, "places", ways=", ".join(ways)),))
+    return weigh("travel", (known_part("travel", "places", worth, "places", ways=", ".join(ways)),))
 
 
 def nearby(_profile: Profile, exact: Point | None, city: str | None, neighbourhood: str | None) -> Criterion:
@@ -73,8 +75,8 @@ def nearby(_profile: Profile, exact: Point | None, city: str | None, neighbourho
     near = what_is_near(exact, (city, neighbourhood))
     walks = {"stop": near.stop, "shop": near.shop, "school": near.school}
     parts = [
-        _ranged(name, found and found[:2], partial(between, worst=worst, best=best))
-        for (name, found), (worst, best) in zip(walks.items(), settings.NEARBY_MINUTES.values(), strict=True)
+        _ranged(name, walk and walk[:2], partial(between, worst=worst, best=best))
+        for (name, walk), (worst, best) in zip(walks.items(), settings.NEARBY_MINUTES.values(), strict=True)
     ]
     worst, best = settings.EXAM_RANKS
     ranks = near.school.ranks if near.school else None
@@ -82,23 +84,23 @@ def nearby(_profile: Profile, exact: Point | None, city: str | None, neighbourho
     return weigh("nearby", (*parts, _road(near.road)))
 
 
-def _ranged(name: str, found: tuple[int, int] | None, worth: Callable[[float], float]) -> Part:
-    """Of a range only where it is worth nearly the same from end to end, and then the less."""
-    if found is None or worth(found[0]) - worth(found[1]) > settings.METRO_SAME_WORTH:
-        return unknown("nearby", name)
-    told = "–".join(dict.fromkeys(map(str, found)))
-    return known("nearby", name, worth(found[1]), name, told=told)
+def _ranged(name: str, bounds: tuple[int, int] | None, worth: Callable[[float], float]) -> CriterionPart:
+    """A range counts only where its ends are worth nearly the same, and then as the lower worth."""
+    if bounds is None or worth(bounds[0]) - worth(bounds[1]) > settings.METRO_SAME_WORTH:
+        return unknown_part("nearby", name)
+    text = "–".join(dict.fromkeys(map(str, bounds)))
+    return known_part("nearby", name, worth(bounds[1]), name, told=text)
 
 
-def _road(road: Road | None) -> Part:
-    """Of several classes only where they are worth nearly the same, and then the less."""
+def _road(road: Road | None) -> CriterionPart:
+    """Several possible classes count only where worth nearly the same, and then as the lowest."""
     if road is None:
-        return unknown("nearby", "road")
+        return unknown_part("nearby", "road")
     worths = settings.ROAD_VALUES[road.least : road.most + 1]
     if worths[-1] - worths[0] > settings.METRO_SAME_WORTH:
-        return unknown("nearby", "road")
-    told = tuple(f"road_{one}" for one in ROAD_CLASSES[road.least : road.most + 1])
-    return known("nearby", "road", worths[0], "road", told=told)
+        return unknown_part("nearby", "road")
+    classes = tuple(f"road_{name}" for name in ROAD_CLASSES[road.least : road.most + 1])
+    return known_part("nearby", "road", worths[0], "road", told=classes)
 
 
 def between(value: float, worst: float, best: float) -> float:
@@ -106,19 +108,19 @@ def between(value: float, worst: float, best: float) -> float:
     return settings.BEST * min(max((value - worst) / (best - worst), 0.0), 1.0)
 
 
-def condition(profile: Profile, told: str | None, area_sqm: float | None) -> Criterion:
+def condition(profile: Profile, state: str | None, area_sqm: float | None) -> Criterion:
     """The condition; where it has to be renovated, against what the buyer would spend on it."""
-    if told is None:
-        part = unknown("condition", "condition")
-    elif told in settings.CONDITIONS:
-        part = known("condition", "condition", settings.CONDITIONS[told], "condition", condition=told)
-    elif not (cost := renovation_band(profile, told, area_sqm)).exact:
-        part = unknown("condition", "condition", "area_unknown", condition=told)
+    if state is None:
+        part = unknown_part("condition", "condition")
+    elif state in settings.CONDITIONS:
+        part = known_part("condition", "condition", settings.CONDITIONS[state], "condition", condition=state)
+    elif not (cost := renovation_band(profile, state, area_sqm)).exact:
+        part = unknown_part("condition", "condition", "area_unknown", condition=state)
     else:
         budget = profile.renovation_eur
         worth = settings.RENOVATION_BEST * max(1 - cost.least / budget, 0.0) if budget else 0.0
         spent = {"cost": cost.least, "budget": budget}
-        part = known("condition", "condition", worth, "renovation", condition=told, **spent)
+        part = known_part("condition", "condition", worth, "renovation", condition=state, **spent)
     return weigh("condition", (part,))
 
 
@@ -142,38 +144,38 @@ def layout(
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _rooms(rooms: int | None, wished: int) -> Part:
+def _rooms(rooms: int | None, wished: int) -> CriterionPart:
     if rooms is None:
-        return unknown("layout", "rooms")
+        return unknown_part("layout", "rooms")
     worth = {0: settings.BEST, 1: settings.ROOM_SHORT}.get(max(wished - rooms, 0), 0.0)
-    return known("layout", "rooms", worth, "rooms", rooms=rooms, wished=wished)
+    return known_part("layout", "rooms", worth, "rooms", rooms=rooms, wished=wished)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _bathrooms(bathrooms: int | None, wc_separate: YesNo, wished: int) -> Part:
+def _bathrooms(bathrooms: int | None, wc_separate: YesNo, wished: int) -> CriterionPart:
     if bathrooms is None:
-        return unknown("layout", "bathrooms")
+        return unknown_part("layout", "bathrooms")
     worth = {0: settings.BEST, 1: settings.BATHROOM_SHORT}.get(max(wished - bathrooms, 0), 0.0)
     worth = min(worth + (settings.SEPARATE_TOILET if wc_separate else 0.0), settings.BEST)
     say = "bathrooms_and_toilet" if wc_separate else "bathrooms"
-    return known("layout", "bathrooms", worth, say, bathrooms=bathrooms, wished=wished)
+    return known_part("layout", "bathrooms", worth, say, bathrooms=bathrooms, wished=wished)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _orientation(sides: Words, wished: Words) -> Part:
+def _orientation(sides: Words, wished: Words) -> CriterionPart:
     """Words are compared whole: SW is neither S nor W."""
     if not sides or not wished:
-        return unknown("layout", "orientation", None if wished else "orientation_not_wished")
+        return unknown_part("layout", "orientation", None if wished else "orientation_not_wished")
     worth = settings.BEST if set(sides) & set(wished) else 0.0
-    return known("layout", "orientation", worth, "orientation", sides=sides, wished=wished)
+    return known_part("layout", "orientation", worth, "orientation", sides=sides, wished=wished)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _area(area_net_sqm: float | None, wished: float) -> Part:
+def _area(area_net_sqm: float | None, wished: float) -> CriterionPart:
     if area_net_sqm is None:
-        return unknown("layout", "area_net")
+        return unknown_part("layout", "area_net")
     worth = between(area_net_sqm, wished * settings.AREA_WORST_SHARE, wished)
-    return known("layout", "area_net", worth, "area_net", area=area_net_sqm, wished=wished)
+    return known_part("layout", "area_net", worth, "area_net", area=area_net_sqm, wished=wished)
 
 
 def building(  # noqa: PLR0913, PLR0917 - the named inputs of the criterion
@@ -197,34 +199,34 @@ def building(  # noqa: PLR0913, PLR0917 - the named inputs of the criterion
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _construction(construction: str | None) -> Part:
+def _construction(construction: str | None) -> CriterionPart:
     if construction is None:
-        return unknown("building", "construction")
+        return unknown_part("building", "construction")
     worth = settings.CONSTRUCTIONS[construction]
-    return known("building", "construction", worth, "construction", construction=construction)
+    return known_part("building", "construction", worth, "construction", construction=construction)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _year(year_built: int | None) -> Part:
+def _year(year_built: int | None) -> CriterionPart:
     if year_built is None:
-        return unknown("building", "year")
+        return unknown_part("building", "year")
     worth = next(worth for since, worth in settings.YEARS if year_built >= since)
-    return known("building", "year", worth, "year", year=year_built)
+    return known_part("building", "year", worth, "year", year=year_built)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _act(act: str | None) -> Part:
+def _act(act: str | None) -> CriterionPart:
     if act is None:
-        return unknown("building", "act")
-    return known("building", "act", settings.ACT_VALUES[settings.ACTS.index(act)], "act", act=act)
+        return unknown_part("building", "act")
+    return known_part("building", "act", settings.ACT_VALUES[settings.ACTS.index(act)], "act", act=act)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _floor(floor: int | None, floors: int | None, elevator: YesNo, climb: int) -> Part:
+def _floor(floor: int | None, floors: int | None, elevator: YesNo, climb: int) -> CriterionPart:
     if floor is None:
-        return unknown("building", "floor")
+        return unknown_part("building", "floor")
     if floor > climb and elevator is None:
-        return unknown("building", "floor", "elevator_unknown", floor=floor)
+        return unknown_part("building", "floor", "elevator_unknown", floor=floor)
     if floor <= 0:
         worth = settings.GROUND_FLOOR
     elif elevator:
@@ -232,7 +234,7 @@ def _floor(floor: int | None, floors: int | None, elevator: YesNo, climb: int) -
     else:
         worth = settings.CLIMB if floor <= climb else 0.0
     say = {True: "floor_and_elevator", False: "floor_without_elevator", None: "floor"}[elevator]
-    return known("building", "floor", worth, say, floor=floor, floors=floors)
+    return known_part("building", "floor", worth, say, floor=floor, floors=floors)
 
 
 def extras(
@@ -249,68 +251,68 @@ def extras(
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _parking(parking: Words, status: str | None) -> Part:
+def _parking(parking: Words, status: str | None) -> CriterionPart:
     if not parking:
-        return unknown("extras", "parking")
+        return unknown_part("extras", "parking")
     if status in settings.PARKING_NOT_INCLUDED:
-        return known("extras", "parking", settings.PARKING_EXTRA, "parking_extra", parking=parking)
-    worth = max(settings.PARKING[one] for one in parking)
-    return known("extras", "parking", worth, "parking", parking=parking)
+        return known_part("extras", "parking", settings.PARKING_EXTRA, "parking_extra", parking=parking)
+    worth = max(settings.PARKING[kind] for kind in parking)
+    return known_part("extras", "parking", worth, "parking", parking=parking)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _storage(storage: Words) -> Part:
+def _storage(storage: Words) -> CriterionPart:
     if not storage:
-        return unknown("extras", "storage")
-    return known("extras", "storage", settings.BEST, "storage", storage=storage)
+        return unknown_part("extras", "storage")
+    return known_part("extras", "storage", settings.BEST, "storage", storage=storage)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _balcony(has_balcony: YesNo) -> Part:
+def _balcony(has_balcony: YesNo) -> CriterionPart:
     if has_balcony is None:
-        return unknown("extras", "balcony")
+        return unknown_part("extras", "balcony")
     worth, say = (settings.BEST, "balcony") if has_balcony else (0.0, "no_balcony")
-    return known("extras", "balcony", worth, say)
+    return known_part("extras", "balcony", worth, say)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _view(view: YesNo) -> Part:
-    return known("extras", "view", settings.BEST, "view") if view else unknown("extras", "view")
+def _view(view: YesNo) -> CriterionPart:
+    return known_part("extras", "view", settings.BEST, "view") if view else unknown_part("extras", "view")
 
 
 def has_view(features: Collection[str]) -> bool | None:
     """Whether the portal lists a view; that it lists none says nothing."""
-    return True if any(one.strip().lower() in settings.VIEW_FEATURES for one in features) else None
+    return True if any(feature.strip().lower() in settings.VIEW_FEATURES for feature in features) else None
 
 
 def price(paid: Band | None, area_sqm: float | None, prices: Prices | None) -> Criterion:
     """The place of the price per m² among the neighbourhood's; the dearest that the flat may be counts."""
     if paid is None or paid.most is None:
-        return _unknown("price", "place", "price_unknown" if paid is None else "price_from")
+        return _unknown_criterion("price", "place", "price_unknown" if paid is None else "price_from")
     if not area_sqm:
-        return _unknown("price", "place", "area_unknown")
+        return _unknown_criterion("price", "place", "area_unknown")
     if prices is None:
-        return _unknown("price", "place", "too_few")
+        return _unknown_criterion("price", "place", "too_few")
     eur_sqm = paid.most / area_sqm
     cheaper = prices.place(eur_sqm)
-    told = {"eur_sqm": eur_sqm, "cheaper": cheaper, "flats": prices.flats}
-    part = known("price", "place", settings.BEST * (1 - cheaper), f"place_{prices.scope}", **told)
+    values = {"eur_sqm": eur_sqm, "cheaper": cheaper, "flats": prices.flats}
+    part = known_part("price", "place", settings.BEST * (1 - cheaper), f"place_{prices.scope}", **values)
     return weigh("price", (part,))
 
 
 def rental(paid: Band | None, area_sqm: float | None, rents: Rents | None) -> Criterion:
     """The gross yield: a year's rent at what flats alike are let for, of the price."""
     if paid is None or paid.most is None or not area_sqm:
-        return _unknown("rental", "yield", "price_unknown")
+        return _unknown_criterion("rental", "yield", "price_unknown")
     if rents is None:
-        return _unknown("rental", "yield", "too_few")
+        return _unknown_criterion("rental", "yield", "too_few")
     rent = rents.eur_sqm * area_sqm
     percent = rent * 12 / paid.most * 100
     worth = between(percent, settings.YIELD_WORST, settings.YIELD_BEST)
-    part = known("rental", "yield", worth, "yield", percent=percent, rent=rent, flats=rents.flats)
+    part = known_part("rental", "yield", worth, "yield", percent=percent, rent=rent, flats=rents.flats)
     return weigh("rental", (part,))
 
 
 @cache
-def _unknown(criterion: str, part: str, say: str) -> Criterion:
-    return weigh(criterion, (unknown(criterion, part, say),))
+def _unknown_criterion(criterion: str, part: str, say: str) -> Criterion:
+    return weigh(criterion, (unknown_part(criterion, part, say),))

@@ -1,4 +1,4 @@
-"""A score in words, English or Bulgarian. The sentences stand in words.yaml."""
+"""A score in words, English or Bulgarian. The sentences are in words.yaml."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -7,7 +7,7 @@ from string import Formatter
 from typing import Any, Final, Literal
 
 from sale_sofia.advice.costs import all_costs
-from sale_sofia.advice.scoring.judging import Criterion, Finding, Part, State
+from sale_sofia.advice.scoring.judging import BreakerFinding, Criterion, CriterionPart, State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.scoring import Score, Scorer, look
 from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick
@@ -36,25 +36,25 @@ def name_of(key: str, language: Language) -> str:
     return _words()["names"][key][language]
 
 
-def sentence(told: Part | Finding, language: Language) -> str:
-    """Why a part is worth what it is, or a breaker found as it is, and whether only a text says so."""
-    said = _Filling(language).format(_words()["says"][told.say][language], **told.told)
-    only_text = isinstance(told, Finding) and told.only_text
-    return f"{said} ({_words()['marks']['only_text'][language]})" if only_text else said
+def sentence(judged: CriterionPart | BreakerFinding, language: Language) -> str:
+    """The reason for the worth of a part or the state of a breaker, and whether only a text says so."""
+    text = _Filling(language).format(_words()["says"][judged.say][language], **judged.values)
+    only_text = isinstance(judged, BreakerFinding) and judged.only_text
+    return f"{text} ({_words()['marks']['only_text'][language]})" if only_text else text
 
 
 def explain_flat(
     flat: Flat, profile: Profile, yardsticks: Mapping[Cell, Yardstick], language: Language
 ) -> dict[str, Any]:
-    """The whole score of a flat, with its costs, by the yardsticks that scores were made by last."""
+    """The whole score of a flat, with its costs, measured by these stored yardsticks."""
     seen = look(flat, lambda cell: yardsticks.get(cell, Yardstick()))
-    told = explain(Scorer(profile).score(seen), profile, language)
+    explained = explain(Scorer(profile).score(seen), profile, language)
     costs = all_costs(flat, profile)
     items: list[dict[str, Any]] = [
         {"item": item, "name": _COST_NAMES[item][language], "least_eur": band.least, "most_eur": band.most}
         for item, band in (costs._asdict() if costs else {}).items()
     ]
-    return {**told, "offered": flat.offered, "costs": items}
+    return {**explained, "offered": flat.offered, "costs": items}
 
 
 def explain(score: Score, profile: Profile, language: Language) -> dict[str, Any]:
@@ -66,30 +66,30 @@ def explain(score: Score, profile: Profile, language: Language) -> dict[str, Any
         "known": score.known,
         "points": score.points,
         "verdict": score.verdict.value,
-        "criteria": [_criterion(one, shares[one.name], language) for one in score.criteria],
+        "criteria": [_criterion(criterion, shares[criterion.name], language) for criterion in score.criteria],
         "breakers": [
             {
-                "breaker": one.name,
-                "name": name_of(one.name, language),
-                "state": one.state.value,
-                "accepted": one.state is State.UNKNOWN and one.name in profile.unknown_ok,
-                "why": sentence(one, language),
-                "quote": one.quote,
-                "only_text": list(one.only_text),
+                "breaker": finding.name,
+                "name": name_of(finding.name, language),
+                "state": finding.state.value,
+                "accepted": finding.state is State.UNKNOWN and finding.name in profile.unknown_ok,
+                "why": sentence(finding, language),
+                "quote": finding.quote,
+                "only_text": list(finding.only_text),
             }
-            for one in score.findings
+            for finding in score.findings
         ],
     }
 
 
-def _criterion(one: Criterion, weight: float, language: Language) -> dict[str, Any]:
+def _criterion(criterion: Criterion, weight: float, language: Language) -> dict[str, Any]:
     return {
-        "criterion": one.name,
-        "name": name_of(one.name, language),
+        "criterion": criterion.name,
+        "name": name_of(criterion.name, language),
         "weight": weight,
-        "value": one.value,
-        "known": one.known,
-        "points": (one.value or 0.0) * one.known * weight,
+        "value": criterion.value,
+        "known": criterion.known,
+        "points": (criterion.value or 0.0) * criterion.known * weight,
         "parts": [
             {
                 "part": part.name,
@@ -97,7 +97,7 @@ def _criterion(one: Criterion, weight: float, language: Language) -> dict[str, A
                 "points": (part.value or 0.0) * part.share * weight,
                 "why": sentence(part, language),
             }
-            for part in one.parts
+            for part in criterion.parts
         ],
     }
 
@@ -109,7 +109,7 @@ class _Filling(Formatter):
         self._language = language
 
     def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401 - any fact
-        """A value in the manner that stands after its name."""
+        """The value in the format that stands after its name."""
         match format_spec:
             case "word":
                 return self._word(value)

@@ -8,7 +8,7 @@ from sale_sofia.advice.scoring.settings import PART_SHARES
 
 
 class State(StrEnum):
-    """What is found of a condition. Unknown is neither of the others, and never taken for one."""
+    """The state of a condition. Unknown is a state of its own, never taken for pass or fail."""
 
     PASS = "pass"  # noqa: S105 - no password
     FAIL = "fail"
@@ -18,58 +18,60 @@ class State(StrEnum):
 VERDICTS: Final = (State.PASS, State.UNKNOWN, State.FAIL)
 """The best first."""
 YesNo = bool | None
-"""A fact that is so, is not so, or is not known."""
-Told = Mapping[str, Any]
+"""Yes, no, or not known (None)."""
+SentenceValues = Mapping[str, Any]
 
 
-class Part(NamedTuple):
+class CriterionPart(NamedTuple):
     """One fact of a criterion: what it is worth from 0 to 5, None when it is not known."""
 
     name: str
     value: float | None
     say: str
     """The key of its sentence in words.yaml."""
-    told: Told
-    """What the sentence is filled with."""
+    values: SentenceValues
+    """What fills the placeholders of the sentence."""
     share: float
     """Of its criterion."""
 
 
 class Criterion(NamedTuple):
-    """One criterion. `value` is of what is known of it; None when nothing is."""
+    """One criterion. `value` counts only what is known; None when nothing is."""
 
     name: str
     value: float | None
     known: float
     """The share of it that is known, from 0 to 1."""
-    parts: tuple[Part, ...]
+    parts: tuple[CriterionPart, ...]
     stored: str
     """As it is stored with a score: a pair of a JSON object."""
 
 
-class Finding(NamedTuple):
+class BreakerFinding(NamedTuple):
     """One deal breaker: its state, why, and the advert's own words where there are any."""
 
     name: str
     state: State
     say: str
-    told: Told
+    values: SentenceValues
     quote: str | None = None
     only_text: tuple[str, ...] = ()
-    """Facts by which it passes that no portal prints: only a description says so."""
+    """Facts it passes by that only a description states, and no portal prints."""
 
 
-def known(criterion: str, name: str, value: float, say: str, **told: object) -> Part:
-    """A fact of a criterion, and its worth."""
-    return Part(name, value, f"{criterion}.{say}", told, PART_SHARES[criterion][name])
+def known_part(criterion: str, name: str, value: float, say: str, **values: object) -> CriterionPart:
+    """A known fact of a criterion, with its worth."""
+    return CriterionPart(name, value, f"{criterion}.{say}", values, PART_SHARES[criterion][name])
 
 
-def unknown(criterion: str, name: str, say: str | None = None, **told: object) -> Part:
-    """A fact of a criterion that nobody tells."""
-    return Part(name, None, f"{criterion}.{say or f'{name}_unknown'}", told, PART_SHARES[criterion][name])
+def unknown_part(criterion: str, name: str, say: str | None = None, **values: object) -> CriterionPart:
+    """A fact of a criterion that no advert states."""
+    return CriterionPart(
+        name, None, f"{criterion}.{say or f'{name}_unknown'}", values, PART_SHARES[criterion][name]
+    )
 
 
-def weigh(name: str, parts: Sequence[Part]) -> Criterion:
+def weigh(name: str, parts: Sequence[CriterionPart]) -> Criterion:
     """A criterion out of its parts: the mean of those that are known, by their shares."""
     share = points = 0.0
     for part in parts:
@@ -82,16 +84,16 @@ def weigh(name: str, parts: Sequence[Part]) -> Criterion:
     return Criterion(name, value, share, tuple(parts), f'"{name}":[{value},{share}]')
 
 
-def passes(name: str, say: str, **told: object) -> Finding:
+def passes(name: str, say: str, **values: object) -> BreakerFinding:
     """The condition is met."""
-    return Finding(name, State.PASS, f"{name}.{say}", told)
+    return BreakerFinding(name, State.PASS, f"{name}.{say}", values)
 
 
-def fails(name: str, say: str, **told: object) -> Finding:
+def fails(name: str, say: str, **values: object) -> BreakerFinding:
     """The condition is not met."""
-    return Finding(name, State.FAIL, f"{name}.{say}", told)
+    return BreakerFinding(name, State.FAIL, f"{name}.{say}", values)
 
 
-def not_known(name: str, say: str = "unknown", **told: object) -> Finding:
-    """Nobody tells what the condition asks."""
-    return Finding(name, State.UNKNOWN, f"{name}.{say}", told)
+def not_known(name: str, say: str = "unknown", **values: object) -> BreakerFinding:
+    """It is not known whether the condition is met."""
+    return BreakerFinding(name, State.UNKNOWN, f"{name}.{say}", values)

@@ -70,16 +70,16 @@ class _Section(Table):
     model_config = ConfigDict(frozen=True, strict=True)
 
 
-def _least(most: int, unit: str, what: str) -> int | None:
-    return Field(default=None, ge=1, le=most, description=what, json_schema_extra={"unit": unit})
+def _least(most: int, unit: str, description: str) -> int | None:
+    return Field(default=None, ge=1, le=most, description=description, json_schema_extra={"unit": unit})
 
 
-def _several(what: str) -> Any:  # noqa: ANN401 - lists of several kinds
-    return Field(default=(), strict=False, description=what, json_schema_extra={"unit": "list"})
+def _several(description: str) -> Any:  # noqa: ANN401 - lists of several kinds
+    return Field(default=(), strict=False, description=description, json_schema_extra={"unit": "list"})
 
 
-def _choice(*, what: str) -> bool:
-    return Field(default=False, description=what, json_schema_extra={"unit": "switch"})
+def _choice(*, description: str) -> bool:
+    return Field(default=False, description=description, json_schema_extra={"unit": "switch"})
 
 
 class Neighbourhoods(_Section):
@@ -95,8 +95,8 @@ class Neighbourhoods(_Section):
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
-        named = [name for tier in get_args(Tier) for name in getattr(self, tier)]
-        if twice := sorted({name for name in named if named.count(name) > 1}):
+        names = [name for tier in get_args(Tier) for name in getattr(self, tier)]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(Said("wrong_profile.two_tiers", names=twice))
         return self
 
@@ -157,7 +157,7 @@ class OwnPlace(_Section):
 
 
 class Wishes(_Section):
-    """What would be best. What is less is worth less, and nothing fails for it."""
+    """What would be best. Less is worth less, but no flat fails for it."""
 
     rooms: int = Field(default=3, ge=1, le=10, json_schema_extra={"unit": "rooms"})
     bathrooms: int = Field(default=1, ge=1, le=5, json_schema_extra={"unit": "bathrooms"})
@@ -166,28 +166,28 @@ class Wishes(_Section):
 
 
 class Must(_Section):
-    """Deal breakers: a flat that fails one is out, one of which it is not known is neither in nor out."""
+    """Deal breakers: a flat that fails one is out; one that is unknown in one is neither in nor out."""
 
     rooms_least: int | None = _least(10, "rooms", "Rooms, the living room counted.")
     area_least_sqm: int | None = _least(1000, "m²", "Total area.")
     area_net_least_sqm: int | None = _least(1000, "m²", "Net area.")
     bathrooms_least: int | None = _least(5, "bathrooms", "Bathrooms.")
-    not_ground_floor: bool = _choice(what="Not on the ground floor.")
-    not_last_floor: bool = _choice(what="Not under the roof.")
+    not_ground_floor: bool = _choice(description="Not on the ground floor.")
+    not_last_floor: bool = _choice(description="Not under the roof.")
     elevator_above_floor: int | None = _least(30, "floor", "Above this floor an elevator is needed.")
-    not_panel: bool = _choice(what="No panel building.")
-    act15_or_later: bool = _choice(what="The building has its act 15 or more.")
+    not_panel: bool = _choice(description="No panel building.")
+    act15_or_later: bool = _choice(description="The building has its act 15 or more.")
     metro_most_minutes: int | None = _least(120, "minutes", "Walk to the metro.")
     stop_most_minutes: int | None = _least(120, "minutes", "Walk to a stop of public transport.")
     shop_most_minutes: int | None = _least(120, "minutes", "Walk to a supermarket.")
     school_most_minutes: int | None = _least(120, "minutes", "Walk to a school; schools are imported.")
     road: tuple[RoadClass, ...] = _several("A big road is so far: beside (to 50 m), near, close or far.")
     orientation: tuple[Orientation, ...] = _several("At least one of these sides.")
-    balcony_or_garden: bool = _choice(what="A balcony or a garden.")
+    balcony_or_garden: bool = _choice(description="A balcony or a garden.")
     no_traps: tuple[TrapName, ...] = _several("None of these in the description.")
 
 
-class Weights(_Section):
+class CriterionWeights(_Section):
     """How much each criterion counts. They need not sum to 100."""
 
     location: float = decimal(WEIGHTS["location"], 0, 1000, "weight", "Neighbourhood and metro.")
@@ -241,7 +241,7 @@ class Profile(_Section):
     wishes: Wishes = Wishes()
     must: Must = Must()
     unknown_ok: tuple[BreakerName, ...] = _several("Conditions that may be unknown.")
-    weights: Weights = Weights()
+    weights: CriterionWeights = CriterionWeights()
 
     def shares(self) -> dict[str, float]:
         """The weights as shares of one."""
@@ -261,7 +261,7 @@ class Profile(_Section):
 DEFAULT: Final = "default"
 _NAME: Final = re.compile(r"[\w-]{1,40}")
 _LOCK: Final = "profiles.lock"
-"""Beside their folder: who changes a profile holds it."""
+"""Beside their folder; held while a profile is changed."""
 
 
 class ProfileError(ValueError):
@@ -298,7 +298,7 @@ def load_profile(data_dir: Path, name: str) -> Profile:
 
 
 def load_profiles(data_dir: Path) -> Loaded:
-    """All profiles; one that cannot be used keeps none of the others from it."""
+    """All profiles; one that cannot be used does not affect the others."""
     loaded = Loaded({}, {})
     for name in profile_names(data_dir):
         try:
@@ -314,13 +314,13 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 def places_stamp() -> Stamp:
-    """Another one when a profile of the process's DATA_DIR is another."""
+    """Changes whenever a profile in the process's DATA_DIR changes."""
     folder = used_folder()
     found = []
     for path in sorted((folder / PROFILES_FOLDER).glob("*.yaml")) if folder else ():
         with suppress(FileNotFoundError):  # removed meanwhile
-            told = path.stat()
-            found.append((path.name, told.st_mtime_ns, told.st_size))
+            stat = path.stat()
+            found.append((path.name, stat.st_mtime_ns, stat.st_size))
     return tuple(found)
 
 
@@ -331,8 +331,8 @@ def find_named_place(text: str) -> TravelPlace | None:
         ValueError: profiles mean different places by this name.
     """
     folder = used_folder()
-    named = _named_places(folder, places_stamp()) if folder else {}
-    found = named.get(text.strip().casefold(), set())
+    places = _named_places(folder, places_stamp()) if folder else {}
+    found = places.get(text.strip().casefold(), set())
     if len(found) > 1:
         raise ValueError(Said("wrong_search.two_places", name=text.strip()))
     return next(iter(found)) if found else find_place(text)
@@ -343,13 +343,13 @@ def find_named_place(text: str) -> TravelPlace | None:
 def _named_places(folder: Path, _stamp: Stamp) -> Mapping[str, set[TravelPlace]]:
     found: dict[str, set[TravelPlace]] = {}
     for profile in load_profiles(folder).profiles.values():
-        for one in profile.places:
-            found.setdefault(one.name.casefold(), set()).add(one.place)
+        for own_place in profile.places:
+            found.setdefault(own_place.name.casefold(), set()).add(own_place.place)
     return found
 
 
 def read_profile(data_dir: Path, name: str) -> tuple[Path, dict[str, Any]]:
-    """The file of a profile, and what stands in it, not checked."""
+    """The file of a profile and its contents, not checked."""
     path = profile_path(data_dir, name)
     if not path.exists():
         if name != DEFAULT:
@@ -370,12 +370,12 @@ def check_profile(path: Path, values: Mapping[str, Any]) -> Profile:
     try:
         return Profile.model_validate(values)
     except ValidationError as error:
-        lines = [Said("wrong_file.at", path=str(path), why=_sentence(one)) for one in error.errors()]
+        lines = [Said("wrong_file.at", path=str(path), why=_sentence(details)) for details in error.errors()]
         raise ProfileError(Said("wrong_file.lines", lines=lines)) from None
 
 
 def new_profile(data_dir: Path, name: str, like: str = DEFAULT) -> Path:
-    """A profile of this name, with what stands in another one.
+    """Make a profile of this name with the contents of another one; its path.
 
     Raises:
         ProfileError: it is there already, or the other one is not.
@@ -390,9 +390,9 @@ def new_profile(data_dir: Path, name: str, like: str = DEFAULT) -> Path:
 
 
 def edit_profile(data_dir: Path, name: str, changes: Sequence[tuple[str, Any]]) -> tuple[Path, Profile]:
-    """Change keys of a profile, such as `must.rooms_least`; nothing is written unless all of it is right.
+    """Change keys of a profile, such as `must.rooms_least`; nothing is written unless the result is valid.
 
-    Two who edit at once do so one after the other; remarks of the file stay where its lines can be edited.
+    Concurrent edits run one after the other; comments of the file stay where its lines can be edited.
     """
     path = profile_path(data_dir, name)
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -416,7 +416,7 @@ def edit_profile(data_dir: Path, name: str, changes: Sequence[tuple[str, Any]]) 
 
 
 def _edited(text: str, changes: Sequence[tuple[str, Any]], values: Mapping[str, Any]) -> str:
-    """The text with these changes, its other lines as they were; without remarks where that cannot be."""
+    """The text with these changes, its other lines as they were; rewritten without comments if need be."""
     new = text
     try:
         for keys, value in changes:
@@ -429,19 +429,19 @@ def _edited(text: str, changes: Sequence[tuple[str, Any]], values: Mapping[str, 
 
 
 def _with_value(text: str, keys: Sequence[str], value: object) -> str:
-    """The text with this value at these keys, in one line; a wrong text where it is written otherwise."""
+    """The text with this value at these keys, in one line; an unusable text where that cannot be done."""
     node = compose_yaml(text)
     for depth, key in enumerate(keys):
         if not isinstance(node, yaml.MappingNode) or not node.value:
             return ""
-        found = next((one for name, one in node.value if name.value == key), None)
-        if found is None:
+        child = next((child for name, child in node.value if name.value == key), None)
+        if child is None:
             for missing in reversed(keys[depth + 1 :]):
                 value = {missing: value}
             place = line_end(text, end_of(node))
             indent = " " * node.value[0][0].start_mark.column
             return f"{text[:place]}\n{indent}{key}: {_one_line(value)}{text[place:]}"
-        node = found
+        node = child
     return (
         text if node is None else f"{text[: node.start_mark.index]}{_one_line(value)}{text[end_of(node) :]}"
     )
@@ -469,16 +469,16 @@ def _sentence(details: ErrorDetails) -> Said:
 def _allowed(field: FieldInfo) -> Said:
     """What a field may hold, by its own type and limits."""
     limits = {
-        name: getattr(one, name)
-        for one in field.metadata
+        name: getattr(constraint, name)
+        for constraint in field.metadata
         for name in ("gt", "ge", "le", "max_length")
-        if hasattr(one, name)
+        if hasattr(constraint, name)
     }
     kind, inner = field.annotation, get_args(field.annotation)
     if get_origin(kind) is tuple:
-        named = get_origin(inner[0]) is Literal
+        is_choice = get_origin(inner[0]) is Literal
         others = ["name, at, arrive_by"] if inner[0] is OwnPlace else ["neighbourhoods"]
-        return Said("allowed.list", names=list(get_args(inner[0])) if named else others)
+        return Said("allowed.list", names=list(get_args(inner[0])) if is_choice else others)
     if get_origin(kind) is Literal:
         return Said("allowed.words", names=list(inner))
     names: dict[object, str] = {int: "whole", float: "number", bool: "switch", str: "text"}

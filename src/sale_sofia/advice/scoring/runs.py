@@ -2,8 +2,8 @@
 
 A score is a function of the flat's facts, the profile and the yardstick of its neighbourhood; the digest of
 the three is stored with it. A run looks at the flats that were touched since the last one and at those of
-their neighbourhoods, whose yardsticks they may move; at all of them when a profile or a rule is another. What
-is not made of these any more is made again. A yardstick is kept until a mark of it has moved by more than
+their neighbourhoods, whose yardsticks they may move; at all flats when a profile or a rule has changed. A
+score whose digest differs is made again. A yardstick stays until a mark of it has moved by more than
 YARDSTICK_TOLERANCE.
 """
 
@@ -58,46 +58,52 @@ class Work:
     """Where flats changed; None: all of them were looked at."""
     changed: Sequence[ScoredFlat]
     vanished: set[int]
-    """Properties that are none any more."""
+    """Properties that no longer exist."""
     yardsticks: Yardsticks
-    wanted: Mapping[str, Mapping[int, str]]
-    """Of what every score has to be made, by property."""
+    digests: Mapping[str, Mapping[int, str]]
+    """What every score has to be made of, by property."""
     stale: Mapping[str, set[int]]
-    """Scores that are made of something else, or not at all."""
+    """Properties whose score is missing, or made of something else."""
     outdated: Mapping[str, set[int]]
-    """Scores of what is gone, or is no longer looked for."""
+    """Properties whose score is of what is gone, or no longer looked for."""
 
 
 def find_work(connection: Connection, settings: Settings, profiles: Profiles) -> Work:
     """What has to be scored; without any change since the last run nothing more is read."""
     # The version names everything but the flats that scores depend on.
     limits = (settings.score_least_prices, settings.score_least_rents)
-    by = (SCORING_VERSION, limits, sorted((name, one.model_dump_json()) for name, one in profiles.items()))
+    by = (
+        SCORING_VERSION,
+        limits,
+        sorted((name, profile.model_dump_json()) for name, profile in profiles.items()),
+    )
     version = blake2b(repr(by).encode(), digest_size=16).hexdigest()
     changes = flat_changes(connection, position(connection, FOLLOWER, version))
     touched = current_properties(connection, changes.listing_ids) if changes.since else None
-    facts, known = store.read_facts(connection, touched), store.read_scored_flats(connection, touched)
-    new = {number for number, digest in facts.items() if number not in known or known[number].facts != digest}
+    facts, scored = store.read_facts(connection, touched), store.read_scored_flats(connection, touched)
+    new = {
+        number for number, digest in facts.items() if number not in scored or scored[number].facts != digest
+    }
     changed = [_scored_flat(flat, facts[flat.property_id]) for flat in load_flats(connection, new)]
-    vanished = known.keys() - facts.keys()
+    vanished = scored.keys() - facts.keys()
     neighbourhoods = None
     if touched is not None:
-        involved = (*known.values(), *changed)
+        involved = (*scored.values(), *changed)
         neighbourhoods = {flat.neighbourhood for flat in involved if flat.neighbourhood is not None}
-        known |= store.read_neighbours(connection, neighbourhoods)
-    known |= {flat.property_id: flat for flat in changed}
-    there = [flat for number, flat in known.items() if number not in vanished]
-    yardsticks = _measure(there, settings, store.kept_yardsticks(connection, neighbourhoods))
-    wanted = {name: _digests(profile, there, yardsticks) for name, profile in profiles.items()}
-    looked_at = None if touched is None else known.keys()
+        scored |= store.read_neighbours(connection, neighbourhoods)
+    scored |= {flat.property_id: flat for flat in changed}
+    there = [flat for number, flat in scored.items() if number not in vanished]
+    yardsticks = _measure(there, settings, store.read_yardsticks(connection, neighbourhoods))
+    digests = {name: _digests(profile, there, yardsticks) for name, profile in profiles.items()}
+    looked_at = None if touched is None else scored.keys()
     stale: dict[str, set[int]] = {}
     outdated: dict[str, set[int]] = {}
-    for name, digests in wanted.items():
+    for name, current in digests.items():
         stored = store.read_digests(connection, name, looked_at)
-        stale[name] = {number for number, digest in digests.items() if stored.get(number) != digest}
-        outdated[name] = stored.keys() - digests.keys()
+        stale[name] = {number for number, digest in current.items() if stored.get(number) != digest}
+        outdated[name] = stored.keys() - current.keys()
     return Work(
-        changes, version, neighbourhoods, changed, vanished, yardsticks, wanted, stale, outdated
+        changes, version, neighbourhoods, changed, vanished, yardsticks, digests, stale, outdated
     )  # fmt: skip
 
 
@@ -108,29 +114,29 @@ def _scored_flat(flat: Flat, facts: str) -> ScoredFlat:
     return ScoredFlat(flat.property_id, facts, *kind, rooms, eur_sqm)
 
 
-def _measure(known: Sequence[ScoredFlat], settings: Settings, kept: Mapping[Cell, Yardstick]) -> Yardsticks:
-    """The yardsticks of all flats, whoever looks for them: those that are not made are forgotten."""
+def _measure(flats: Sequence[ScoredFlat], settings: Settings, stored: Mapping[Cell, Yardstick]) -> Yardsticks:
+    """The yardsticks of all flats, whatever profile looks for them: others are deleted."""
     comparables = (
         Comparable(flat.deal or "", flat.neighbourhood, flat.rooms, flat.eur_sqm)
-        for flat in known
+        for flat in flats
         if flat.eur_sqm is not None and flat.neighbourhood is not None
     )
-    yardsticks = Yardsticks(comparables, settings, kept)
-    for cell in {(flat.neighbourhood, flat.rooms) for flat in known if flat.neighbourhood is not None}:
+    yardsticks = Yardsticks(comparables, settings, stored)
+    for cell in {(flat.neighbourhood, flat.rooms) for flat in flats if flat.neighbourhood is not None}:
         yardsticks.of(cell)
     return yardsticks
 
 
-def _digests(profile: Profile, known: Sequence[ScoredFlat], yardsticks: Yardsticks) -> dict[int, str]:
-    begun = blake2b(f"{SCORING_VERSION} {profile.model_dump_json()}".encode(), digest_size=16)
+def _digests(profile: Profile, flats: Sequence[ScoredFlat], yardsticks: Yardsticks) -> dict[int, str]:
+    base = blake2b(f"{SCORING_VERSION} {profile.model_dump_json()}".encode(), digest_size=16)
     digests = {}
-    for flat in known:
+    for flat in flats:
         if flat.offered and in_scope(profile, flat.deal, flat.property_type):
             place = flat.neighbourhood
-            measured = "" if place is None else yardsticks.digest((place, flat.rooms))
-            made = begun.copy()
-            made.update(f"{flat.facts} {measured}".encode())
-            digests[flat.property_id] = made.hexdigest()
+            yardstick = "" if place is None else yardsticks.digest((place, flat.rooms))
+            digest = base.copy()
+            digest.update(f"{flat.facts} {yardstick}".encode())
+            digests[flat.property_id] = digest.hexdigest()
     return digests
 
 
@@ -147,7 +153,7 @@ class ScoreSummary(NamedTuple):
 
 
 class ScoringBusy(ValueError):
-    """Others scored all the time; the last of them has done it."""
+    """Other runs were always first; the last of them has scored everything."""
 
 
 def score_all(
@@ -160,19 +166,19 @@ def score_all(
     """
     loaded = load_profiles(settings.data_dir)
     summary = ScoreRun(settings, database, loaded.profiles).run(clock)
-    kept = [*loaded.profiles, *loaded.mistakes]
-    forgotten = database.run_write(partial(store.forget_profiles, kept=kept))
+    remaining = [*loaded.profiles, *loaded.mistakes]
+    forgotten = database.run_write(partial(store.forget_other_profiles, names=remaining))
     if loaded.mistakes:
-        raise ProfileError(Said("wrong_file.lines", lines=[Said.of(one) for one in loaded.mistakes.values()]))
+        raise ProfileError(Said("wrong_file.lines", lines=[*map(Said.of, loaded.mistakes.values())]))
     return summary._replace(removed=summary.removed + forgotten)
 
 
 class ScoreRun:
-    """One run for these profiles, which are all that are followed: for others it would begin from the start.
+    """One run for these profiles, which are all there are: a run for other profiles starts from scratch.
 
-    What it reads is one view of the database; what it writes may be read while it writes. Of two runs at once
-    the later begins anew, and finds what is left. One that is killed has done a part, and the next does it
-    again with the rest: only its last transaction says that all of it is done.
+    It reads one view of the database; what it writes can be read while it goes on. Of two concurrent runs the
+    later starts again and finds what is left. A killed run has done a part, which the next repeats with the
+    rest: only the last transaction marks everything as done.
     """
 
     def __init__(self, settings: Settings, database: Database, profiles: Profiles) -> None:
@@ -181,7 +187,7 @@ class ScoreRun:
         self._profiles = profiles
 
     def run(self, clock: Callable[[], float] = time.time) -> ScoreSummary:
-        """Score what has to be. Raises ScoringBusy if others were always first."""
+        """Score what has changed. Raises ScoringBusy if other runs were always first."""
         began = time.perf_counter()
         find = partial(find_work, settings=self._settings, profiles=self._profiles)
         for _ in range(TRIES):
@@ -197,7 +203,7 @@ class ScoreRun:
         raise ScoringBusy("others were scoring all the time; try again when they have ended")
 
     def _save_scores(self, work: Work, *, now: float) -> int | None:
-        """How many; None if another run was first: then these may be older than what is there."""
+        """Save the scores; how many, or None if another run was first: these may be older than its own."""
         rows, scored = self._rows(work, now=now), 0
         while some := list(islice(rows, SCORES_AT_ONCE)):
             if not self._database.run_write(partial(_save_some, work=work, rows=some)):
@@ -216,19 +222,19 @@ class ScoreRun:
                     yield ScoreRow(
                         score.property_id,
                         name,
-                        work.wanted[name][flat.property_id],
+                        work.digests[name][flat.property_id],
                         score.value,
                         score.known,
                         score.points,
                         score.verdict.value,
-                        _names(score.named(State.FAIL)),
-                        _names(score.named(State.UNKNOWN)),
-                        f"{{{','.join([one.stored for one in score.criteria])}}}",
+                        _names(score.breakers_in(State.FAIL)),
+                        _names(score.breakers_in(State.UNKNOWN)),
+                        f"{{{','.join([criterion.stored for criterion in score.criteria])}}}",
                         now,
                     )
 
     def _flats(self, property_ids: Sequence[int]) -> Iterator[Flat]:
-        """As they are now, some at a time; one that changed meanwhile is scored again by the next run."""
+        """The flats as they are now, in portions; the next run scores again what changes meanwhile."""
         for some in portions(property_ids):
             yield from self._database.run_read(
                 lambda connection, some=some: list(load_flats(connection, some))  # type: ignore[misc]
@@ -236,7 +242,7 @@ class ScoreRun:
 
 
 _names = cache(json.dumps)
-"""Of breakers, as they are stored; there are few different ones."""
+"""Names of breakers as they are stored; there are few different lists."""
 
 
 def _save_some(connection: Connection, work: Work, rows: Sequence[ScoreRow]) -> bool:
@@ -258,10 +264,10 @@ def _finish(connection: Connection, work: Work) -> bool:
 
 
 def score_new(settings: Settings, database: Database, clock: Callable[[], float] = time.time) -> bool:
-    """Score what a crawl changed, for every profile that can be used; never raises, `False` if it failed.
+    """Score what a crawl changed, for every usable profile; never raises, `False` if it failed.
 
-    One that cannot be used is a failure too. The next call does what is left undone.
+    An unusable profile is a failure too. The next call does what is left undone.
     """
-    what = Aftermath("scoring", IncidentKind.SCORING_FAILED, INCIDENT_SITE, "sale-sofia score")
+    aftermath = Aftermath("scoring", IncidentKind.SCORING_FAILED, INCIDENT_SITE, "sale-sofia score")
     work = partial(score_all, settings, database, clock=clock)
-    return attempt(database, what, work, ProfileError, clock=clock)
+    return attempt(database, aftermath, work, ProfileError, clock=clock)

@@ -1,9 +1,9 @@
 """The score of a flat for a buyer: its criteria, deal breakers, and how much of it all is known.
 
 Every known fact earns its worth (0–5) times its share of its criterion times the criterion's weight: its part
-of the points. `value` is the points over what is known, `known` the share of the weights that is. Flats are
-ranked by their points: what nobody tells earns nothing, so that hiding a fact never helps, and a flat of
-which nothing is known comes last.
+of the points. `value` is the points over what is known, `known` the share of the weights that is known. Flats
+are ranked by their points: an unknown fact earns nothing, so that hiding one never helps, and a flat of which
+nothing is known comes last.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from sale_sofia.advice.costs import Purchase, commission_share, purchase, renovation_band, total
 from sale_sofia.advice.scoring import breakers, criteria
-from sale_sofia.advice.scoring.judging import VERDICTS, Criterion, Finding, State
+from sale_sofia.advice.scoring.judging import VERDICTS, BreakerFinding, Criterion, State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick, cell_of
 from sale_sofia.flats.flat import Flat
@@ -22,10 +22,10 @@ from sale_sofia.flats.walks import METRO_FACTS
 
 T = TypeVar("T")
 Alike = list[dict[tuple[Any, ...], tuple[Any, ...]]]
-"""Facts by themselves, for each of `JUDGES`: what is equal for one may differ for another (1 and True)."""
+"""Facts seen so far, for each of `JUDGES`: what is equal for one may differ for another (1 and True)."""
 
 
-class Seen(NamedTuple):
+class FlatFacts(NamedTuple):
     """A flat, with what follows from its facts for every buyer."""
 
     flat: Flat
@@ -40,32 +40,32 @@ class Seen(NamedTuple):
     """What each judge of `JUDGES` looks at."""
 
 
-def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None = None) -> Seen:
-    """The flat, looked at beside its neighbours; it shares equal facts with others of the same `alike`."""
+def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None = None) -> FlatFacts:
+    """The flat with its facts, measured by its neighbours; equal facts are shared through `alike`."""
     bought, cell = purchase(flat), cell_of(flat.neighbourhood, flat.rooms)
     paid = bought and bought.price
-    by = measure(cell) if cell else Yardstick()
+    yardstick = measure(cell) if cell else Yardstick()
     money = (
-        criteria.price(paid, flat.area_sqm, by.prices),
-        criteria.rental(paid, flat.area_sqm, by.rents),
+        criteria.price(paid, flat.area_sqm, yardstick.prices),
+        criteria.rental(paid, flat.area_sqm, yardstick.rents),
     )
-    seen = Seen(flat, flat.act, criteria.has_view(flat.features), bought, money)
+    seen = FlatFacts(flat, flat.act, criteria.has_view(flat.features), bought, money)
     facts = [judge.read(seen) for judge in JUDGES]
     if alike is not None:
-        facts = [known.setdefault(some, some) for known, some in zip(alike, facts, strict=True)]
+        facts = [same.setdefault(values, values) for same, values in zip(alike, facts, strict=True)]
     return seen._replace(facts=tuple(facts))
 
 
-class Judge(NamedTuple, Generic[T]):
+class FactJudge(NamedTuple, Generic[T]):
     """A criterion or a deal breaker: what it looks at, and its judgement."""
 
-    read: Callable[[Seen], tuple[Any, ...]]
+    read: Callable[[FlatFacts], tuple[Any, ...]]
     judge: Callable[..., T]
-    wanted: str | None = None
-    """The key of a profile's `must` that asks for it; None: all profiles do."""
+    must_key: str | None = None
+    """The key of a profile's `must` that asks for it; None: every profile does."""
 
 
-def _of(*names: str) -> Callable[[Seen], tuple[Any, ...]]:
+def _of(*names: str) -> Callable[[FlatFacts], tuple[Any, ...]]:
     """These facts of the flat, `act` or `view`; always as a tuple."""
     found = attrgetter(*(name if name in {"act", "view"} else f"flat.{name}" for name in names))
     return found if len(names) > 1 else lambda seen: (found(seen),)
@@ -73,46 +73,46 @@ def _of(*names: str) -> Callable[[Seen], tuple[Any, ...]]:
 
 _WHERE: Final = ("exact_place", "city", "neighbourhood")
 """Of which it follows what is near: judged by these, equal places are looked around once."""
-CRITERIA: Final[tuple[Judge[Criterion], ...]] = (
-    Judge(_of("neighbourhood", "metro_walk"), criteria.location),
-    Judge(_of("condition", "area_sqm"), criteria.condition),
-    Judge(_of("rooms", "bathrooms", "wc_separate", "orientation", "area_net_sqm"), criteria.layout),
-    Judge(
+CRITERIA: Final[tuple[FactJudge[Criterion], ...]] = (
+    FactJudge(_of("neighbourhood", "metro_walk"), criteria.location),
+    FactJudge(_of("condition", "area_sqm"), criteria.condition),
+    FactJudge(_of("rooms", "bathrooms", "wc_separate", "orientation", "area_net_sqm"), criteria.layout),
+    FactJudge(
         _of("construction", "year_built", "act", "floor", "floors_total", "elevator"), criteria.building
     ),
-    Judge(_of("parking", "parking_status", "storage", "has_balcony", "view"), criteria.extras),
-    Judge(_of(*_WHERE), criteria.travel),
-    Judge(_of(*_WHERE), criteria.nearby),
+    FactJudge(_of("parking", "parking_status", "storage", "has_balcony", "view"), criteria.extras),
+    FactJudge(_of(*_WHERE), criteria.travel),
+    FactJudge(_of(*_WHERE), criteria.nearby),
 )  # fmt: skip
 
 
 def _breaker(
-    judge: Callable[..., Finding], names: tuple[str, ...], wanted: str | None = None
-) -> Judge[Finding]:
-    """A deal breaker of these facts. Who passes by one that only a description tells is found to do so."""
+    judge: Callable[..., BreakerFinding], names: tuple[str, ...], must_key: str | None = None
+) -> FactJudge[BreakerFinding]:
+    """A deal breaker of these facts. A pass names the facts that only a description states."""
     read = _of(*names)
 
-    def judge_marked(profile: Profile, texts: frozenset[str], *facts: object) -> Finding:
-        found = judge(profile, *facts)
-        return found._replace(only_text=tuple(sorted(texts))) if found.state is State.PASS else found
+    def judge_marked(profile: Profile, texts: frozenset[str], *facts: object) -> BreakerFinding:
+        finding = judge(profile, *facts)
+        return finding._replace(only_text=tuple(sorted(texts))) if finding.state is State.PASS else finding
 
-    return Judge(lambda seen: (_from_text(seen, names), *read(seen)), judge_marked, wanted)
+    return FactJudge(lambda seen: (_from_text(seen, names), *read(seen)), judge_marked, must_key)
 
 
-def _from_text(seen: Seen, names: Iterable[str]) -> frozenset[str]:
-    """Which of these facts only descriptions tell; that of the act is what it follows from."""
-    told = seen.flat.from_text
-    if told and "act" in names:
-        return told.intersection(
+def _from_text(seen: FlatFacts, names: Iterable[str]) -> frozenset[str]:
+    """Which of these facts only descriptions state; for the act, the facts that it follows from."""
+    from_text = seen.flat.from_text
+    if from_text and "act" in names:
+        return from_text.intersection(
             ("year_built", "construction") if seen.flat.act_status is None else ("act_status",)
         )
-    if told and "metro_walk" in names:
+    if from_text and "metro_walk" in names:
         walk = seen.flat.metro_walk
-        return told.intersection(METRO_FACTS) if walk and walk.source == "advert" else frozenset()
-    return told.intersection(names)
+        return from_text.intersection(METRO_FACTS) if walk and walk.source == "advert" else frozenset()
+    return from_text.intersection(names)
 
 
-BREAKERS: Final[tuple[Judge[Finding], ...]] = (
+BREAKERS: Final[tuple[FactJudge[BreakerFinding], ...]] = (
     _breaker(breakers.offer, ("deal", "property_type")),
     _breaker(breakers.place, ("city", "flags")),
     _breaker(breakers.at_least("rooms", "rooms_least"), ("rooms",), "rooms_least"),
@@ -133,28 +133,28 @@ BREAKERS: Final[tuple[Judge[Finding], ...]] = (
     _breaker(breakers.orientation, ("orientation",), "orientation"),
     _breaker(breakers.outdoors, ("has_balcony", "balconies", "yard_sqm", "floor"), "balcony_or_garden"),
 )
-JUDGES: Final[tuple[Judge[Any], ...]] = (*CRITERIA, *BREAKERS)
+JUDGES: Final[tuple[FactJudge[Any], ...]] = (*CRITERIA, *BREAKERS)
 
 
 class _Remembered(Generic[T]):
-    """Judges in a row. Flats have few different facts: equal ones are judged once."""
+    """Several judges. Flats have few different facts: equal ones are judged once."""
 
-    def __init__(self, profile: Profile, judges: Sequence[Judge[T]]) -> None:
+    def __init__(self, profile: Profile, judges: Sequence[FactJudge[T]]) -> None:
         self._profile = profile
         self._judges: list[tuple[int, dict[Any, T], Callable[..., T]]] = [
-            (JUDGES.index(one), {}, one.judge) for one in judges
+            (JUDGES.index(judge), {}, judge.judge) for judge in judges
         ]
 
-    def judge(self, seen: Seen) -> list[T]:
-        """What each of them says of this flat."""
-        found = []
+    def judge(self, seen: FlatFacts) -> list[T]:
+        """The judgement of each of them on this flat."""
+        judgements = []
         for place, made, judge in self._judges:
             facts = seen.facts[place]
-            one = made.get(facts)
-            if one is None:
-                one = made[facts] = judge(self._profile, *facts)
-            found.append(one)
-        return found
+            judgement = made.get(facts)
+            if judgement is None:
+                judgement = made[facts] = judge(self._profile, *facts)
+            judgements.append(judgement)
+        return judgements
 
 
 class Score(NamedTuple):
@@ -166,14 +166,14 @@ class Score(NamedTuple):
     known: float
     """The share of the weights that is known, from 0 to 1."""
     points: float
-    """0–5 when nothing counts but what is known: `value` times `known`."""
+    """0–5, where unknown facts count as zero: `value` times `known`."""
     verdict: State
     criteria: tuple[Criterion, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[BreakerFinding, ...]
 
-    def named(self, state: State) -> tuple[str, ...]:
+    def breakers_in(self, state: State) -> tuple[str, ...]:
         """The breakers that are in this state."""
-        return tuple([one.name for one in self.findings if one.state is state])
+        return tuple([finding.name for finding in self.findings if finding.state is state])
 
 
 class Scorer:
@@ -182,45 +182,45 @@ class Scorer:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self._shares = profile.shares()
-        asked = {criteria.travel: bool(profile.places), criteria.nearby: profile.weights.nearby > 0}
-        self._criteria = _Remembered(profile, [one for one in CRITERIA if asked.get(one.judge, True)])
-        wanted = [one for one in BREAKERS if one.wanted is None or getattr(profile.must, one.wanted)]
-        self._breakers = _Remembered(profile, wanted)
+        applies = {criteria.travel: bool(profile.places), criteria.nearby: profile.weights.nearby > 0}
+        self._criteria = _Remembered(profile, [judge for judge in CRITERIA if applies.get(judge.judge, True)])
+        must = [judge for judge in BREAKERS if not judge.must_key or getattr(profile.must, judge.must_key)]
+        self._breakers = _Remembered(profile, must)
         self._commission = commission_share(profile)
         self._accepted = frozenset(profile.unknown_ok)
 
-    def score(self, seen: Seen) -> Score:
+    def score(self, seen: FlatFacts) -> Score:
         """The score of a flat."""
         judged = (*self._criteria.judge(seen), *seen.money)
         known = points = 0.0
-        for one in judged:
-            if one.value is not None:
-                weight = self._shares[one.name] * one.known
+        for criterion in judged:
+            if criterion.value is not None:
+                weight = self._shares[criterion.name] * criterion.known
                 known += weight
-                points += weight * one.value
+                points += weight * criterion.value
         findings = self._findings(seen)
         value = points / known if known else None
         return Score(seen.flat.property_id, value, known, points, self._verdict(findings), judged, findings)
 
     def is_candidate(self, flat: Flat) -> bool:
-        """Whether the flat is for sale at all, or may be, and of a kind the buyer looks for, or may be."""
+        """Whether the flat may be for sale, and of a kind the buyer looks for."""
         return in_scope(self.profile, flat.deal, flat.property_type)
 
-    def _findings(self, seen: Seen) -> tuple[Finding, ...]:
+    def _findings(self, seen: FlatFacts) -> tuple[BreakerFinding, ...]:
         flat, profile = seen.flat, self.profile
         renovation = renovation_band(profile, flat.condition, flat.area_sqm)
         cost = seen.bought and total(seen.bought, self._commission, renovation)
-        found = [*self._breakers.judge(seen), breakers.budget(profile.budget_eur, cost)]
+        findings = [*self._breakers.judge(seen), breakers.budget(profile.budget_eur, cost)]
         if profile.must.no_traps:
-            found.append(breakers.traps(profile, flat.traps, described=flat.described))
-        return tuple(found)
+            findings.append(breakers.traps(profile, flat.traps, described=flat.described))
+        return tuple(findings)
 
-    def _verdict(self, findings: Iterable[Finding]) -> State:
+    def _verdict(self, findings: Iterable[BreakerFinding]) -> State:
         verdict = State.PASS
-        for one in findings:
-            if one.state is State.FAIL:
+        for finding in findings:
+            if finding.state is State.FAIL:
                 return State.FAIL
-            if one.state is State.UNKNOWN and one.name not in self._accepted:
+            if finding.state is State.UNKNOWN and finding.name not in self._accepted:
                 verdict = State.UNKNOWN
         return verdict
 
@@ -231,7 +231,7 @@ def in_scope(profile: Profile, deal: str | None, property_type: str | None) -> b
 
 
 def ranking(score: Score) -> tuple[int, float, int]:
-    """Sorts scores: what passes, then what may, then what fails; of each the most points first."""
+    """The sort key of scores: what passes, then what may, then what fails; in each the most points first."""
     return VERDICTS.index(score.verdict), -score.points, score.property_id
 
 
@@ -242,14 +242,14 @@ class Passing:
     candidates: int = 0
     passing: int = 0
     unknown: int = 0
-    """Neither in nor out: a condition that must be known is not."""
+    """Neither in nor out: a condition that must be met is unknown."""
     failing: int = 0
     only: Mapping[str, int] = field(default_factory=dict)
     """Breaker → flats that fail by it and by nothing else; the most first."""
 
 
 def count_passing(scores: Iterable[tuple[State, Sequence[str], int]]) -> Passing:
-    """Count the verdicts: each with the breakers that failed, and how often there is that."""
+    """Count verdicts; each comes with the breakers that failed and the number of such flats."""
     states: Counter[State] = Counter()
     only: Counter[str] = Counter()
     for verdict, failed, count in scores:
@@ -261,5 +261,5 @@ def count_passing(scores: Iterable[tuple[State, Sequence[str], int]]) -> Passing
         passing=states[State.PASS],
         unknown=states[State.UNKNOWN],
         failing=states[State.FAIL],
-        only=dict(sorted(only.items(), key=lambda one: (-one[1], one[0]))),
+        only=dict(sorted(only.items(), key=lambda pair: (-pair[1], pair[0]))),
     )

@@ -1,4 +1,4 @@
-"""Stored scores: what each was made of, what it is, and what neighbours were measured by."""
+"""Stored scores: what each was made of, its value, and the yardsticks of neighbourhoods."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -46,7 +46,7 @@ class ScoreRow(NamedTuple):
 
 
 def read_facts(connection: Connection, property_ids: Collection[int] | None = None) -> dict[int, str]:
-    """A digest for each property, or for these, of all that is known of it; what is none is left out."""
+    """The digest of all facts of each property, or of these; ids that are no property are left out."""
     digests = select(flats.c.property_id, flats.c.digest)
     return {row[0]: row[1] for row in rows_of(connection, digests, flats.c.property_id, property_ids)}
 
@@ -68,15 +68,15 @@ def read_neighbours(connection: Connection, neighbourhoods: Collection[str]) -> 
 def read_digests(
     connection: Connection, profile: str, property_ids: Collection[int] | None = None
 ) -> dict[int, str]:
-    """Of what each stored score of a profile was made; of these properties, or of all."""
+    """The digest that each stored score of a profile was made of, for these properties or all."""
     columns = select(scores.c.property_id, scores.c.digest).where(scores.c.profile == profile)
     return {row[0]: row[1] for row in rows_of(connection, columns, scores.c.property_id, property_ids)}
 
 
-def kept_yardsticks(
+def read_yardsticks(
     connection: Connection, neighbourhoods: Collection[str] | None = None
 ) -> dict[Cell, Yardstick]:
-    """What every neighbourhood, or each of these, was measured by last."""
+    """The last yardsticks of every neighbourhood, or of these."""
     found = {}
     of = score_yardsticks.c.neighbourhood
     for row in rows_of(connection, select(score_yardsticks), of, neighbourhoods):
@@ -89,7 +89,7 @@ def kept_yardsticks(
 def save_yardsticks(
     connection: Connection, made: Mapping[Cell, Yardstick], neighbourhoods: Collection[str] | None = None
 ) -> None:
-    """These, instead of all that there were, or that these neighbourhoods had."""
+    """Replace all yardsticks, or those of these neighbourhoods."""
     rows = []
     for cell in sorted(made):
         prices, rents = made[cell].prices, made[cell].rents
@@ -107,37 +107,37 @@ def save_yardsticks(
     if rows:
         connection.execute(replace_in(connection, score_yardsticks), rows)
     columns = tuple_(score_yardsticks.c.neighbourhood, score_yardsticks.c.rooms)
-    for cell in kept_yardsticks(connection, neighbourhoods).keys() - made.keys():
+    for cell in read_yardsticks(connection, neighbourhoods).keys() - made.keys():
         connection.execute(delete(score_yardsticks).where(columns.in_([cell])))
 
 
 def save_scored_flats(connection: Connection, flats: Sequence[ScoredFlat]) -> None:
-    """Store these properties, in place of what was there."""
+    """Upsert these properties."""
     replace_rows(connection, scored_flats, flats)
 
 
 def save_scores(connection: Connection, rows: Sequence[ScoreRow]) -> None:
-    """Store these scores, in place of what was there; their flats are touched."""
+    """Upsert these scores; their flats are touched."""
     replace_rows(connection, scores, rows)
     touch(connection, [row.property_id for row in rows])
 
 
 def forget_flats(connection: Connection, property_ids: Collection[int]) -> None:
-    """Forget properties that are none any more."""
+    """Delete properties that no longer exist."""
     for some in portions(sorted(property_ids)):
         connection.execute(delete(scored_flats).where(scored_flats.c.property_id.in_(some)))
 
 
 def forget_scores(connection: Connection, profile: str, property_ids: Collection[int]) -> None:
-    """Forget these scores of a profile; their flats are touched."""
+    """Delete these scores of a profile; their flats are touched."""
     touch(connection, property_ids)
     for some in portions(sorted(property_ids)):
         connection.execute(delete(scores).where(scores.c.profile == profile, scores.c.property_id.in_(some)))
 
 
-def forget_profiles(connection: Connection, kept: Iterable[str]) -> int:
-    """Forget all scores of other profiles than these; how many there were."""
-    return connection.execute(delete(scores).where(scores.c.profile.not_in(list(kept)))).rowcount
+def forget_other_profiles(connection: Connection, names: Iterable[str]) -> int:
+    """Delete all scores of profiles other than these; how many there were."""
+    return connection.execute(delete(scores).where(scores.c.profile.not_in(list(names)))).rowcount
 
 
 def ranked(connection: Connection, profile: str, *, passing: bool, limit: int) -> Sequence[RowMapping]:

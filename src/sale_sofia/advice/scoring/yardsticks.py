@@ -59,47 +59,47 @@ class Rents:
 
 @dataclass(frozen=True, slots=True)
 class Yardstick:
-    """What a flat of one cell is measured by; None where too few flats are offered, or let."""
+    """What flats of a cell are measured by; None where too few flats are offered, or let."""
 
     prices: Prices | None = None
     rents: Rents | None = None
 
     def digest(self) -> str:
-        """Moves when a score may; the number of flats alone moves nothing."""
+        """Changes whenever a score may change; the number of flats alone changes nothing."""
         prices, rents = self.prices, self.rents
-        told = (prices and (prices.marks, prices.scope), rents and rents.eur_sqm)
-        return blake2b(repr(told).encode(), digest_size=8).hexdigest()
+        measures = (prices and (prices.marks, prices.scope), rents and rents.eur_sqm)
+        return blake2b(repr(measures).encode(), digest_size=8).hexdigest()
 
 
 class Yardsticks:
-    """The yardsticks of all cells, made when first asked for.
+    """The yardsticks of all cells, made on first use.
 
-    One that was kept stays as long as no mark of the new one is far from it, so that a neighbourhood's flats
-    are scored anew when it has really moved, and not with each new advert.
+    A stored one stays as long as no mark of the new one is far from it, so that a neighbourhood's flats are
+    scored again when its prices have really moved, and not with each new advert.
     """
 
     def __init__(
-        self, comparables: Iterable[Comparable], settings: Settings, kept: Mapping[Cell, Yardstick]
+        self, comparables: Iterable[Comparable], settings: Settings, stored: Mapping[Cell, Yardstick]
     ) -> None:
         self._settings = settings
-        self._kept = kept
+        self._stored = stored
         self._sales, self._rents = defaultdict[Cell, list[float]](list), defaultdict[Cell, list[float]](list)
-        for one in comparables:
-            by_cell = self._sales if one.deal == "sale" else self._rents
-            by_cell[one.neighbourhood, one.rooms].append(one.eur_sqm)
+        for flat in comparables:
+            by_cell = self._sales if flat.deal == "sale" else self._rents
+            by_cell[flat.neighbourhood, flat.rooms].append(flat.eur_sqm)
         self.made: dict[Cell, Yardstick] = {}
         self._digests: dict[Cell, str] = {}
 
     def of(self, cell: Cell) -> Yardstick:
         """What flats of this cell are measured by."""
         if cell not in self.made:
-            kept = self._kept.get(cell, Yardstick())
+            stored = self._stored.get(cell, Yardstick())
             prices, rents = self._find_prices(cell), self._find_rents(cell)
-            old = kept.prices
+            old = stored.prices
             if prices and old and prices.scope == old.scope and _are_near(prices.marks, old.marks):
                 prices = replace(prices, marks=old.marks)
-            if rents and kept.rents and _are_near((rents.eur_sqm,), (kept.rents.eur_sqm,)):
-                rents = replace(rents, eur_sqm=kept.rents.eur_sqm)
+            if rents and stored.rents and _are_near((rents.eur_sqm,), (stored.rents.eur_sqm,)):
+                rents = replace(rents, eur_sqm=stored.rents.eur_sqm)
             self.made[cell] = Yardstick(prices, rents)
         return self.made[cell]
 
@@ -130,21 +130,21 @@ class Yardsticks:
         return Rents(statistics.median(found), len(found))
 
 
-def _are_near(new: Sequence[float], kept: Sequence[float]) -> bool:
-    return len(new) == len(kept) and all(
-        abs(one - other) <= other * YARDSTICK_TOLERANCE for one, other in zip(new, kept, strict=True)
+def _are_near(new: Sequence[float], old: Sequence[float]) -> bool:
+    return len(new) == len(old) and all(
+        abs(mark - before) <= before * YARDSTICK_TOLERANCE for mark, before in zip(new, old, strict=True)
     )
 
 
 def cell_of(neighbourhood: str | None, rooms: int | None) -> Cell | None:
-    """With whom such a flat is compared; None without a neighbourhood."""
+    """The cell of the flats that such a flat is compared with; None without a neighbourhood."""
     if neighbourhood is None:
         return None
     return neighbourhood, 0 if rooms is None else min(rooms, ROOM_GROUPS)
 
 
 def comparable(flat: Flat) -> Comparable | None:
-    """The flat as one of those that others are compared with; None when it says nothing of the market."""
+    """The flat as others are compared with it; None when its price says nothing about the market."""
     ordinary = (
         flat.offered
         and flat.deal is not None

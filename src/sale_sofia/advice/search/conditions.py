@@ -1,4 +1,4 @@
-"""What a search asks beside the table of flats, and the conditions that it does not answer."""
+"""What a search needs beside the table of flats, and the conditions that the table cannot answer."""
 
 import math
 import re
@@ -28,11 +28,11 @@ from sale_sofia.history.tables import listings, price_points
 from sale_sofia.listings.places import SOFIA, borders_of, find_neighbourhood
 from sale_sofia.listings.text import match_key
 
-# What a search asks beside the flat itself: the buyer's status, price cuts, scores, the adverts' words.
+# What a search needs beside the flat itself: the buyer's status, price cuts, scores, the adverts' words.
 
 
 class Scored(NamedTuple):
-    """A flat's stored score for the profile that is asked."""
+    """A flat's stored score for the profile of the search."""
 
     verdict: State
     points: float
@@ -42,25 +42,25 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """All that is known beside the flats, at one moment. None: it was not read."""
+    """What a search knows beside the flats, at one moment. None: it was not read."""
 
     now: float
     statuses: Mapping[int, str] = field(default_factory=dict)
-    """By property; one that is not in it is new."""
+    """By property; one that is missing is new."""
     cuts: Mapping[int, float] | None = None
-    """By advert: by how many per cent it got cheaper within the days that are asked."""
+    """By advert: by how many per cent it got cheaper within the days of the query."""
     scores: Mapping[int, Scored] | None = None
-    """By property, for the profile that is asked; one that is not in it was not scored."""
+    """By property, for the profile of the query; one that is missing was not scored."""
     liked: frozenset[int] = frozenset()
-    """Where that is asked: properties that everybody of the household likes."""
+    """Properties that everybody of the household likes; read only where the query needs them."""
     waiting: frozenset[int] = frozenset()
-    """Where that is asked: properties that wait for the word of who asks."""
+    """Properties that wait for the opinion of the person who searches; read only where needed."""
 
 
 def read_around(
     connection: Connection, query: SearchQuery, *, now: float, person: Person | None = None
 ) -> Around:
-    """Everything that a query asks but words and scores, which are many: see `texts_of`, `scores_of`."""
+    """Everything that a query needs but words and scores, which are many: see `texts_of`, `scores_of`."""
     cuts = None if query.cut_days is None else _cuts(connection, now - query.cut_days * SECONDS_PER_DAY)
     liked = liked_by_all(connection) if query.all_like else frozenset()
     waiting = waiting_for(connection, person) if query.waits_for_you else frozenset()
@@ -70,7 +70,7 @@ def read_around(
 def scores_of(
     connection: Connection, profile: str, property_ids: Collection[int]
 ) -> dict[int, Scored] | None:
-    """The stored scores; an offered flat that was looked at and has none is not what the profile wants.
+    """The stored scores; an offered flat that was looked at without a score fails the profile.
 
     None where nothing is scored for the profile.
     """
@@ -88,13 +88,13 @@ def scores_of(
 
 
 def _cuts(connection: Connection, since: float) -> dict[int, float]:
-    """By how many per cent the price of each advert fell since a moment; where it rose, it is not in it."""
+    """By how many per cent the price of each advert fell since a moment; others are left out."""
     moved = select(price_points.c.listing_id).where(
         price_points.c.kind == "price", price_points.c.seen_at >= since
     )
     found = {}
     for listing_id, points in price_steps(connection, set(connection.scalars(moved))).items():
-        # Of each step since then, the share of the price that it left; steps of VAT or currency are none.
+        # The product of the price ratios of all steps since then; changes of VAT or currency are no steps.
         left = math.prod(
             after.price_eur / before.price_eur
             for before, after in pairwise(points)
@@ -105,51 +105,51 @@ def _cuts(connection: Connection, since: float) -> dict[int, float]:
     return found
 
 
-# Conditions that the table does not answer, on one flat: it holds, does not, or is not known (None).
+# Conditions that the table cannot answer, on one flat: true, false, or not known (None).
 
 Check = Callable[[Flat], bool | None]
-Named = tuple[str, Check]
+NamedCheck = tuple[str, Check]
 
 
-def checks_of(query: SearchQuery) -> Sequence[Named]:
-    """Those that a query has, by name: parts of the city, and minutes to places."""
+def checks_of(query: SearchQuery) -> Sequence[NamedCheck]:
+    """The checks of a query, by name: parts of the city, and minutes to places."""
     return _checks_of(query, places_stamp() if query.travel else ())
 
 
 @until_changed
 @lru_cache(maxsize=64)
-def _checks_of(query: SearchQuery, _stamp: Stamp) -> Sequence[Named]:
-    far = [("travel", partial(_is_near_enough, wanted=_wanted(query.travel)))] if query.travel else []
-    return [*_zones(query), *far]
+def _checks_of(query: SearchQuery, _stamp: Stamp) -> Sequence[NamedCheck]:
+    travel = [("travel", partial(_is_near_enough, limits=_limits(query.travel)))] if query.travel else []
+    return [*_zones(query), *travel]
 
 
-def _zones(query: SearchQuery) -> Iterator[Named]:
+def _zones(query: SearchQuery) -> Iterator[NamedCheck]:
     """Parts of the city."""
     if query.within:
-        yield "within", partial(_lies_in, zone=_named(query.within))
+        yield "within", partial(_lies_in, zone=_named_zone(query.within))
     if query.polygon:
-        yield "polygon", partial(_lies_in, zone=_drawn(query.polygon))
+        yield "polygon", partial(_lies_in, zone=_drawn_zone(query.polygon))
     if query.near is not None and query.near_m is not None:
         yield "near", partial(_lies_in, zone=Zone(Circle(read_point(query.near), query.near_m)))
 
 
 @until_changed
 @lru_cache(maxsize=64)
-def _named(names: tuple[str, ...]) -> Zone:
-    """Kept, as it knows its neighbourhoods from the first flat in them on."""
-    known = [borders for name in names if (borders := borders_of(name))]
-    return Zone(Outline([area.shape for _, areas in known for area in areas]))
+def _named_zone(names: tuple[str, ...]) -> Zone:
+    """Cached, as a zone remembers which neighbourhoods it holds."""
+    borders = [found for name in names if (found := borders_of(name))]
+    return Zone(Outline([area.shape for _, areas in borders for area in areas]))
 
 
 @until_changed
 @lru_cache(maxsize=64)
-def _drawn(polygons: tuple[str, ...]) -> Zone:
-    """Kept, as above."""
-    return Zone(Outline([read_outline(one) for one in polygons]))
+def _drawn_zone(polygons: tuple[str, ...]) -> Zone:
+    """Cached, as above."""
+    return Zone(Outline([*map(read_outline, polygons)]))
 
 
 def _lies_in(flat: Flat, zone: Zone) -> bool | None:
-    """Known exactly it is in or out; somewhere in a neighbourhood it is where all of that is."""
+    """A flat at an exact place is in or out; one of a neighbourhood is where all of that lies."""
     if flat.city != SOFIA:
         return None if flat.city is None else False
     if exact := flat.exact_place:
@@ -158,28 +158,28 @@ def _lies_in(flat: Flat, zone: Zone) -> bool | None:
     return zone.holds_neighbourhood(place.id) if place else None
 
 
-def _wanted(travel: Iterable[str]) -> list[tuple[Place, int]]:
-    """The places that are asked, and the minutes to them."""
-    asked = (one.partition(":") for one in travel)
-    return [(place, int(minutes)) for minutes, _, name in asked if (place := find_named_place(name))]
+def _limits(travel: Iterable[str]) -> list[tuple[Place, int]]:
+    """The places, and the most minutes to each."""
+    parts = (text.partition(":") for text in travel)
+    return [(place, int(minutes)) for minutes, _, name in parts if (place := find_named_place(name))]
 
 
-def _is_near_enough(flat: Flat, wanted: Sequence[tuple[Place, int]]) -> bool | None:
-    """Of every place; far from one of them is far, whatever is not known of the others."""
-    travels = [(flat.travel_to(place), minutes) for place, minutes in wanted]
-    found = [travel.within(minutes) if travel else None for travel, minutes in travels]
-    return False if False in found else None if None in found else True
+def _is_near_enough(flat: Flat, limits: Sequence[tuple[Place, int]]) -> bool | None:
+    """Near every place; far from one of them is far, whatever is unknown about the others."""
+    travels = [(flat.travel_to(place), minutes) for place, minutes in limits]
+    within = [travel.within(minutes) if travel else None for travel, minutes in travels]
+    return False if False in within else None if None in within else True
 
 
 # Words of adverts: whole words, in any writing of capitals, dashes and look-alike letters.
 
 
 def has_words(query: SearchQuery) -> Callable[[str], bool]:
-    """Whether the words of a flat's adverts, as `match_key` makes them, are as the query wants them."""
+    """A test of the words of a flat's adverts, as `match_key` makes them, against the query."""
     wanted, unwanted = [_pattern(word) for word in query.word], [_pattern(word) for word in query.not_word]
 
     def fits(text: str) -> bool:
-        return all(one.search(text) for one in wanted) and not any(one.search(text) for one in unwanted)
+        return all(word.search(text) for word in wanted) and not any(word.search(text) for word in unwanted)
 
     return fits
 

@@ -1,4 +1,4 @@
-"""What a buyer looks for, as data: one query, checked, for commands, alerts, saved searches and addresses."""
+"""What a buyer looks for: one validated query for commands, alerts, saved searches and addresses."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -50,22 +50,22 @@ from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import available_sites
 
 SORTED_FLATS: Final = 2_000
-"""Of more flats that fit, the best are looked up in the order of their scores, and not all are sorted."""
+"""Of more fitting flats than this, the best are read through the index of scores, without sorting all."""
 TRAVEL_MOST_MINUTES: Final = 240
-"""More than one rides to any place in Sofia."""
+"""Longer than a ride to any place in Sofia."""
 SHOWN_FLATS: Final = 30
-"""Flats that a search shows when not told otherwise; how many there are is always said."""
+"""Flats that a search shows by default; how many there are is always said."""
 SHOWN_UNKNOWN: Final = 10
-"""Of those of which something is not known, how many are shown beneath."""
+"""Flats with unknown conditions that are shown beneath."""
 SHOWN_VALUE: Final = 60
-"""Characters of a refused value that are repeated: of an area the first corners."""
+"""Characters of a refused value that a message repeats; of an area the first corners."""
 
 
 # What the conditions of a search may be. Each name is written as the data spells it.
 
 
 def _neighbourhood(text: str) -> str:
-    """In any known writing."""
+    """The neighbourhood's name, from any known spelling."""
     found = find_neighbourhood(text)
     if found is not None:
         return found.name
@@ -77,13 +77,13 @@ def _neighbourhood(text: str) -> str:
 
 def _bordered(text: str) -> str:
     """A neighbourhood whose own borders are known, or a district whose borders were imported."""
-    if known := borders_of(text):
-        return known[0]
+    if borders := borders_of(text):
+        return borders[0]
     raise ValueError(Said("wrong_search.no_borders", name=_neighbourhood(text)))
 
 
 def _polygon(text: str) -> str:
-    """In one writing, so that equal areas are equal."""
+    """Normalised, so that equal areas are equal texts."""
     return outline_text(read_outline(text))
 
 
@@ -108,12 +108,12 @@ def _travel(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """By its code, or by its number where only one kind of transport has it."""
+    """The code of a line, from the code or from a number that only one kind of transport has."""
     from sale_sofia.geography.nearby import lines  # noqa: PLC0415 - numpy, which no crawl needs
 
     key = squeeze(text).casefold()
-    same = [one for one in lines() if key in (one.casefold(), line_number(one).casefold())]
-    exact = [one for one in same if one.casefold() == key]
+    same = [code for code in lines() if key in (code.casefold(), line_number(code).casefold())]
+    exact = [code for code in same if code.casefold() == key]
     if len(found := exact or same) != 1:
         hint = Said("wrong_search.there_are", names=found) if found else Said("wrong_search.help")
         raise ValueError(Said("wrong_search.line", hint=hint))
@@ -121,7 +121,7 @@ def _line(text: str) -> str:
 
 
 def _city(text: str) -> str:
-    """In the form that adverts have it, from any writing."""
+    """The name as adverts have it, from any spelling."""
     plain = squeeze(text)
     if not plain:
         raise ValueError(Said("wrong_search.town"))
@@ -135,7 +135,7 @@ def _portal(text: str) -> str:
 
 
 def _iso(value: object) -> object:
-    """Only what is written as a moment: a bare number would be taken for seconds."""
+    """Accepts only ISO text with an offset: a bare number would be taken for seconds."""
     if not isinstance(value, str):
         return value
     try:
@@ -178,17 +178,17 @@ Contradictions = Literal["only", "none"]
 Sort = Literal["newest", "price", "eur_sqm", "days", "score"]
 Params = Mapping[str, str | Sequence[str]]
 ANY: Final = "any"
-"""In an address or on the command line: no such condition, where there is one by default."""
+"""In an address or on the command line: turns a default condition off."""
 FLATS: Final[tuple[PropertyType, ...]] = ("apartment", "maisonette", "studio")
-WANTED: Final[tuple[Status, ...]] = tuple(one for one in get_args(Status) if one not in UNWANTED)
+WANTED: Final[tuple[Status, ...]] = tuple(status for status in get_args(Status) if status not in UNWANTED)
 
 
 class WrongSearch(ValueError):
-    """What is looked for cannot be; one sentence says what is wrong and what is allowed."""
+    """The query is invalid; one sentence says what is wrong and what is allowed."""
 
 
 class SearchQuery(BaseModel):
-    """Conditions on a flat. What is not given is not asked; a list means "one of these"."""
+    """Conditions on a flat. A missing condition does not apply; a list means "one of these"."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -323,29 +323,29 @@ class SearchQuery(BaseModel):
         return self
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
+    def of(cls, conditions: Mapping[str, Any]) -> Self:
         """The query with these conditions.
 
         Raises:
-            WrongSearch: one of them cannot be.
+            WrongSearch: one of them is invalid.
         """
         try:
-            return cls.model_validate(dict(given))
+            return cls.model_validate(dict(conditions))
         except ValidationError as error:
             raise WrongSearch(_sentence(error.errors()[0])) from None
 
     @classmethod
     def from_params(cls, params: Params) -> Self:
-        """The query that an address names; the way back from `to_params`.
+        """The query of an address; the inverse of `to_params`.
 
         Raises:
-            WrongSearch: a name or value that cannot be.
+            WrongSearch: a name or value is invalid.
         """
         lists = {name: [value] if isinstance(value, str) else list(value) for name, value in params.items()}
         return cls.of({name: _value(name, values) for name, values in lists.items()})
 
     def to_params(self) -> dict[str, list[str]]:
-        """Whatever differs from the defaults, as texts for an address."""
+        """All values that differ from the defaults, as texts for an address."""
         fields = type(self).model_fields
         own = {name: getattr(self, name) for name in fields if getattr(self, name) != fields[name].default}
         return {
@@ -386,6 +386,6 @@ def _sentence(error: ErrorDetails) -> Said:
     if error["type"] == "extra_forbidden":
         return Said("wrong_search.condition", name=name, names=list(SearchQuery.model_fields))
     why = why_refused(error, SearchQuery)
-    given = repr(error["input"])
-    given = given if len(given) <= SHOWN_VALUE else f"{given[:SHOWN_VALUE]}…"
-    return Said("wrong_search.value", name=name, given=given, why=why) if name else why
+    value = repr(error["input"])
+    value = value if len(value) <= SHOWN_VALUE else f"{value[:SHOWN_VALUE]}…"
+    return Said("wrong_search.value", name=name, given=value, why=why) if name else why

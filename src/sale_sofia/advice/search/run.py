@@ -1,4 +1,4 @@
-"""A search from beginning to end, and which of some flats fulfil it."""
+"""Runs a search, and finds which of some flats fulfil it."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from sale_sofia.advice.scoring.judging import VERDICTS
 from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search.conditions import (
     Around,
-    Named,
+    NamedCheck,
     checks_of,
     has_words,
     read_around,
@@ -48,7 +48,7 @@ from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 
 # The conditions of a search that the table of flats answers by itself: true, false, or null for unknown. A
-# condition that is not here (`conditions.py`) is asked of each flat that passes the others.
+# condition that is not here (`conditions.py`) is checked on each flat that passes the others.
 
 FACTS: Final = (
     "city", "deal", "property_type", "neighbourhood", "district", "construction", "condition", "furnishing",
@@ -58,18 +58,18 @@ _RANGES: Final = tuple(
         name.rpartition("_")[0] for name in SearchQuery.model_fields if name.endswith(("_min", "_max"))
     )
 )
-"""Asked by a least, a most, or both; one that is named as its column needs no more words here."""
+"""Conditions with a least, a most, or both; one named like its column needs nothing more here."""
 Condition = ColumnElement[bool]
 Ask = Callable[[SearchQuery, Around], Condition]
 _F: Final = flats.c
 _ENDLESS: Final = 1e300
-"""EUR, the most of a price "from"."""
+"""EUR; stands for the missing upper end of a price "from"."""
 
 
 def _among(name: str) -> Ask:
     def ask(query: SearchQuery, _: Around) -> Condition:
-        wanted = getattr(query, name)
-        return _F[name].in_([wanted] if isinstance(wanted, str) else wanted)
+        value = getattr(query, name)
+        return _F[name].in_([value] if isinstance(value, str) else value)
 
     return ask
 
@@ -109,22 +109,22 @@ def _price(query: SearchQuery, _: Around) -> Condition:
     return case((least.is_(None), null()), (or_(*outside), False), (and_(*inside), True), else_=null())
 
 
-def _walk(least: Column[Any], most: Column[Any], asked: str) -> Ask:
-    """Of a range only where all of it is within, or beyond, what is wanted."""
+def _walk(least: Column[Any], most: Column[Any], name: str) -> Ask:
+    """True where the whole range is within the limit, false where all of it is beyond, else unknown."""
 
     def ask(query: SearchQuery, _: Around) -> Condition:
-        wanted = getattr(query, asked)
-        return case((most <= wanted, True), (least > wanted, False), else_=null())
+        limit = getattr(query, name)
+        return case((most <= limit, True), (least > limit, False), else_=null())
 
     return ask
 
 
 def _road(query: SearchQuery, _: Around) -> Condition:
-    """All classes that it can be of are wanted, or none is."""
-    wanted = {ROAD_CLASSES.index(one) for one in query.road}
+    """True where all possible classes are wanted, false where none is, else unknown."""
+    wanted = {*map(ROAD_CLASSES.index, query.road)}
 
     def is_none_of(classes: Iterable[int]) -> Condition:
-        return and_(true(), *(or_(_F.road_least > one, _F.road_most < one) for one in classes))
+        return and_(true(), *(or_(_F.road_least > number, _F.road_most < number) for number in classes))
 
     others = set(range(len(ROAD_CLASSES))) - wanted
     return case(
@@ -136,7 +136,7 @@ def _road(query: SearchQuery, _: Around) -> Condition:
 
 
 def _line(query: SearchQuery, _: Around) -> Condition:
-    """All of them; one that is near only a part of the neighbourhood may be."""
+    """All lines of the query; one that is near only a part of the neighbourhood is unknown."""
     sure, possible = (
         and_(*(_has_any(column, [line]) for line in query.line)) for column in (_F.lines, _F.some_lines)
     )
@@ -159,7 +159,7 @@ def _seller(query: SearchQuery, _: Around) -> Condition:
 
 
 def _status(query: SearchQuery, around: Around) -> Condition:
-    """Who is not spoken of is new."""
+    """A flat without a status is new."""
     if "new" in query.status:
         unwanted = [number for number, status in around.statuses.items() if status not in query.status]
         return _F.property_id.not_in(unwanted)
@@ -179,7 +179,7 @@ def _passing(query: SearchQuery, _: Around) -> Condition:
 
 
 def is_unwanted(query: SearchQuery) -> Condition:
-    """Whether a flat without a score was looked at, and is not what the profile wants."""
+    """Whether a flat without a score was looked at, and so is not of the kind the profile wants."""
     any_score = select(scores.c.property_id).where(scores.c.profile == query.profile).exists()
     return and_(scored_flats.c.offered, any_score)
 
@@ -190,14 +190,14 @@ def _new_since(query: SearchQuery, _: Around) -> Condition:
 
 
 def _cut(query: SearchQuery, around: Around) -> Condition:
-    """An advert still there got cheaper by so much."""
+    """An advert that is still offered got cheaper by so much."""
     least = query.cut_percent or 0.0
     cut = [number for number, percent in (around.cuts or {}).items() if percent >= least and percent > 0]
     table, current = with_current(listings.c.id)
     return _F.property_id.in_(select(current).select_from(table).where(listings.c.id.in_(cut), OFFERED))
 
 
-_ASKED: Final[Mapping[str, Ask]] = {
+_CONDITIONS: Final[Mapping[str, Ask]] = {
     "gone": lambda _query, _around: _F.offered,
     "place_conflict": lambda _query, _around: _F.flags.not_like("%|place_conflict|%"),
     "flag": lambda query, _: _has_any(_F.flags, query.flag),
@@ -239,7 +239,7 @@ _ASKED: Final[Mapping[str, Ask]] = {
     "new_since": _new_since,
     "cut_days": _cut,
 }
-"""By their names; of a range that without its end, else that of the field."""
+"""By the field of the query; of a range, without `_min` or `_max`."""
 
 
 ALWAYS_KNOWN: Final = frozenset(
@@ -253,10 +253,10 @@ ALWAYS_KNOWN: Final = frozenset(
 
 def indexed(query: SearchQuery, around: Around) -> dict[str, Condition]:
     """The conditions of a query that the table answers, in their order."""
-    return {name: ask(query, around) for name, ask in _ASKED.items() if _is_asked(query, name)}
+    return {name: ask(query, around) for name, ask in _CONDITIONS.items() if _applies(query, name)}
 
 
-def _is_asked(query: SearchQuery, name: str) -> bool:
+def _applies(query: SearchQuery, name: str) -> bool:
     if name in ("gone", "place_conflict"):
         return not getattr(query, name)
     if name in _RANGES:
@@ -266,15 +266,15 @@ def _is_asked(query: SearchQuery, name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A flat, and of which conditions it is not known whether it fulfils them."""
+class JudgedFlat:
+    """A flat, and the conditions of which it is unknown whether it fulfils them."""
 
     flat: Flat
     unknown: tuple[str, ...] = ()
 
 
 Part = Callable[[int], slice]
-"""Which of so many are wanted."""
+"""From the total, the slice of flats to read."""
 
 
 def everything(_total: int) -> slice:
@@ -283,15 +283,15 @@ def everything(_total: int) -> slice:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a search found, in its order: how many there are, and the part of them that was wanted."""
+class SearchResult:
+    """What a search found, sorted: how many there are, and the part that was requested."""
 
     total: int
-    passed: tuple[Judged, ...]
-    """With `unknown="ok"` those of which something is not known are among them."""
+    passed: tuple[JudgedFlat, ...]
+    """With `unknown="ok"` flats with unknown conditions are among them."""
     unknown_total: int
-    unknown: tuple[Judged, ...]
-    """With `unknown="apart"`: no condition fails, but not all are known to hold."""
+    unknown: tuple[JudgedFlat, ...]
+    """With `unknown="apart"`: flats that fail no condition, but are unknown in some."""
     around: Around
     """With the scores of these flats; None where nothing is scored for the profile."""
 
@@ -305,14 +305,14 @@ def search(  # noqa: PLR0913 - each is a matter of its own
     unknown_part: Part = everything,
     best_first: bool = False,
     person: Person | None = None,
-) -> Found:
-    """Every flat that fulfils a query at this moment; or how many there are, and a part of them.
+) -> SearchResult:
+    """The flats that fulfil a query at this moment: how many there are, and all or a part of them.
 
-    By score, the most points come first; `best_first`: what passes before what may, and that before the rest.
+    By score, the most points come first; `best_first`: first what passes, then what may, then the rest.
     """
     refresh_flats(database)
 
-    def read(connection: Connection) -> Found:
+    def read(connection: Connection) -> SearchResult:
         around = read_around(connection, query, now=now, person=person)
         return _search(connection, query, around, (part, unknown_part), best_first=best_first)
 
@@ -326,15 +326,17 @@ def _search(
     parts: tuple[Part, Part],
     *,
     best_first: bool,
-) -> Found:
+) -> SearchResult:
     lists = FittingRows(query, around, best_first=best_first).lists(connection)
-    hits = [one.read(part(one.total)) if one.total else () for one, part in zip(lists, parts, strict=True)]
-    shown = [hit.property_id for some in hits for hit in some]
-    there = {flat.property_id: flat for flat in load_flats(connection, shown)}
-    found = [tuple(Judged(there[hit.property_id], hit.unknown) for hit in some) for some in hits]
+    hits = [
+        rows.read(part(rows.total)) if rows.total else () for rows, part in zip(lists, parts, strict=True)
+    ]
+    property_ids = [hit.property_id for some in hits for hit in some]
+    there = {flat.property_id: flat for flat in load_flats(connection, property_ids)}
+    found = [tuple(JudgedFlat(there[hit.property_id], hit.unknown) for hit in some) for some in hits]
     if query.profile is not None:
-        around = replace(around, scores=scores_of(connection, query.profile, shown))
-    return Found(lists[0].total, found[0], lists[1].total, found[1], around)
+        around = replace(around, scores=scores_of(connection, query.profile, property_ids))
+    return SearchResult(lists[0].total, found[0], lists[1].total, found[1], around)
 
 
 _Summary = TypeVar("_Summary")
@@ -351,10 +353,10 @@ def summarise(  # noqa: PLR0913 - each is a matter of its own
     where: ColumnElement[bool] | None = None,
     person: Person | None = None,
 ) -> _Summary:
-    """What is worked out of all that a search finds, which is never in memory as a whole.
+    """What `work_out` makes of all rows that a search finds, streamed and never in memory as a whole.
 
-    Each row is the flat's number, whether something asked of it is not known, and these columns of `flats`;
-    where `scored`, those of the profile's `scores` may be among them. `where` may leave some out.
+    Each row is the property's id, whether a condition of the query is unknown, and these columns of `flats`;
+    with `scored`, columns of the profile's `scores` are allowed too. `where` is one more condition.
     """
     refresh_flats(database)
 
@@ -363,7 +365,7 @@ def summarise(  # noqa: PLR0913 - each is a matter of its own
         chosen = rows.select(flats.c.property_id, rows.is_unsure, *columns, scored=scored)
         chosen = chosen if where is None else chosen.where(where)
         if not rows.are_all:
-            lists = [one.read(slice(None)) for one in rows.lists(connection)]
+            lists = [listed.read(slice(None)) for listed in rows.lists(connection)]
             unsure = {hit.property_id: bool(hit.unknown) for some in lists for hit in some}
             found = (row for row in _streamed(connection, chosen) if row[0] in unsure)
             return work_out((row[0], unsure[row[0]], *row[2:]) for row in found)
@@ -389,7 +391,7 @@ class _Listed(NamedTuple):
 
 
 class FittingRows:
-    """The rows of flats that no condition rules out, as far as the table can tell."""
+    """The rows of flats that no condition of the table rules out."""
 
     def __init__(
         self,
@@ -404,18 +406,18 @@ class FittingRows:
         self._left = checks_of(query)
         self.are_all = not (self._left or query.word or query.not_word)
         """Whether the table answers all conditions."""
-        unsure = {name: one for name, one in self._indexed.items() if name not in ALWAYS_KNOWN}
-        known = [one for name, one in self._indexed.items() if name in ALWAYS_KNOWN]
-        known += [] if only is None else [flats.c.property_id.in_(only)]
-        self.fitting = and_(true(), *known, *(one.is_not(False) for one in unsure.values()))
-        # Whether a condition is null; of a plain fact, whether that is, which is quicker to ask.
+        sure = [condition for name, condition in self._indexed.items() if name in ALWAYS_KNOWN]
+        sure += [] if only is None else [flats.c.property_id.in_(only)]
+        unsure = {name: condition for name, condition in self._indexed.items() if name not in ALWAYS_KNOWN}
+        self.fitting = and_(true(), *sure, *(condition.is_not(False) for condition in unsure.values()))
+        # Whether a condition is null; for a plain fact, whether its column is, which is quicker.
         self._unknown = {
-            name: (_F[name].is_(None) if name in FACTS else one.is_(None)) for name, one in unsure.items()
+            name: (_F[name] if name in FACTS else condition).is_(None) for name, condition in unsure.items()
         }
         self.is_unsure: ColumnElement[bool] = or_(false(), *self._unknown.values())
 
     def select(self, *columns: ColumnElement[Any], scored: bool) -> Select[Any]:
-        """These columns of the rows; `scored`: those of the profile's scores may be among them."""
+        """These columns of the rows; with `scored`, columns of the profile's scores are allowed too."""
         chosen = select(*columns).select_from(flats).where(self.fitting)
         passing = "passing" in self._indexed
         if self._query.profile is None or not (scored or passing):
@@ -427,17 +429,17 @@ class FittingRows:
         return chosen.outerjoin(scored_flats, scored_flats.c.property_id == flats.c.property_id)
 
     def lists(self, connection: Connection) -> tuple[_Listed, _Listed]:
-        """What fits and what may, as the query wants them; of those that are not wanted nothing is read."""
+        """What fits and what may, as the query wants them; unwanted rows are not read."""
         return self._counted(connection) if self.are_all else self._checked(connection)
 
     def _counted(self, connection: Connection) -> tuple[_Listed, _Listed]:
-        """Few are read at once; of many only the number, and then those that are wanted."""
-        order = [one.label(f"order_{place}") for place, one in enumerate(self._order())]
+        """Few rows are read at once; of many only the count, and then the requested part."""
+        order = [column.label(f"order_{place}") for place, column in enumerate(self._order())]
         by_score = self._query.sort == "score"
         few = self.select(*self._columns(), *order, scored=by_score).limit(SORTED_FLATS + 1)
         rows = connection.execute(few).all()
         if len(rows) <= SORTED_FLATS:
-            return self._split(self._named(sorted(rows, key=lambda row: (*row[-len(order) :], row[0]))))
+            return self._split(self._to_hits(sorted(rows, key=lambda row: (*row[-len(order) :], row[0]))))
         doubts = func.coalesce(func.sum(case((self.is_unsure, 1), else_=0)), 0)
         total, unknown = connection.execute(self.select(func.count(), doubts, scored=False)).one()
         by_index = by_score and self._best_first and "passing" not in self._indexed
@@ -445,7 +447,7 @@ class FittingRows:
         if self._query.unknown == "ok":
             return _Listed(total, partial(read, connection)), _Listed(0, lambda _: ())
         apart = unknown if self._query.unknown == "apart" else 0
-        sure, unsure = (partial(read, connection, which=one) for one in (~self.is_unsure, self.is_unsure))
+        sure, unsure = (partial(read, connection, which=rows) for rows in (~self.is_unsure, self.is_unsure))
         return _Listed(total - unknown, sure), _Listed(apart, unsure)
 
     def _split(self, hits: Sequence[_Hit]) -> tuple[_Listed, _Listed]:
@@ -461,7 +463,7 @@ class FittingRows:
             hits = [hit for hit in hits if fits(texts.get(hit.property_id, ""))]
         if self._left:
             there = load_flats(connection, [hit.property_id for hit in hits])
-            found = {one.flat.property_id: one.unknown for one in _fitting(there, self._left)}
+            found = {judged.flat.property_id: judged.unknown for judged in _fitting(there, self._left)}
             hits = [
                 hit._replace(unknown=(*hit.unknown, *found[hit.property_id]))
                 for hit in hits
@@ -473,17 +475,17 @@ class FittingRows:
         self, connection: Connection, part: slice, which: ColumnElement[bool] | None = None
     ) -> list[_Hit]:
         chosen = self._hits(self.select(*self._columns(), scored=self._query.sort == "score"), part, which)
-        return self._named(connection.execute(chosen.order_by(*self._order(), flats.c.property_id)))
+        return self._to_hits(connection.execute(chosen.order_by(*self._order(), flats.c.property_id)))
 
     def _walk(
         self, connection: Connection, part: slice, which: ColumnElement[bool] | None = None
     ) -> list[_Hit]:
-        """The best first, by the index of scores: no flat is looked at that comes after those wanted."""
+        """The best first, through the index of scores: rows after the requested part are not read."""
         begin, found = part.start or 0, list[_Hit]()
         most = None if part.stop is None else part.stop - begin
         for rows in self._ranked():
             end = None if most is None else begin + most - len(found)
-            some = self._named(connection.execute(self._hits(rows, slice(begin, end), which)))
+            some = self._to_hits(connection.execute(self._hits(rows, slice(begin, end), which)))
             found += some
             if len(found) == most:
                 break
@@ -505,7 +507,9 @@ class FittingRows:
         yield rest.order_by(flats.c.property_id)
 
     def _columns(self) -> Sequence[ColumnElement[Any]]:
-        return flats.c.property_id, *(one.label(f"{name}_unknown") for name, one in self._unknown.items())
+        return flats.c.property_id, *(
+            column.label(f"{name}_unknown") for name, column in self._unknown.items()
+        )
 
     def _hits(self, chosen: Select[Any], part: slice, which: ColumnElement[bool] | None) -> Select[Any]:
         if which is not None:
@@ -513,12 +517,12 @@ class FittingRows:
         begin = part.start or 0
         return chosen.offset(begin).limit(None if part.stop is None else max(0, part.stop - begin))
 
-    def _named(self, rows: Iterable[Row[Any]]) -> list[_Hit]:
+    def _to_hits(self, rows: Iterable[Row[Any]]) -> list[_Hit]:
         names = tuple(enumerate(self._unknown, start=1))
         return [_Hit(row[0], tuple(name for place, name in names if row[place])) for row in rows]
 
     def _order(self) -> Sequence[ColumnElement[Any]]:
-        """What flats are sorted by, the lowest first; what is not known comes last."""
+        """The sort key, ascending; unknown values come last."""
         match self._query.sort:
             case "newest":
                 return (-flats.c.first_seen_at,)
@@ -538,27 +542,27 @@ class FittingRows:
                 return (flats.c.since_at,)
 
 
-def _fitting(flats: Iterable[Flat], checks: Sequence[Named]) -> list[Judged]:
+def _fitting(flats: Iterable[Flat], checks: Sequence[NamedCheck]) -> list[JudgedFlat]:
     found = []
     for flat in flats:
         held = {name: check(flat) for name, check in checks}
         if False not in held.values():
-            found.append(Judged(flat, tuple(name for name, holds in held.items() if holds is None)))
+            found.append(JudgedFlat(flat, tuple(name for name, holds in held.items() if holds is None)))
     return found
 
 
 def fitting(
     connection: Connection, query: SearchQuery, around: Around, property_ids: Collection[int]
 ) -> dict[int, tuple[str, ...]]:
-    """Of these flats, as the table has them, those that fulfil a query, with what is not known of each."""
+    """Of these properties, those that fulfil a query, each with its unknown conditions."""
     found: dict[int, tuple[str, ...]] = {}
     for some in portions(sorted(property_ids)):
-        for one in FittingRows(query, around, only=some).lists(connection):
-            found |= {hit.property_id: hit.unknown for hit in (one.read(slice(None)) if one.total else ())}
+        for rows in FittingRows(query, around, only=some).lists(connection):
+            found |= {hit.property_id: hit.unknown for hit in (rows.read(slice(None)) if rows.total else ())}
     return found
 
 
-# Saved searches as queries: what is stored is checked again when it is used.
+# Saved searches as queries: stored conditions are validated again when they are used.
 
 
 def saved_query(connection: Connection, name: str) -> SearchQuery:
@@ -566,7 +570,7 @@ def saved_query(connection: Connection, name: str) -> SearchQuery:
 
     Raises:
         UnknownSearch: there is none of this name.
-        WrongSearch: what is stored is no query; the sentence names the search.
+        WrongSearch: the stored query is invalid; the sentence names the search.
     """
     saved = read_search(connection, name)
     try:

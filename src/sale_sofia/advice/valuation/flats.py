@@ -1,4 +1,4 @@
-"""Which flats a fair price is worked out from, and of which it can be."""
+"""Which flats a fair price rests on, and for which flats there can be one."""
 
 import math
 from collections import defaultdict
@@ -29,39 +29,39 @@ _REASONS: Final[Mapping[str, str]] = {
 
 
 class TooFewFlats(ValueError):
-    """There are not enough flats to tell a fair price from; the text says how many are needed."""
+    """There are not enough flats for a fair price; the text says how many are needed."""
 
-    def __init__(self, known: int, needed: int) -> None:
+    def __init__(self, count: int, needed: int) -> None:
         super().__init__(
-            f"{known} flats with a price, an area and a place are known, "
+            f"{count} flats with a price, an area and a place are known, "
             f"and {needed} are needed (VALUATION_LEAST_FLATS)"
         )
-        self.known = known
+        self.count = count
         self.needed = needed
 
 
 def asked_eur_sqm(flat: Flat) -> float | None:
-    """What is asked for each m², VAT included; where VAT is not spoken of, as it is printed."""
+    """The asking price per m², VAT included; as printed where no advert mentions VAT."""
     price = price_band(flat)
     return None if price is None or not flat.area_sqm else price.least / flat.area_sqm
 
 
-def log_asked(flat: Flat) -> float:
-    """Its logarithm, for a flat that has one."""
-    asked = asked_eur_sqm(flat)
-    if asked is None:
+def log_eur_sqm(flat: Flat) -> float:
+    """The logarithm of `asked_eur_sqm`. Raises ValueError for a flat without one."""
+    eur_sqm = asked_eur_sqm(flat)
+    if eur_sqm is None:
         raise ValueError(f"flat {flat.property_id} has no price for each m²")
-    return math.log(asked)
+    return math.log(eur_sqm)
 
 
 def why_not_valued(flat: Flat) -> str | None:
-    """Why no fair price can be told of this flat, in a sentence; None when one can."""
+    """Why there can be no fair price for this flat, in a sentence; None when there can."""
     reason = not_valued_for(flat)
     return _REASONS[reason] if reason else None
 
 
 def not_valued_for(flat: Flat) -> str | None:
-    """The same as the name of the reason."""
+    """The same reason as its name."""
     area = flat.area_sqm
     reasons = {
         "deal": flat.deal != "sale",
@@ -75,25 +75,25 @@ def not_valued_for(flat: Flat) -> str | None:
     return next((reason for reason, applies in reasons.items() if applies), None)
 
 
-def known_flats(flats: Iterable[Flat], *, seen_since: float, most: int) -> list[Flat]:
-    """The flats to compare with: each once, with a usual price, seen since then; of too many the newest."""
+def comparable_flats(flats: Iterable[Flat], *, seen_since: float, most: int) -> list[Flat]:
+    """The flats to compare with: those with a usual price, seen since then; of too many the newest."""
     usable = [flat for flat in flats if flat.last_seen_at >= seen_since and is_comparable(flat)]
     newest = sorted(usable, key=lambda flat: (-flat.last_seen_at, flat.property_id))[:most]
     return sorted(newest, key=lambda flat: flat.property_id)
 
 
 def is_comparable(flat: Flat) -> bool:
-    """Whether its price says something of the market."""
-    asked = asked_eur_sqm(flat)
+    """Whether its price says something about the market."""
+    eur_sqm = asked_eur_sqm(flat)
     return (
         why_not_valued(flat) is None
         and fixed.DISTORTED.isdisjoint(flat.traps)
-        and asked is not None
-        and fixed.LEAST_EUR_SQM <= asked <= fixed.MOST_EUR_SQM
+        and eur_sqm is not None
+        and fixed.LEAST_EUR_SQM <= eur_sqm <= fixed.MOST_EUR_SQM
     )
 
 
-# A flat as numbers for the fair-price model. What is not known is `UNKNOWN`, apart from every real value.
+# A flat as numbers for the fair-price model. Unknown facts are `UNKNOWN`, which no real value is.
 
 Matrix = NDArray[np.float32]
 
@@ -152,26 +152,26 @@ def _rank(value: str | None, order: tuple[str, ...]) -> float:
 
 
 def place_of(flat: Flat) -> Point | None:
-    """Where the flat is, as exactly as is known: its own, its neighbourhood's, its district's."""
+    """The most exact place that is known: the flat's own, its neighbourhood's or its district's."""
     if flat.lat is not None and flat.lon is not None:
         own = Point(flat.lat, flat.lon)
         if metres(own, SOFIA_CENTRE) <= SOFIA_METRES:
             return own
-    known = find_neighbourhood(flat.neighbourhood) if flat.neighbourhood else None
-    if known and known.lat is not None and known.lon is not None:
-        return Point(known.lat, known.lon)
-    district = (known and known.district) or flat.district
+    area = find_neighbourhood(flat.neighbourhood) if flat.neighbourhood else None
+    if area and area.lat is not None and area.lon is not None:
+        return Point(area.lat, area.lon)
+    district = (area and area.district) or flat.district
     return _district_centres().get(district) if district else None
 
 
 @cache
 def _district_centres() -> dict[str, Point]:
-    """The middle of the neighbourhoods whose centres are known."""
-    found: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    """By district: the mean of the known centres of its neighbourhoods."""
+    centres: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for area in neighbourhoods():
         if area.district and area.lat is not None and area.lon is not None:
-            found[area.district].append((area.lat, area.lon))
+            centres[area.district].append((area.lat, area.lon))
     return {
         name: Point(*(sum(degrees) / len(points) for degrees in zip(*points, strict=True)))
-        for name, points in found.items()
+        for name, points in centres.items()
     }

@@ -1,4 +1,4 @@
-"""The fair-price model: five forests, each flat valued by the one that has not seen it."""
+"""The fair-price model: five forests; each flat is valued by the forest that was not trained on it."""
 
 import hashlib
 import io
@@ -14,13 +14,13 @@ from sqlalchemy import Connection, delete, insert, select
 
 from sale_sofia.advice import settings as fixed
 from sale_sofia.advice.tables import valuation_models
-from sale_sofia.advice.valuation.flats import Matrix, log_asked, matrix
+from sale_sofia.advice.valuation.flats import Matrix, log_eur_sqm, matrix
 from sale_sofia.flats.flat import Flat
 from sale_sofia.settings.files import write_whole
 
-# A forest whose answer is made of flats: how much each known flat tells of the one that is asked about.
+# A forest whose answer is a weight for each of its training flats.
 # scikit-learn grows the trees; here they are plain arrays, so that a forest is stored and read without
-# running anything. A flat weighs as much as it shares leaves with the one asked about (Meinshausen 2006).
+# running anything. A flat weighs as much as it shares leaves with the flat to value (Meinshausen 2006).
 
 Numbers = NDArray[np.int32]
 Values = NDArray[np.float64]
@@ -28,18 +28,18 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """Trees with all nodes in one numbering; of a leaf, which of the known flats are in it."""
+    """Trees with all nodes in one numbering, and the training flats in each leaf."""
 
     roots: Numbers
     left: Numbers
-    """The node for values up to the threshold; of a leaf -1."""
+    """The node for values up to the threshold; -1 for a leaf."""
     right: Numbers
     feature: Numbers
     threshold: Values
     starts: Numbers
     counts: Numbers
     members: Numbers
-    """The known flats by tree and leaf; those of a node from `starts` on, so many as `counts`."""
+    """The training flats by tree and leaf; a leaf has `counts` of them, from `starts` on."""
 
     @classmethod
     def grow(cls, rows: Matrix, target: Values) -> "Forest":
@@ -92,13 +92,13 @@ class Forest:
             inner[row, tree] = self.left[nodes[row, tree]] >= 0
         return nodes
 
-    def weights(self, leaves: Numbers, known: int) -> Values:
-        """What each of the known flats weighs for the one in these leaves; 1 together."""
+    def weights(self, leaves: Numbers, flats: int) -> Values:
+        """The weight of each of so many training flats for the flat in these leaves; they sum to 1."""
         counts = self.counts[leaves]
         first = np.repeat(self.starts[leaves] - np.cumsum(counts) + counts, counts)
         places = self.members[first + np.arange(counts.sum())]
         share = np.repeat(1.0 / (counts * len(leaves)), counts)
-        weights: Values = np.bincount(places, share, minlength=known)  # type: ignore[assignment]
+        weights: Values = np.bincount(places, share, minlength=flats)  # type: ignore[assignment]
         return weights
 
 
@@ -106,7 +106,7 @@ _TAIL = (1 - fixed.COVERAGE) / 2
 _QUANTILES = (_TAIL, 0.5, 1 - _TAIL)
 
 
-class Band(NamedTuple):
+class FairBand(NamedTuple):
     """EUR for each m² with VAT: the least and most that is usual, and the middle."""
 
     low: float
@@ -115,58 +115,58 @@ class Band(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One forest, and the flats it knows, the cheapest first."""
+class ForestPart:
+    """One forest, and its training flats, the cheapest first."""
 
     forest: Forest
-    known: Numbers
-    """Places among the model's flats."""
+    training: Numbers
+    """Their places among the model's flats."""
     margins: tuple[float, float]
     """By how much (in logarithms) the forest's own interval is widened below and above."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Known flats by their ids, what is asked for each m² of them (logarithm), and the forests."""
+    """The ids of the training flats, their asking prices per m² (logarithms), and the forests."""
 
     ids: NDArray[np.int64]
     target: Values
-    parts: tuple[Part, ...]
+    parts: tuple[ForestPart, ...]
 
-    def values(self, folds: Numbers, rows: Matrix) -> Iterator[tuple[Band, Values]]:
-        """The band of each flat, and what each of the known flats weighs in it."""
+    def values(self, folds: Numbers, rows: Matrix) -> Iterator[tuple[FairBand, Values]]:
+        """The band of each flat, and the weight of each of the model's flats in it."""
         leaves = [part.forest.leaves(rows[folds == fold]) for fold, part in enumerate(self.parts)]
-        turns = [iter(found) for found in leaves]
+        turns = [*map(iter, leaves)]
         for fold in folds.tolist():
             part = self.parts[fold]
-            weights = part.forest.weights(next(turns[fold]), len(part.known))
-            low, middle, high = weighted_quantiles(self.target[part.known], weights)
+            weights = part.forest.weights(next(turns[fold]), len(part.training))
+            low, middle, high = weighted_quantiles(self.target[part.training], weights)
             below, above = part.margins
-            band = Band(min(low - below, middle), middle, max(high + above, middle))
+            band = FairBand(min(low - below, middle), middle, max(high + above, middle))
             everywhere = np.zeros(len(self.ids))
-            everywhere[part.known] = weights
-            yield Band(*np.exp(band).tolist()), everywhere
+            everywhere[part.training] = weights
+            yield FairBand(*np.exp(band).tolist()), everywhere
 
 
 def fit(ids: Sequence[int], folds: Numbers, rows: Matrix, target: Values) -> Model:
-    """The model of these flats, its intervals calibrated on flats that their forests have not seen."""
+    """The model of these flats; intervals are calibrated on flats that a forest was not trained on."""
     forests: list[tuple[Forest, Numbers]] = []
     quantiles = np.empty((len(target), len(_QUANTILES)))
     for fold in range(fixed.FOLDS):
-        known = np.flatnonzero(folds != fold).astype(np.int32)
-        # Rising prices, so that quantiles need no sorting for each flat that is asked about.
-        known = known[np.argsort(target[known], kind="stable")]
-        forest = Forest.grow(rows[known], target[known])
+        training = np.flatnonzero(folds != fold).astype(np.int32)
+        # Rising prices, so that quantiles need no sorting for each flat to value.
+        training = training[np.argsort(target[training], kind="stable")]
+        forest = Forest.grow(rows[training], target[training])
         quantiles[folds == fold] = [
-            weighted_quantiles(target[known], forest.weights(leaves, len(known)))
+            weighted_quantiles(target[training], forest.weights(leaves, len(training)))
             for leaves in forest.leaves(rows[folds == fold])
         ]
-        forests.append((forest, known))
+        forests.append((forest, training))
     parts = []
-    for fold, (forest, known) in enumerate(forests):
+    for fold, (forest, training) in enumerate(forests):
         # What makes each side hold its share (conformalised quantile regression, Romano 2019, side by side).
-        own, asked = quantiles[folds != fold], target[folds != fold]
-        parts.append(Part(forest, known, (_upper(own[:, 0] - asked), _upper(asked - own[:, -1]))))
+        own, actual = quantiles[folds != fold], target[folds != fold]
+        parts.append(ForestPart(forest, training, (_upper(own[:, 0] - actual), _upper(actual - own[:, -1]))))
     return Model(np.asarray(ids, np.int64), target, tuple(parts))
 
 
@@ -176,27 +176,27 @@ def _upper(misses: Values) -> float:
 
 
 def folds_of(ids: Sequence[int]) -> Numbers:
-    """The part of each flat, by its id alone: all adverts of a flat are in one, today and tomorrow."""
+    """The fold of each flat, by its id alone: it never changes, and all adverts of a flat share it."""
     digests = [hashlib.blake2b(str(number).encode(), digest_size=8).digest() for number in ids]
     return np.array([int.from_bytes(digest) % fixed.FOLDS for digest in digests], np.int32)
 
 
 def weighted_quantiles(rising: Values, weights: Values) -> Values:
-    """The lower end, middle and upper end of values that rise, each with its weight."""
+    """The lower end, middle and upper end of weighted values, which are in rising order."""
     some = weights > 0
     weight = weights[some]
     middles = np.cumsum(weight) - weight / 2
-    found: Values = np.interp(np.array(_QUANTILES) * weight.sum(), middles, rising[some])
-    return found
+    quantiles: Values = np.interp(np.array(_QUANTILES) * weight.sum(), middles, rising[some])
+    return quantiles
 
 
-# The fair-price model in a file of numbers under DATA_DIR; what it is worth stands in the database. Reading
-# the file runs nothing, and a file whose digest the database does not know is not read at all.
+# The fair-price model in a file of numbers under DATA_DIR; its report is in the database. Reading the file
+# runs no code, and a file whose digest is not in the database is not read at all.
 
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """A model that can be asked, since when it is there, and how well it tells prices."""
+    """A usable model, when it was made, and how accurate it is."""
 
     model: Model
     made_at: float
@@ -204,11 +204,11 @@ class Current:
 
 
 def write_file(data_dir: Path, model: Model) -> str:
-    """Put the model into its file, whole or not at all; its digest."""
+    """Write the model to its file, whole or not at all; the file's digest."""
     arrays: dict[str, NDArray[Any]] = {"ids": model.ids, "target": model.target}
     for number, part in enumerate(model.parts):
-        forest = {one.name: getattr(part.forest, one.name) for one in fields(part.forest)}
-        own = {**forest, "known": part.known, "margins": np.array(part.margins)}
+        forest = {field.name: getattr(part.forest, field.name) for field in fields(part.forest)}
+        own = {**forest, "known": part.training, "margins": np.array(part.margins)}
         arrays |= {f"{number}_{name}": values for name, values in own.items()}
     packed = io.BytesIO()
     np.savez_compressed(packed, allow_pickle=False, **arrays)
@@ -217,7 +217,7 @@ def write_file(data_dir: Path, model: Model) -> str:
 
 
 def note_model(connection: Connection, digest: str, *, made_at: float, flats: int, report: Any) -> None:  # noqa: ANN401 - JSON
-    """Remember what the model in the file with this digest is worth; a second fit may give the same file."""
+    """Store the report of the model in the file with this digest; a second fit may give the same file."""
     connection.execute(delete(valuation_models).where(valuation_models.c.digest == digest))
     connection.execute(
         insert(valuation_models).values(
@@ -229,7 +229,7 @@ def note_model(connection: Connection, digest: str, *, made_at: float, flats: in
 def stored_model(
     connection: Connection, data_dir: Path, *, made_since: float, least_flats: int
 ) -> Current | None:
-    """The model of the file, if the database knows it, is of today's form, new and of enough flats."""
+    """The model of the file, if the database has its digest and it is current in format, age and size."""
     try:
         packed = (data_dir / fixed.MODEL_FILE).read_bytes()
     except FileNotFoundError:
@@ -245,13 +245,13 @@ def stored_model(
         arrays = dict(file)
     parts = []
     for number in range(fixed.FOLDS):
-        forest = Forest(**{one.name: arrays[f"{number}_{one.name}"] for one in fields(Forest)})
+        forest = Forest(**{field.name: arrays[f"{number}_{field.name}"] for field in fields(Forest)})
         below, above = arrays[f"{number}_margins"].tolist()
-        parts.append(Part(forest, arrays[f"{number}_known"], (below, above)))
+        parts.append(ForestPart(forest, arrays[f"{number}_known"], (below, above)))
     return Current(Model(arrays["ids"], arrays["target"], tuple(parts)), row["made_at"], row["report"])
 
 
-# How well fair prices are told, always on flats that the forest in question has not seen.
+# How accurate fair prices are, always on flats that the forest in question was not trained on.
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ class Error:
     flats: int
     median: float
     within_near: float
-    """Share of flats valued within a tenth of what is asked."""
+    """Share of flats valued within a tenth of their asking price."""
     coverage: float | None
     """Share of asking prices inside the interval; None where there is no interval."""
     width: float | None
@@ -273,7 +273,7 @@ class Error:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedModel:
     """A model with its error, beside the neighbourhoods' medians on the same flats and folds."""
 
     model: Model
@@ -287,26 +287,26 @@ class Judged:
         return {
             "error": self.error.as_json(),
             "neighbourhood_median": self.by_median.as_json(),
-            "worst": {name: one.as_json() for name, one in self.neighbourhoods.items()},
+            "worst": {name: error.as_json() for name, error in self.neighbourhoods.items()},
         }
 
 
-def fit_and_judge(flats: Sequence[Flat]) -> Judged:
+def fit_and_judge(flats: Sequence[Flat]) -> JudgedModel:
     """Fit on these flats; all adverts of a flat are in one fold."""
     return _judged(flats, folds_of([flat.property_id for flat in flats]))
 
 
-def judge_apart(flats: Sequence[Flat], key: Callable[[Flat], str]) -> Judged | None:
+def judge_apart(flats: Sequence[Flat], key: Callable[[Flat], str]) -> JudgedModel | None:
     """The same with all flats of one key (a neighbourhood) left out together; None with too few keys."""
     places = _places(flats, key)
     if len(places) < fixed.FOLDS:
         return None
     # Keys are dealt out so that the folds are about as large.
     folds, sizes = np.zeros(len(flats), np.int32), [0] * fixed.FOLDS
-    for _, found in sorted(places.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+    for _, rows in sorted(places.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         smallest = sizes.index(min(sizes))
-        folds[found] = smallest
-        sizes[smallest] += len(found)
+        folds[rows] = smallest
+        sizes[smallest] += len(rows)
     return _judged(flats, folds)
 
 
@@ -315,24 +315,24 @@ def neighbourhood_of(flat: Flat) -> str:
     return flat.neighbourhood or "?"
 
 
-def _judged(flats: Sequence[Flat], folds: Numbers) -> Judged:
+def _judged(flats: Sequence[Flat], folds: Numbers) -> JudgedModel:
     rows = matrix(flats)
-    target = np.array([log_asked(flat) for flat in flats])
+    target = np.array([log_eur_sqm(flat) for flat in flats])
     model = fit([flat.property_id for flat in flats], folds, rows, target)
     bands = np.array([band for band, _ in model.values(folds, rows)])
-    asked = np.exp(target)
+    prices = np.exp(target)
     by_name = {
-        name: _error(asked[found], bands[found])
-        for name, found in _places(flats, neighbourhood_of).items()
-        if len(found) >= fixed.JUDGED_FLATS
+        name: _error(prices[places], bands[places])
+        for name, places in _places(flats, neighbourhood_of).items()
+        if len(places) >= fixed.JUDGED_FLATS
     }
     worst = sorted(by_name.items(), key=lambda pair: -pair[1].median)[: fixed.WORST_LISTED]
-    return Judged(model, _error(asked, bands), _median_error(flats, asked, folds), dict(worst))
+    return JudgedModel(model, _error(prices, bands), _median_error(flats, prices, folds), dict(worst))
 
 
-def _error(asked: Values, bands: Values) -> Error:
-    off = np.abs(bands[:, 1] / asked - 1)
-    held = (asked >= bands[:, 0]) & (asked <= bands[:, 2])
+def _error(prices: Values, bands: Values) -> Error:
+    off = np.abs(bands[:, 1] / prices - 1)
+    held = (prices >= bands[:, 0]) & (prices <= bands[:, 2])
     width = (bands[:, 2] - bands[:, 0]) / bands[:, 1]
     return _of(off, coverage=float(held.mean()), width=float(np.median(width)))
 
@@ -341,23 +341,23 @@ def _of(off: Values, coverage: float | None, width: float | None) -> Error:
     return Error(len(off), float(np.median(off)), float((off <= fixed.NEAR_ERROR).mean()), coverage, width)
 
 
-def _median_error(flats: Sequence[Flat], asked: Values, folds: Numbers) -> Error:
-    """The neighbourhood's median for each m² in the other folds, of all flats where it has none."""
+def _median_error(flats: Sequence[Flat], prices: Values, folds: Numbers) -> Error:
+    """The error of the neighbourhood's median per m² in the other folds; of all flats if it has none."""
     names = [flat.neighbourhood for flat in flats]
-    medians = np.empty(len(asked))
+    medians = np.empty(len(prices))
     for fold in range(fixed.FOLDS):
         others: dict[str | None, list[float]] = defaultdict(list)
         for place in np.flatnonzero(folds != fold).tolist():
-            others[names[place]].append(asked[place])
-        everywhere = np.median(asked[folds != fold])
-        by_name = {name: np.median(found) for name, found in others.items()}
+            others[names[place]].append(prices[place])
+        everywhere = np.median(prices[folds != fold])
+        by_name = {name: np.median(values) for name, values in others.items()}
         for place in np.flatnonzero(folds == fold).tolist():
             medians[place] = by_name.get(names[place], everywhere)
-    return _of(np.abs(medians / asked - 1), None, None)
+    return _of(np.abs(medians / prices - 1), None, None)
 
 
 def _places(flats: Sequence[Flat], key: Callable[[Flat], str]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = defaultdict(list)
+    places: dict[str, list[int]] = defaultdict(list)
     for place, flat in enumerate(flats):
-        found[key(flat)].append(place)
-    return found
+        places[key(flat)].append(place)
+    return places

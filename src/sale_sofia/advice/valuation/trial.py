@@ -1,4 +1,4 @@
-"""The fair-price model tried on a table of adverts in a file: how well it would tell their prices."""
+"""The fair-price model tried on a table of adverts in a file: how accurate it would be."""
 
 import time
 from collections import defaultdict
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from sale_sofia.advice.valuation.flats import known_flats
-from sale_sofia.advice.valuation.model import Judged, fit_and_judge, judge_apart, neighbourhood_of
+from sale_sofia.advice.valuation.flats import comparable_flats
+from sale_sofia.advice.valuation.model import JudgedModel, fit_and_judge, judge_apart, neighbourhood_of
 from sale_sofia.advice.valuation.valuation import enough
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.flats.contradictions import merge_flat
@@ -18,7 +18,7 @@ from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
 from sale_sofia.flats.merging import MERGED, NO_LIST, AdvertRow
 from sale_sofia.settings.model import Settings
 
-# Flats out of a table of adverts in a file (Parquet): matched, their words read, each flat once.
+# Flats from a table of adverts in a file (Parquet): matched, descriptions read, each flat once.
 
 NOWHERE: Final = {
     **dict.fromkeys(MERGED), **dict.fromkeys(("heating", "orientation", "parking", "features", "flags"), ()),
@@ -26,7 +26,7 @@ NOWHERE: Final = {
     "closed_at": None, "first_seen_at": 0.0, "last_seen_at": 0.0, "photo_urls": NO_LIST,
     "new_at": 0.0, "generation": 1, "family_id": None, "posted_at": None, "closed_reason": None,
 }  # fmt: skip
-"""What such a table does not say."""
+"""Values for the columns that such a table does not have."""
 
 
 def read_file(path: Path, settings: Settings) -> list[Flat]:
@@ -37,24 +37,24 @@ def read_file(path: Path, settings: Settings) -> list[Flat]:
     matched: list[int] = Matcher.of(bands).match(Adverts.of(range(len(adverts)), records)).groups.tolist()
     groups: dict[int, list[AdvertRow]] = defaultdict(list)
     for number, (fields, group) in enumerate(zip(adverts, matched, strict=True), 1):
-        said = {  # as the database keeps it: only what is said for sure
+        attributes = {  # as the database stores it: only what the description states for sure
             field: attribute.as_json()
             for field, attribute in read_description(fields["description"]).items()
             if attribute.value is not None and attribute.status != "conflict"
         }
-        row = {**NOWHERE, **fields, "id": number, "said": said, "described": bool(said)}
+        row = {**NOWHERE, **fields, "id": number, "said": attributes, "described": bool(attributes)}
         groups[group].append(row)
     return [merge_flat(rows[0]["id"], rows) for rows in groups.values()]
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """What came of it."""
+class ModelTrial:
+    """The result of a trial."""
 
     flats: int
     """Flats in the file; those with a price, an area and a place are judged."""
-    judged: Judged
-    elsewhere: Judged | None
+    judged: JudgedModel
+    elsewhere: JudgedModel | None
     """With whole neighbourhoods left out; None where the file has too few of them."""
     seconds: float
 
@@ -68,7 +68,7 @@ class Trial:
         }
 
 
-def try_file(path: Path, settings: Settings) -> Trial:
+def try_file(path: Path, settings: Settings) -> ModelTrial:
     """Match the adverts, fit and judge, each flat by a forest that has not seen it.
 
     Raises:
@@ -77,6 +77,6 @@ def try_file(path: Path, settings: Settings) -> Trial:
     """
     started = time.perf_counter()
     flats = read_file(path, settings)
-    known = enough(known_flats(flats, seen_since=0.0, most=settings.valuation_most_flats), settings)
-    judged, elsewhere = fit_and_judge(known), judge_apart(known, neighbourhood_of)
-    return Trial(len(flats), judged, elsewhere, time.perf_counter() - started)
+    usable = enough(comparable_flats(flats, seen_since=0.0, most=settings.valuation_most_flats), settings)
+    judged, elsewhere = fit_and_judge(usable), judge_apart(usable, neighbourhood_of)
+    return ModelTrial(len(flats), judged, elsewhere, time.perf_counter() - started)

@@ -1,4 +1,4 @@
-"""The fair price of a flat: an interval, the flats it rests on, and whether what is asked lies below it."""
+"""The fair price of a flat: an interval, the flats it rests on, and where the asking price lies."""
 
 import time
 from collections import Counter
@@ -14,14 +14,14 @@ from sale_sofia.advice.settings import COMPARABLES_SHOWN, COVERAGE, DISTORTED, J
 from sale_sofia.advice.valuation.flats import (
     TooFewFlats,
     asked_eur_sqm,
-    known_flats,
+    comparable_flats,
     matrix,
     place_of,
     why_not_valued,
 )
 from sale_sofia.advice.valuation.model import (
-    Band,
     Current,
+    FairBand,
     fit_and_judge,
     folds_of,
     neighbourhood_of,
@@ -40,7 +40,7 @@ from sale_sofia.listings.model import compared
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 
-# The flats that a fair price rests on most, and in what they differ from the one that is valued.
+# The flats that a fair price rests on most, and how they differ from the flat that is valued.
 
 _SHOWN = (
     "neighbourhood", "rooms", "area_sqm", "floor", "floors_total", "year_built", "act_status", "construction",
@@ -49,7 +49,7 @@ _SHOWN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Comparable:
+class ComparableFlat:
     """A flat as it is now, beside the one that is valued."""
 
     flat: Flat
@@ -76,15 +76,15 @@ class Comparable:
         }
 
 
-def compare(flat: Flat, others: Mapping[int, Flat], weights: Mapping[int, float]) -> list[Comparable]:
-    """The others that are still known, those that weigh most first."""
+def compare(flat: Flat, others: Mapping[int, Flat], weights: Mapping[int, float]) -> list[ComparableFlat]:
+    """The others that still exist, the heaviest first."""
     here = place_of(flat)
     found = []
     for key, weight in sorted(weights.items(), key=lambda pair: (-pair[1], pair[0])):
         if other := others.get(key):
             there = place_of(other)
             far = metres(here, there) / 1000 if here and there else None
-            found.append(Comparable(other, weight, far, tuple(_why(flat, other))))
+            found.append(ComparableFlat(other, weight, far, tuple(_why(flat, other))))
     return found
 
 
@@ -114,29 +114,29 @@ BASIS: Final = "asking prices, de-duplicated, VAT included"
 
 @dataclass(frozen=True, slots=True)
 class Valuation:
-    """What a flat should cost by what is asked for others. EUR for each m², VAT included."""
+    """What a flat should cost by the asking prices of others. EUR per m², VAT included."""
 
     flat: Flat
-    fair: Band | None
+    fair: FairBand | None
     verdict: Verdict
     explanation: str
-    comparables: tuple[Comparable, ...] = ()
+    comparables: tuple[ComparableFlat, ...] = ()
     rests_on: int = 0
     """How many flats have a part in the fair price."""
     current: Current | None = None
     few: TooFewFlats | None = None
-    """Where there are too few flats to tell a fair price from."""
+    """Set where there are too few flats for a fair price."""
 
     def as_json(self) -> dict[str, Any]:
         """As it is printed."""
-        flat, asked, fair, area = self.flat, price_band(self.flat), self.fair, self.flat.area_sqm or 0.0
+        flat, price, fair, area = self.flat, price_band(self.flat), self.fair, self.flat.area_sqm or 0.0
         return {
             "property": flat.property_id,
             "basis": BASIS,
             "asked": {
                 "price_eur": flat.price_eur,
                 "vat": flat.vat,
-                "with_vat_eur": asked._asdict() if asked else None,
+                "with_vat_eur": price._asdict() if price else None,
                 "area_sqm": flat.area_sqm,
             },
             "fair_eur": fair and {name: round(value * area) for name, value in fair._asdict().items()},
@@ -144,7 +144,7 @@ class Valuation:
             "verdict": self.verdict,
             "explanation": self.explanation,
             "rests_on": self.rests_on,
-            "comparables": [one.as_json() for one in self.comparables],
+            "comparables": [comparable.as_json() for comparable in self.comparables],
             "model": self.current
             and {
                 "made_at": self.current.made_at,
@@ -156,7 +156,7 @@ class Valuation:
 def value_property(
     database: Database, settings: Settings, property_id: int, *, refit: bool = False
 ) -> Valuation:
-    """Value one property; where no fair price can be told, the explanation says why.
+    """Value one property; where there can be no fair price, the explanation says why.
 
     Raises:
         UnknownProperty: no property ever had this id.
@@ -172,7 +172,7 @@ def value_property(
 
 
 def value_flat(database: Database, flat: Flat, current: Current) -> Valuation:
-    """Value a flat of which a fair price can be told."""
+    """Value a flat for which there can be a fair price."""
     ((fair, weights),) = current.model.values(folds_of([flat.property_id]), matrix([flat]))
     heaviest = np.argsort(-weights, kind="stable")[:COMPARABLES_SHOWN]
     shares = {int(current.model.ids[place]): float(weights[place]) for place in heaviest if weights[place]}
@@ -182,16 +182,16 @@ def value_flat(database: Database, flat: Flat, current: Current) -> Valuation:
     return Valuation(flat, fair, verdict, explanation, tuple(comparables), rests_on, current)
 
 
-def _judged_there(flat: Flat, fair: Band, current: Current) -> tuple[Verdict, str]:
-    """As `judge`, but nothing where few flats are known: intervals may hold far fewer flats there."""
+def _judged_there(flat: Flat, fair: FairBand, current: Current) -> tuple[Verdict, str]:
+    """As `judge`, but unknown where the neighbourhood has few flats: intervals may be far off there."""
     near = current.report["by_neighbourhood"].get(flat.neighbourhood, 0)
     if near < JUDGED_FLATS:
         return "unknown", f"flats known of its neighbourhood: {near}, needed to judge: {JUDGED_FLATS}"
     return judge(flat, fair)
 
 
-def verdicts(flats: Sequence[Flat], current: Current) -> dict[int, tuple[Verdict, Band]]:
-    """Of the flats that can be judged, by property: where the price lies, as `value_flat` says of each."""
+def verdicts(flats: Sequence[Flat], current: Current) -> dict[int, tuple[Verdict, FairBand]]:
+    """By property, for the flats that can be judged: the verdict of `value_flat`, and the fair band."""
     valued = [flat for flat in flats if not why_not_valued(flat)]
     if not valued:
         return {}
@@ -201,7 +201,7 @@ def verdicts(flats: Sequence[Flat], current: Current) -> dict[int, tuple[Verdict
         flat.property_id: (_judged_there(flat, fair, current)[0], fair)
         for flat, fair in zip(valued, bands, strict=True)
     }
-    return {number: found for number, found in judged.items() if found[0] != "unknown"}
+    return {number: verdict for number, verdict in judged.items() if verdict[0] != "unknown"}
 
 
 def current_model(database: Database, settings: Settings, *, refit: bool = False) -> Current:
@@ -223,7 +223,7 @@ def current_model(database: Database, settings: Settings, *, refit: bool = False
     since = now - timedelta(days=settings.valuation_days).total_seconds()
     refresh_flats(database)
     flats = database.run_read(
-        lambda connection: known_flats(
+        lambda connection: comparable_flats(
             load_flats(connection), seen_since=since, most=settings.valuation_most_flats
         )
     )
@@ -235,27 +235,27 @@ def current_model(database: Database, settings: Settings, *, refit: bool = False
     return Current(judged.model, now, report)
 
 
-def judge(flat: Flat, fair: Band) -> tuple[Verdict, str]:
-    """Where the asked price lies, and why that is said; an unsure VAT leaves it unsure."""
-    asked = price_band(flat)
-    if asked is None or not flat.area_sqm:
+def judge(flat: Flat, fair: FairBand) -> tuple[Verdict, str]:
+    """Where the asking price lies, and why; unknown where that depends on an unknown VAT."""
+    price = price_band(flat)
+    if price is None or not flat.area_sqm:
         return "unknown", "no price is asked"
     if traps := DISTORTED.intersection(flat.traps):
         return "unknown", f"what is asked is not the price of the flat: {flat.traps[min(traps)].quote}"
-    least, most = asked.least / flat.area_sqm, (asked.most or asked.least) / flat.area_sqm
+    least, most = price.least / flat.area_sqm, (price.most or price.least) / flat.area_sqm
     first, last = _side(least, fair), _side(most, fair)
     if first != last:
         return "unknown", f"{first} the interval if the price includes VAT, {last} if not; no advert says"
     return first, _sentence(first, most if first == "below" else least, fair)
 
 
-def _side(eur_sqm: float, fair: Band) -> Verdict:
+def _side(eur_sqm: float, fair: FairBand) -> Verdict:
     if eur_sqm < fair.low:
         return "below"
     return "above" if eur_sqm > fair.high else "within"
 
 
-def _sentence(verdict: Verdict, eur_sqm: float, fair: Band) -> str:
+def _sentence(verdict: Verdict, eur_sqm: float, fair: FairBand) -> str:
     where = "inside" if verdict == "within" else verdict
     side = "under" if eur_sqm < fair.middle else "over"
     reason = ": look for the reason" if verdict == "below" else ""
@@ -266,10 +266,10 @@ def _sentence(verdict: Verdict, eur_sqm: float, fair: Band) -> str:
 
 
 def enough(flats: list[Flat], settings: Settings) -> list[Flat]:
-    """These flats, if a fair price can be told from so many.
+    """These flats, if they are enough for a fair price.
 
     Raises:
-        TooFewFlats: it cannot.
+        TooFewFlats: they are not.
     """
     if len(flats) < settings.valuation_least_flats:
         raise TooFewFlats(len(flats), settings.valuation_least_flats)

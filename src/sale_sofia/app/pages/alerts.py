@@ -12,15 +12,15 @@ from sale_sofia.advice.scoring.profile import profile_names
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.editing import RuleChanged, RuleFile, Written, preview, sentence_of
 from sale_sofia.alerts.kept import free_name, kept_channels
-from sale_sofia.alerts.outbox import SENT, Entry, read_log
+from sale_sofia.alerts.outbox import SENT, LogEntry, read_log
 from sale_sofia.alerts.rules import (
     BUYER_KINDS,
     RULE_KINDS,
     USUAL_KINDS,
+    AlertRule,
     AlertsError,
     AlertsFile,
     BuyerRule,
-    Rule,
     RuleKind,
     load_alerts,
 )
@@ -372,7 +372,7 @@ def _subject(entry: Entry) -> str:
     return plain(word_message(entry.items, language()).subject, LONGEST_MESSAGE)
 
 
-def _data(values: Values, log: Sequence[Entry], written: Mapping[RuleKind, Sequence[Written]]) -> Values:
+def _data(values: Values, log: Sequence[LogEntry], written: Mapping[RuleKind, Sequence[Written]]) -> Values:
     sent: list[dict[str, Any]] = [
         {
             "state": entry.state,

@@ -9,7 +9,15 @@ from typing import Final
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from sale_sofia.alerts.channels import Bot, Channel, Chat, NotSent, Sender, TelegramRefused, channels_of
+from sale_sofia.alerts.channels import (
+    Bot,
+    Channel,
+    ChannelSender,
+    Chat,
+    NotSent,
+    TelegramRefused,
+    channels_of,
+)
 from sale_sofia.alerts.editing import RuleFile
 from sale_sofia.alerts.kept import MAIL_MODES, ChannelFile, KeptChannel, MailServer, mail_url, ntfy_url
 from sale_sofia.alerts.rules import AlertsError, load_alerts, usable_url

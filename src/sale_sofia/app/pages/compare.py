@@ -7,7 +7,7 @@ from sale_sofia.advice.costs import all_costs, loan
 from sale_sofia.advice.scoring.profile import OwnPlace, Profile
 from sale_sofia.advice.scoring.scoring import Score, Scorer, ranking
 from sale_sofia.advice.valuation.flats import asked_eur_sqm
-from sale_sofia.advice.valuation.model import Band
+from sale_sofia.advice.valuation.model import FairBand
 from sale_sofia.advice.valuation.valuation import Verdict
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import Done, WebPage

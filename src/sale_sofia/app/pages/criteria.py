@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, Final, Literal, NamedTuple, get_args
 from urllib.parse import urlencode
 
-from sale_sofia.advice.lessons import Learnt, Offer, learn
+from sale_sofia.advice.lessons import Lessons, ProposedChange, learn
 from sale_sofia.advice.scoring.profile import (
     BREAKERS,
     OwnPlace,
@@ -193,7 +193,7 @@ def _learn(visit: PageVisit, name: str, profile: Profile) -> Learnt:
     return visit.database.run_read(lambda connection: learn(connection, name, profile))
 
 
-def _stamped(offer: Offer) -> str:
+def _stamped(offer: ProposedChange) -> str:
     return json.dumps(offer.value)
 
 

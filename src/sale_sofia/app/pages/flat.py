@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 
 from sale_sofia.advice.costs import all_costs, loan
 from sale_sofia.advice.scoring.explaining import sentence
-from sale_sofia.advice.scoring.judging import Criterion, Finding, State
+from sale_sofia.advice.scoring.judging import BreakerFinding, Criterion, State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.scoring import Score
 from sale_sofia.advice.scoring.settings import BEST
@@ -43,9 +43,9 @@ from sale_sofia.buyer.corrections import CORRECTABLE, correct
 from sale_sofia.buyer.evaluations import (
     BOARD,
     STATUSES,
-    Change,
     Evaluation,
-    Note,
+    EvaluationChange,
+    PropertyNote,
     WrongEvaluation,
     add_note,
     checked_word,
@@ -110,7 +110,7 @@ class PropertyData:
     """Earlier prices that the adverts print, but no crawl saw."""
     events: Sequence[MarketEvent]
     evaluation: Evaluation
-    notes: Sequence[Note]
+    notes: Sequence[PropertyNote]
     viewings: Sequence[Viewing]
     own_photos: Sequence[OwnPhoto]
     history: Sequence[Change]

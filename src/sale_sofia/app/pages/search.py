@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.search.conditions import Around
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
-from sale_sofia.advice.search.run import Found, Part, everything, search
+from sale_sofia.advice.search.run import Part, SearchResult, everything, search
 from sale_sofia.alerts.kept import free_name
 from sale_sofia.app import filters
 from sale_sofia.app import formatting as fmt

@@ -20,8 +20,7 @@ from sale_sofia.app.visit import PageVisit, Values, numbers
 from sale_sofia.app.words import say, translate, word_for
 from sale_sofia.buyer.evaluations import UNWANTED
 from sale_sofia.buyer.viewings import Viewing, all_viewings
-from sale_sofia.buyer.visitors import Visit as Look
-from sale_sofia.buyer.visitors import all_put_off, put_off, seen_all
+from sale_sofia.buyer.visitors import DashboardVisit, all_put_off, put_off, seen_all
 from sale_sofia.buyer.visitors import visit as note_visit
 from sale_sofia.crawl.frontier.outlook import Outlook, read_outlook
 from sale_sofia.crawl.runners.schedule import load_schedule
@@ -142,7 +141,7 @@ def _first_note(number: int, good: Sequence[News], now: float) -> CardNote:
     return _note(event, now) if event else CardNote(say("today.note.later"))
 
 
-def _since(look: Look, now: float) -> str:
+def _since(look: DashboardVisit, now: float) -> str:
     if look.first:
         return say("today.first")
     return say("today.since", moment=fmt.moment(look.since), ago=fmt.ago(look.since, now))
