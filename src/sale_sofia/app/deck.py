@@ -68,7 +68,7 @@ class FlatCard:
     ticked: bool = False
     opinions: Sequence[Opinion] = ()
     """The household's opinions."""
-    fair: tuple[Verdict, Band] | None = None
+    fair: tuple[Verdict, FairBand] | None = None
     """Where its price lies beside the fair range; None where it cannot be judged."""
     travel: Mapping[str, Travel | None] = field(default_factory=dict)
     """Minutes to each of the buyer's own places."""
@@ -183,7 +183,7 @@ class FlatCard:
         return self._condition_names(State.UNKNOWN)
 
     def _condition_names(self, state: State) -> str:
-        names = [say(f"breaker.{name}") for name in self.score.named(state)] if self.score else []
+        names = [say(f"breaker.{name}") for name in self.score.breakers_in(state)] if self.score else []
         more = f" +{len(names) - CONDITIONS_ON_CARD}" if len(names) > CONDITIONS_ON_CARD else ""
         return ", ".join(names[:CONDITIONS_ON_CARD]) + more
 
@@ -288,10 +288,10 @@ class Deck:
         )
         return [by_id[number] for number in property_ids if number in by_id]
 
-    def looks(self, flats: Sequence[Flat]) -> list[Seen]:
+    def looks(self, flats: Sequence[Flat]) -> list[FlatFacts]:
         """These flats, each with the yardsticks of its neighbourhood."""
         places = {flat.neighbourhood for flat in flats if flat.neighbourhood is not None}
-        yardsticks = self.visit.database.run_read(lambda connection: kept_yardsticks(connection, places))
+        yardsticks = self.visit.database.run_read(lambda connection: read_yardsticks(connection, places))
         return [look(flat, lambda cell: yardsticks.get(cell, Yardstick())) for flat in flats]
 
     def scores(self, flats: Sequence[Flat]) -> dict[int, Score]:

@@ -143,7 +143,7 @@ class AppState:
         current = self._young_model()
         return value_flat(self.database, flat, current) if current else None
 
-    def verdicts(self, flats: Sequence[Flat]) -> Mapping[int, tuple[Verdict, Band]]:
+    def verdicts(self, flats: Sequence[Flat]) -> Mapping[int, tuple[Verdict, FairBand]]:
         """Where the prices of these flats lie, for those that can be judged; empty without a model."""
         current = self._young_model()
         return verdicts(flats, current) if current else {}

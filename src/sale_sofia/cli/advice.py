@@ -136,7 +136,7 @@ def _count_sentence(found: View) -> str:
 
 
 def _explain(connection: Connection, number: int, profile: Profile, lang: Language) -> dict[str, Any]:
-    return explain_flat(find_flat(connection, number), profile, kept_yardsticks(connection), lang)
+    return explain_flat(find_flat(connection, number), profile, read_yardsticks(connection), lang)
 
 
 def _explanation(view: View, language: Language) -> Iterator[Table | Text]:
@@ -439,7 +439,7 @@ def _price_sentence(found: Valuation) -> str:
     return f"{number(flat.price_eur)} € asked{vat}, {number(asked_eur_sqm(flat))} €/m²"
 
 
-def _comparable_cells(comparable: Comparable) -> tuple[str, ...]:
+def _comparable_cells(comparable: ComparableFlat) -> tuple[str, ...]:
     flat = comparable.flat
     return (
         str(flat.property_id),

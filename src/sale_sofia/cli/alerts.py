@@ -165,7 +165,7 @@ def rules(
 def _rules_record(
     file: AlertsFile, since: Mapping[str, float], previews: Mapping[str, list[Item]]
 ) -> dict[str, Any]:
-    def rule_record(rule: Rule) -> dict[str, Any]:
+    def rule_record(rule: AlertRule) -> dict[str, Any]:
         texts = {language: sentence_of(rule, file, language) for language in LANGUAGES}
         record = {**rule.model_dump(mode="json"), "since": since.get(rule.name), "sentence": texts}
         if rule.name not in previews:

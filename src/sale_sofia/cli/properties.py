@@ -213,7 +213,7 @@ def correct(
     refuse(undo and value is not None, "--undo takes back a value; leave the value out")
     refuse(not undo and value is None, "say what it is, or take it back with --undo")
     correction = None if undo else value
-    work = partial(say_fact, property_id=property_id, fact=fact, given=correction, by=me())
+    work = partial(say_fact, property_id=property_id, fact=fact, text=correction, by=me())
     stored = open_ready(load_settings()).run_write(work)
     sentence = f"what you said of the {fact} is taken back" if undo else f"{fact} is {_value(stored)}"
     print_answer({"property": property_id, "fact": fact, "value": stored}, as_json=as_json, note=sentence)

@@ -157,7 +157,7 @@ def _unknown(name: str, flat: Flat) -> str:
     return "VAT of the price" if name == "price" and flat.price_eur is not None and flat.vat is None else name
 
 
-def _record(judged: Judged, around: Around) -> dict[str, Any]:
+def _record(judged: JudgedFlat, around: Around) -> dict[str, Any]:
     """One flat for programs."""
     flat = judged.flat
     per_sqm = flat.price_per_sqm_eur

@@ -329,7 +329,7 @@ def _rule_rows(
     ]
 
 
-def _previewed(visit: PageVisit, rule: Rule) -> Values | None:
+def _previewed(visit: PageVisit, rule: AlertRule) -> Values | None:
     """What the rule would have sent lately, where the address asks for it."""
     if rule.name != visit.param("preview") or not isinstance(rule, BuyerRule):
         return None
@@ -343,7 +343,7 @@ def _previewed(visit: PageVisit, rule: Rule) -> Values | None:
     return {"count": say("alerts.preview.count", n=fmt.number(len(items))), "flats": flats}
 
 
-def log_rows(entries: Sequence[Entry]) -> list[dict[str, str]]:
+def log_rows(entries: Sequence[LogEntry]) -> list[dict[str, str]]:
     """Sent and waiting messages, the newest first."""
     return [
         {
@@ -359,16 +359,16 @@ def log_rows(entries: Sequence[Entry]) -> list[dict[str, str]]:
     ]
 
 
-def _moment(entry: Entry) -> float | None:
+def _moment(entry: LogEntry) -> float | None:
     return entry.sent_at if entry.state == SENT else entry.not_before
 
 
-def _why(entry: Entry) -> list[str]:
+def _why(entry: LogEntry) -> list[str]:
     """The rules that sent it."""
     return sorted({plain(rule) for item in entry.items for rule in item.rules})
 
 
-def _subject(entry: Entry) -> str:
+def _subject(entry: LogEntry) -> str:
     return plain(word_message(entry.items, language()).subject, LONGEST_MESSAGE)
 
 

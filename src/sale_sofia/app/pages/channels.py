@@ -200,7 +200,7 @@ def _keep(visit: PageVisit, suggested: str, url: str) -> Done:
 def try_out(visit: PageVisit, channel: Channel) -> None:
     """Send a test message now. Raises what is in WRONG."""
     settings = visit.state.settings
-    sender = Sender(settings.alert_send_seconds, settings.alert_telegram_url)
+    sender = ChannelSender(settings.alert_send_seconds, settings.alert_telegram_url)
     sender.send(channel, word_test(language()), uuid4().hex)
 
 

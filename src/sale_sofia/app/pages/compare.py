@@ -170,7 +170,7 @@ def _monthly(flat: Flat, profile: Profile) -> str:
     )
 
 
-def _fair(verdicts: Mapping[int, tuple[Verdict, Band]], flat: Flat) -> tuple[str, float | None]:
+def _fair(verdicts: Mapping[int, tuple[Verdict, FairBand]], flat: Flat) -> tuple[str, float | None]:
     """The fair price from least to most, and how far below its middle the flat is offered."""
     eur_sqm, judged = asked_eur_sqm(flat), verdicts.get(flat.property_id)
     if judged is None or eur_sqm is None or flat.area_sqm is None:

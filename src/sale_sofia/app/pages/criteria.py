@@ -188,7 +188,7 @@ def apply(visit: PageVisit) -> Done:
     return Done(say("conflict"), back=address_of(name), wrong=True)
 
 
-def _learn(visit: PageVisit, name: str, profile: Profile) -> Learnt:
+def _learn(visit: PageVisit, name: str, profile: Profile) -> Lessons:
     visit.state.refresh(visit.profiles)
     return visit.database.run_read(lambda connection: learn(connection, name, profile))
 
@@ -197,7 +197,7 @@ def _stamped(offer: ProposedChange) -> str:
     return json.dumps(offer.value)
 
 
-def _lesson_rows(learnt: Learnt) -> list[Values]:
+def _lesson_rows(learnt: Lessons) -> list[Values]:
     """Each reason as a sentence, with the change offered for it."""
     return [
         {
@@ -214,7 +214,7 @@ def _lesson_rows(learnt: Learnt) -> list[Values]:
     ]
 
 
-def _offer_row(offer: Offer, fitting: int) -> Values:
+def _offer_row(offer: ProposedChange, fitting: int) -> Values:
     field = next(
         candidate for fields in SECTIONS.values() for candidate in fields if candidate.key == offer.key
     )

@@ -113,7 +113,7 @@ class PropertyData:
     notes: Sequence[PropertyNote]
     viewings: Sequence[Viewing]
     own_photos: Sequence[OwnPhoto]
-    history: Sequence[Change]
+    history: Sequence[EvaluationChange]
     """Changes of its evaluation, with their authors."""
     facts_said: Sequence[SaidFact]
     pairs_said: Sequence[tuple[SaidPair, int]]
@@ -411,7 +411,7 @@ def _pair_line(pair: SaidPair, other: int) -> str:
     return f"{fmt.moment(pair.said_at)} · {pair.said_by or fmt.UNKNOWN} · {text}"
 
 
-def _change_line(change: Change) -> str:
+def _change_line(change: EvaluationChange) -> str:
     """Who changed what, in words."""
     write = _CHANGED.get(change.field, str)
     old, new = (plain(write(value), LONGEST_CELL) if value else "–" for value in (change.old, change.new))
@@ -605,7 +605,7 @@ def _why_not_valued(valuation: Valuation) -> str:
     if valuation.fair is not None:
         return ""
     if valuation.few is not None:
-        available, needed = fmt.number(valuation.few.known), fmt.number(valuation.few.needed)
+        available, needed = fmt.number(valuation.few.count), fmt.number(valuation.few.needed)
         return say("fair.none", why=say("fair.why.few", known=available, needed=needed))
     return say("fair.none", why=say(f"fair.why.{not_valued_for(valuation.flat)}"))
 
@@ -637,7 +637,7 @@ def _score(score: Score, profile: Profile) -> Values:
     }  # fmt: skip
 
 
-def _finding(finding: Finding, *, is_accepted: bool) -> Values:
+def _finding(finding: BreakerFinding, *, is_accepted: bool) -> Values:
     word = say(f"finding.{finding.state.value}")
     accepted = f" ({say('finding.accepted')})" if is_accepted and finding.state is State.UNKNOWN else ""
     return {

@@ -93,7 +93,7 @@ def page(visit: PageVisit) -> WebPage:
             SearchQuery.of({"profile": visit.profile_name, "sort": "score"}), passing=False
         )
         wrong = say("search.wrong_address", why=translate(error))
-    found = _find_page(deck, request) if wrong is None else Found(0, (), 0, (), Around(visit.now))
+    found = _find_page(deck, request) if wrong is None else SearchResult(0, (), 0, (), Around(visit.now))
     flats, apart = [hit.flat for hit in found.passed], [hit.flat for hit in found.unknown]
     notes = {
         flat.property_id: note for flat in (*flats, *apart) if (note := _sort_note(request, flat, visit.now))
@@ -263,7 +263,7 @@ def _midnight(text: str) -> str:
 
 def find(
     deck: Deck, request: SearchRequest, part: Part = everything, unknown_part: Part = everything
-) -> Found:
+) -> SearchResult:
     """The flats that match the search, or a part of them."""
     return search(
         deck.visit.database,
@@ -276,7 +276,7 @@ def find(
     )
 
 
-def _find_page(deck: Deck, request: SearchRequest) -> Found:
+def _find_page(deck: Deck, request: SearchRequest) -> SearchResult:
     """The count, and the flats of the requested pages; with `count` in the address, no flats."""
     visit = deck.visit
     if visit.param("count"):
@@ -361,7 +361,7 @@ def _fact_or_none(name: str, flat: Flat) -> str | None:
     return None if text == fmt.UNKNOWN else text
 
 
-def _data(deck: Deck, request: SearchRequest, found: Found, wrong: str | None) -> dict[str, object]:
+def _data(deck: Deck, request: SearchRequest, found: SearchResult, wrong: str | None) -> dict[str, object]:
     if wrong is not None:
         return {"error": wrong}
     if deck.visit.param("count"):

@@ -116,7 +116,9 @@ def _who(visit: PageVisit) -> str:
     return f"{visit.visitor}:{visit.profile_name}"
 
 
-def _read(deck: Deck, who: str, ids: Collection[int]) -> tuple[Look, list[News], Mapping[int, float]]:
+def _read(
+    deck: Deck, who: str, ids: Collection[int]
+) -> tuple[DashboardVisit, list[News], Mapping[int, float]]:
     """Store the visit, and read the news since the previous one."""
     database = deck.visit.database
     look = database.run_write(lambda connection: note_visit(connection, who, now=deck.now))
@@ -128,7 +130,7 @@ def _read(deck: Deck, who: str, ids: Collection[int]) -> tuple[Look, list[News],
     return look, *database.run_read(read)
 
 
-def _postponed(deck: Deck, later: Mapping[int, float], look: Look) -> list[int]:
+def _postponed(deck: Deck, later: Mapping[int, float], look: DashboardVisit) -> list[int]:
     """Flats put off at an earlier visit."""
     return [
         flat.property_id
