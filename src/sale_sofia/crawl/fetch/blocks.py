@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from sale_sofia.crawl.fetch.base import BlockKind, Response
 from sale_sofia.crawl.fetch.settings import LOOKED_AT_BYTES, TINY_BYTES, TITLE_MAX_BYTES
 
-# By what a block or challenge page is known. A decisive mark is on no good page, whatever the status. A
+# The marks of block and challenge pages. A decisive mark is on no good page, whatever the status. A
 # supporting mark is on some, and counts only where the status refuses us, where the page is tiny, or where
 # what was asked for is not on it. Never a mark, because good pages have them: Cloudflare's beacon (`/cdn-
 # cgi/challenge-platform/scripts/jsd/`, `__CF$cv$params`); the headers `cf-ray`, `x-amzn-requestid`, `x-amz-
@@ -23,9 +23,9 @@ from sale_sofia.crawl.fetch.settings import LOOKED_AT_BYTES, TINY_BYTES, TITLE_M
 # portal's fault or a proxy's: a server error.
 
 HeaderMarks: TypeAlias = tuple[tuple[str, re.Pattern[str], "Mark"], ...]
-"""A header, how its whole value looks in small letters, and what that means."""
+"""A header, a pattern for its whole value in lower case, and the mark it stands for."""
 BodyMarks: TypeAlias = Mapping[bytes, "Mark"]
-"""Words in small letters, because pages are searched in small letters."""
+"""Words in lower case, because pages are searched in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ DECISIVE_TITLES: Final[Mapping[bytes, tuple[tuple[bytes, ...], Mark]]] = {
         AKAMAI,
     ),
 }
-"""Titles in small letters, each with words of which one must be in the body too."""
+"""Titles in lower case, each with words of which one must be in the body too."""
 
 
 def _error(number: bytes) -> tuple[bytes, ...]:
@@ -123,7 +123,7 @@ FORBIDDEN_HEADERS: Final = _headers(
     ("set-cookie", ".*datadome=.*", DATADOME),
     ("server", "cloudflare", CLOUDFLARE),
 )
-"""On every answer of a portal behind them, so they name the vendor of a 403 and nothing else."""
+"""On every answer of a portal behind these vendors, so they only name the vendor of a 403."""
 
 
 TITLE: Final = re.compile(rb"<title[^<>]{0,%d}>([^<]{0,%d})<" % (TITLE_MAX_BYTES, TITLE_MAX_BYTES))
@@ -132,7 +132,7 @@ LOGIN_PATH: Final = re.compile(r"/(login|log-in|signin|sign-in|vhod)(?![a-z])", 
 
 
 def decisive_mark(response: Response, *, moved: bool, proof: Collection[bytes]) -> Mark | None:
-    """What no good page has, whatever the status. `moved`: the answer comes from another path than asked.
+    """A mark that no good page has, whatever the status. `moved`: the answer is from another path.
 
     Marks in the body do not count on a page that is proven good: an advert may quote any of them.
     """
@@ -149,7 +149,7 @@ def decisive_mark(response: Response, *, moved: bool, proof: Collection[bytes]) 
 
 
 def asks_for_browser(response: Response, proof: Collection[bytes]) -> bool:
-    """Whether the answer is a challenge that a browser's JavaScript may pass; one for a person is none."""
+    """Whether the answer is a challenge that a browser's JavaScript may pass; a captcha is not."""
     mark = decisive_mark(response, moved=False, proof=proof)
     return mark is not None and mark.kind in {"cloudflare", "challenge"}
 
@@ -157,13 +157,13 @@ def asks_for_browser(response: Response, proof: Collection[bytes]) -> bool:
 def is_proven(response: Response, proof: Collection[bytes]) -> bool:
     """Whether the answer holds one of the portal's own marks, which no page but its good ones has.
 
-    Asked before any mark of a block is looked for: the verdict is the same and a good page costs one search.
+    Checked before any block mark: the verdict is the same, and a good page costs one search.
     """
     return response.status == HTTPStatus.OK and any(mark in response.body for mark in proof)
 
 
 def supporting_mark(response: Response) -> Mark | None:
-    """Who may have refused us; means nothing unless something else says that we are not wanted."""
+    """Who may have refused us; means nothing without another sign of a block."""
     return (
         _in_body(_start(response), SUPPORTING_BODY)
         or _header(response, SUPPORTING_HEADERS)
@@ -180,12 +180,12 @@ def _header(response: Response, marks: HeaderMarks) -> Mark | None:
 
 
 def _place(response: Response) -> Mark | None:
-    """Where we are sent when we are not wanted; an advert that is gone leads to its category instead."""
+    """The block that a redirect target stands for; a removed advert redirects to its category instead."""
     path = urlsplit(response.url).path
-    if found := CHALLENGE_PATH.search(path):
-        return Mark(f"address {found[0]}", "captcha")
-    if found := LOGIN_PATH.search(path):
-        return Mark(f"address {found[0]}", "login")
+    if match := CHALLENGE_PATH.search(path):
+        return Mark(f"address {match[0]}", "captcha")
+    if match := LOGIN_PATH.search(path):
+        return Mark(f"address {match[0]}", "login")
     return None if path.strip("/") else Mark("address /", "redirect")
 
 
@@ -198,6 +198,6 @@ def _in_body(start: bytes, marks: BodyMarks) -> Mark | None:
 
 
 def _title(start: bytes) -> Mark | None:
-    found = TITLE.search(start)
-    words, mark = DECISIVE_TITLES.get(found[1].strip(), ((), None)) if found else ((), None)
+    match = TITLE.search(start)
+    words, mark = DECISIVE_TITLES.get(match[1].strip(), ((), None)) if match else ((), None)
     return mark if any(word in start for word in words) else None

@@ -1,4 +1,4 @@
-"""What an answer is, decided before parsing: no block page ever becomes data or a delisting."""
+"""Classifies an answer before parsing, so that no block page ever becomes data or a delisting."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -89,7 +89,7 @@ def _by_body(response: Response, proof: Collection[bytes]) -> Verdict:
     body = response.body.removeprefix(BOM)
     if not body or body.isspace():
         return Verdict("empty", "no body")
-    if len(body) < TINY_BYTES:  # no room for an advert: nothing at all, or what a supporting mark says it is
+    if len(body) < TINY_BYTES:  # too small for an advert: empty, or a block if it has a supporting mark
         if WHITE_PAGE.fullmatch(SPACE.sub(b"", body)):
             return Verdict("empty", "a page without content")
         if _is_html(response) and (block := disguised_block(response, proof=proof)):
