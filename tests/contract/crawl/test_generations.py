@@ -60,7 +60,7 @@ def test_a_job_is_dispatched_once(database: Database) -> None:
 
 def test_of_many_dispatchers_one_sends_lanes(database: Database) -> None:
     with ThreadPoolExecutor(8) as pool:
-        steps = list(pool.map(lambda _: begin(database).what, range(16)))
+        steps = list(pool.map(lambda _: begin(database).kind, range(16)))
     assert sorted(step.name for step in steps) == ["LANES"] + ["NOTHING"] * 15
 
 

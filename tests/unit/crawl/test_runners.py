@@ -78,7 +78,7 @@ def add_adverts(database: Database, job_id: str, count: int) -> None:
 
 
 def dispatch(database: Database, job_id: str, now: float) -> Next:
-    return database.run_write(partial(dispatching.begin, job_id=job_id, now=now)).what
+    return database.run_write(partial(dispatching.begin, job_id=job_id, now=now)).kind
 
 
 def running(database: Database, now: float) -> str | None:
@@ -187,7 +187,7 @@ def test_a_stopped_job_is_nobodys_until_it_is_resumed(settings: Settings, databa
     database.run_write(partial(let_go, job_id=job_id, runner=CELERY))
     assert running(database, now) is None
     after = partial(dispatching.after_lanes, job_id=job_id, now=now + 60)
-    assert database.run_write(after).what is Next.NOTHING
+    assert database.run_write(after).kind is Next.NOTHING
     resume_for_workers(settings, database, job_id)
     # Nobody waits for the grace that a lost wake-up has: the message alone brings it on its way.
     assert dispatch(database, job_id, now + 1) is Next.LANES
