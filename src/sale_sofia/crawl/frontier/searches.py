@@ -40,7 +40,7 @@ from sale_sofia.history.settings import (
     SITEMAP_MOST_DEPTH,
 )
 from sale_sofia.history.sightings import Sighting, listing_key
-from sale_sofia.history.sweeps import Ended, Learnt, Search, scope_of, searches_of
+from sale_sofia.history.sweeps import Ended, LearntLimits, Search, scope_of, searches_of
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import get_settings
 from sale_sofia.storage.quick import Quick
@@ -105,7 +105,7 @@ class SearchSteps:
     now: float
 
     @cached_property
-    def learnt(self) -> Learnt:
+    def learnt(self) -> LearntLimits:
         """What earlier crawls and this one have learnt about the portal's limits."""
         return sweeps.read_learnt(self.connection, self.site.name, now=self.now)
 
