@@ -78,7 +78,7 @@ class Reading(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Advert:
+class ProbedAdvert:
     """What was read of one advert."""
 
     listing: Listing
@@ -93,11 +93,9 @@ class Advert:
         values = {name: getattr(self.listing, name) for name in FACTS}
         return {name: value for name, value in values.items() if value not in (None, ())}
 
-    def has(self, field_name: str) -> bool:
+    def has(self, key: str) -> bool:
         """Whether it has one of the fields that matter."""
-        return any(name in self.facts for name in FIELDS[field_name]) or (
-            field_name == "price" and self.price_on_request
-        )
+        return any(name in self.facts for name in FIELDS[key]) or (key == "price" and self.price_on_request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +113,7 @@ class Look:
     """The kind of block, if there is one."""
     answer: Response | None = None
     search: SearchPage | None = None
-    advert: Advert | None = None
+    advert: ProbedAdvert | None = None
 
     @property
     def status(self) -> int | None:
@@ -153,7 +151,7 @@ class Probe:
         return tuple(look for look in self.adverts if look.kind not in _AWAY)
 
     @property
-    def read(self) -> tuple[Advert, ...]:
+    def read(self) -> tuple[ProbedAdvert, ...]:
         """The adverts that could be read."""
         return tuple(look.advert for look in self.opened if look.advert and not look.problem)
 
@@ -183,9 +181,9 @@ class Probe:
         first = {card.external_id for card in self.results.search.cards}
         return len({card.external_id for card in self.next_page.search.cards} - first)
 
-    def count(self, field_name: str) -> int:
+    def count(self, key: str) -> int:
         """How many of the adverts have one of the fields that matter."""
-        return sum(advert.has(field_name) for advert in self.read)
+        return sum(advert.has(key) for advert in self.read)
 
     def _why_not_at_all(self) -> str | None:
         if self.refusal:
@@ -395,7 +393,7 @@ class _Guest:
                 return Look(label, page.url, "project" if is_project else "removed", wrong, answer=answer)
 
 
-def _advert(listing: Listing, site: TableSite, page: Page) -> Advert:
+def _advert(listing: Listing, site: TableSite, page: Page) -> ProbedAdvert:
     on_request = any(
         extracted.parser == "price" and says_no_price("\n".join(extracted.texts))
         for extracted in site.listing(page).fields.values()
@@ -403,7 +401,7 @@ def _advert(listing: Listing, site: TableSite, page: Page) -> Advert:
     checked = check_page(site, page)
     texts = {row["field"]: str(row["text"]) for row in checked["fields"]}
     unread = {name: texts[name] for name in checked["unread"] if not says_no_price(texts[name])}
-    return Advert(listing, on_request, unread)
+    return ProbedAdvert(listing, on_request, unread)
 
 
 # A probe as JSON, and as files: the raw pages and a fixture of the values read. The values hold no phone and

@@ -253,25 +253,21 @@ def propose_repair(database: Database, archive: PageArchive, site: str) -> Repai
         raise NothingToRepair(
             f"{site}: nothing has drifted; `sale-sofia sites drift {site}` shows its fields"
         )
-    drifted = sorted(
-        {finding["field"] for incident in incidents for finding in incident.details.get("findings", ())}
-    )
+    findings = (finding for incident in incidents for finding in incident.details.get("findings", ()))
+    drifted = sorted({finding["field"] for finding in findings})
     scraper = get_scraper(site)
     names = [name.removeprefix(_LISTING) for name in drifted if name.startswith(_LISTING)]
     fields = [name for name in names if name in scraper.config.listing.fields]
     others = [name for name in drifted if name.removeprefix(_LISTING) not in fields]
     pages = _pages(database, archive, site, incidents) if fields else []
-    comparisons = [
-        _Comparison(after, known_facts(scraper, before), known_facts(scraper, after))
-        for before, after in pages
+    adverts = [
+        _Reread(after, known_facts(scraper, before), known_facts(scraper, after)) for before, after in pages
     ]
-    fields += [name for name in _lost(comparisons) if name not in fields]
-    return Repair(
-        site, {name: propose(scraper, name, _samples(comparisons, name)) for name in fields}, others
-    )
+    fields += [name for name in _lost(adverts) if name not in fields]
+    return Repair(site, {name: propose(scraper, name, _samples(adverts, name)) for name in fields}, others)
 
 
-class _Comparison(NamedTuple):
+class _Reread(NamedTuple):
     """An advert's current page, and its facts by field, before and now."""
 
     page: Page
@@ -279,10 +275,10 @@ class _Comparison(NamedTuple):
     now: Mapping[str, Facts]
 
 
-def _lost(comparisons: Sequence[_Comparison]) -> list[str]:
+def _lost(adverts: Sequence[_Reread]) -> list[str]:
     """Fields that too many adverts lost at once for edits, though too few to raise an alarm for each."""
-    had = Counter(name for advert in comparisons for name in advert.before)
-    lost = Counter(name for advert in comparisons for name in advert.before.keys() - advert.now.keys())
+    had = Counter(name for advert in adverts for name in advert.before)
+    lost = Counter(name for advert in adverts for name in advert.before.keys() - advert.now.keys())
     return sorted(
         name
         for name, pages in lost.items()
@@ -290,11 +286,10 @@ def _lost(comparisons: Sequence[_Comparison]) -> list[str]:
     )
 
 
-def _samples(comparisons: Sequence[_Comparison], name: str) -> list[Sample]:
+def _samples(adverts: Sequence[_Reread], name: str) -> list[Sample]:
     """Samples of adverts that had the field before; first those that lost it, which show its new place."""
-    had = sorted(
-        (advert for advert in comparisons if name in advert.before), key=lambda advert: name in advert.now
-    )
+    had = [advert for advert in adverts if name in advert.before]
+    had.sort(key=lambda advert: name in advert.now)
     return [Sample(advert.page, advert.before[name]) for advert in had]
 
 

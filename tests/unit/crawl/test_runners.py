@@ -21,7 +21,7 @@ from sale_sofia.crawl.frontier.planning import (
 )
 from sale_sofia.crawl.resilience.owners import this_owner
 from sale_sofia.crawl.runners import dispatching, tasks
-from sale_sofia.crawl.runners.dispatching import Next, Step
+from sale_sofia.crawl.runners.dispatching import JobStep, Next
 from sale_sofia.crawl.runners.local import LocalRunner
 from sale_sofia.crawl.runners.runners import (
     SiteBusy,
@@ -210,7 +210,7 @@ def test_one_process_alone_works_out_the_end_of_a_job(
 ) -> None:
     job_id = plan_for_workers(settings, database, PLAN)
     done: list[str] = []
-    monkeypatch.setattr(dispatching, "repair", lambda *_, **__: Step(Next.OVER))
+    monkeypatch.setattr(dispatching, "repair", lambda *_, **__: JobStep(Next.OVER))
     monkeypatch.setattr(tasks, "settings", lambda: settings)
     monkeypatch.setattr(tasks, "database", lambda: database)
     monkeypatch.setattr(tasks, "show_progress", lambda _: None)

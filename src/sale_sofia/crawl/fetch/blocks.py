@@ -22,31 +22,31 @@ from sale_sofia.crawl.fetch.settings import LOOKED_AT_BYTES, TINY_BYTES, TITLE_M
 # `UndecodablePage`; one that says that it is another's is `ForeignPage`. A 444, 502 or 504 may be the
 # portal's fault or a proxy's: a server error.
 
-HeaderMarks: TypeAlias = tuple[tuple[str, re.Pattern[str], "Mark"], ...]
+HeaderMarks: TypeAlias = tuple[tuple[str, re.Pattern[str], "BlockMark"], ...]
 """A header, a pattern for its whole value in lower case, and the mark it stands for."""
-BodyMarks: TypeAlias = Mapping[bytes, "Mark"]
+BodyMarks: TypeAlias = Mapping[bytes, "BlockMark"]
 """Words in lower case, because pages are searched in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class BlockMark:
     """Whose page it is and what kind of block."""
 
     vendor: str
     kind: BlockKind
 
 
-CLOUDFLARE: Final = Mark("Cloudflare", "cloudflare")
-CLOUDFLARE_BAN: Final = Mark("Cloudflare", "ip_ban")
-CLOUDFLARE_RATE: Final = Mark("Cloudflare", "rate_limit")
-DATADOME: Final = Mark("DataDome", "captcha")
-PERIMETERX: Final = Mark("PerimeterX", "captcha")
-IMPERVA: Final = Mark("Imperva", "challenge")
-AKAMAI: Final = Mark("Akamai", "ip_ban")
-AWS: Final = Mark("AWS WAF", "challenge")
-AWS_CAPTCHA: Final = Mark("AWS WAF", "captcha")
-KASADA: Final = Mark("Kasada", "challenge")
-WIDGET: Final = Mark("captcha widget", "captcha")
+CLOUDFLARE: Final = BlockMark("Cloudflare", "cloudflare")
+CLOUDFLARE_BAN: Final = BlockMark("Cloudflare", "ip_ban")
+CLOUDFLARE_RATE: Final = BlockMark("Cloudflare", "rate_limit")
+DATADOME: Final = BlockMark("DataDome", "captcha")
+PERIMETERX: Final = BlockMark("PerimeterX", "captcha")
+IMPERVA: Final = BlockMark("Imperva", "challenge")
+AKAMAI: Final = BlockMark("Akamai", "ip_ban")
+AWS: Final = BlockMark("AWS WAF", "challenge")
+AWS_CAPTCHA: Final = BlockMark("AWS WAF", "captcha")
+KASADA: Final = BlockMark("Kasada", "challenge")
+WIDGET: Final = BlockMark("captcha widget", "captcha")
 
 DECISIVE_BODY: Final[BodyMarks] = {
     b"window._cf_chl_opt": CLOUDFLARE,
@@ -61,8 +61,8 @@ DECISIVE_BODY: Final[BodyMarks] = {
     b"press & hold": PERIMETERX,
     b"press &amp; hold": PERIMETERX,
     b"incapsula incident id": IMPERVA,
-    b'<script id="anubis_challenge"': Mark("Anubis", "challenge"),
-    b"sucuri website firewall - access denied": Mark("Sucuri", "ip_ban"),
+    b'<script id="anubis_challenge"': BlockMark("Anubis", "challenge"),
+    b"sucuri website firewall - access denied": BlockMark("Sucuri", "ip_ban"),
 }
 WIDGETS: Final[BodyMarks] = {b"g-recaptcha": WIDGET, b"h-captcha": WIDGET, b"cf-turnstile": WIDGET}
 TINY_BODY: Final[BodyMarks] = {b"_incapsula_resource": IMPERVA, **WIDGETS}
@@ -73,7 +73,7 @@ STATUS_BODY: Final[Mapping[int, BodyMarks]] = {
     429: {b"ips.js": KASADA},
 }
 """Decisive with this status only. AWS challenges with 202, and asks for a person with 405."""
-DECISIVE_TITLES: Final[Mapping[bytes, tuple[tuple[bytes, ...], Mark]]] = {
+DECISIVE_TITLES: Final[Mapping[bytes, tuple[tuple[bytes, ...], BlockMark]]] = {
     b"just a moment...": ((b"",), CLOUDFLARE),
     b"access denied": (
         (b"errors.edgesuite.net", b"errors&#46;edgesuite&#46;net", b"reference #", b"reference&#32;&#35;"),
@@ -99,7 +99,7 @@ SUPPORTING_BODY: Final[BodyMarks] = {
 }
 
 
-def _headers(*rows: tuple[str, str, Mark]) -> HeaderMarks:
+def _headers(*rows: tuple[str, str, BlockMark]) -> HeaderMarks:
     return tuple((name, re.compile(pattern, re.DOTALL), mark) for name, pattern, mark in rows)
 
 
@@ -110,7 +110,7 @@ DECISIVE_HEADERS: Final = _headers(
     ("x-amzn-waf-action", "challenge", AWS),
     ("x-amzn-waf-action", "captcha", AWS_CAPTCHA),
     ("x-kasada-challenge", ".+", KASADA),
-    ("x-vercel-mitigated", "challenge", Mark("Vercel", "challenge")),
+    ("x-vercel-mitigated", "challenge", BlockMark("Vercel", "challenge")),
 )
 SUPPORTING_HEADERS: Final = _headers(
     ("set-cookie", ".*aws-waf-token=.*", AWS),
@@ -131,7 +131,7 @@ CHALLENGE_PATH: Final = re.compile(r"/(captcha|sorry|challenge|blocked)(?![a-z])
 LOGIN_PATH: Final = re.compile(r"/(login|log-in|signin|sign-in|vhod)(?![a-z])", re.IGNORECASE)
 
 
-def decisive_mark(response: Response, *, moved: bool, proof: Collection[bytes]) -> Mark | None:
+def decisive_mark(response: Response, *, moved: bool, proof: Collection[bytes]) -> BlockMark | None:
     """A mark that no good page has, whatever the status. `moved`: the answer is from another path.
 
     Marks in the body do not count on a page that is proven good: an advert may quote any of them.
@@ -162,7 +162,7 @@ def is_proven(response: Response, proof: Collection[bytes]) -> bool:
     return response.status == HTTPStatus.OK and any(mark in response.body for mark in proof)
 
 
-def supporting_mark(response: Response) -> Mark | None:
+def supporting_mark(response: Response) -> BlockMark | None:
     """Who may have refused us; means nothing without another sign of a block."""
     return (
         _in_body(_start(response), SUPPORTING_BODY)
@@ -171,7 +171,7 @@ def supporting_mark(response: Response) -> Mark | None:
     )
 
 
-def _header(response: Response, marks: HeaderMarks) -> Mark | None:
+def _header(response: Response, marks: HeaderMarks) -> BlockMark | None:
     for name, pattern, mark in marks:
         value = response.headers.get(name)
         if value is not None and pattern.fullmatch(value.strip().lower()):
@@ -179,25 +179,25 @@ def _header(response: Response, marks: HeaderMarks) -> Mark | None:
     return None
 
 
-def _place(response: Response) -> Mark | None:
+def _place(response: Response) -> BlockMark | None:
     """The block that a redirect target stands for; a removed advert redirects to its category instead."""
     path = urlsplit(response.url).path
     if match := CHALLENGE_PATH.search(path):
-        return Mark(f"address {match[0]}", "captcha")
+        return BlockMark(f"address {match[0]}", "captcha")
     if match := LOGIN_PATH.search(path):
-        return Mark(f"address {match[0]}", "login")
-    return None if path.strip("/") else Mark("address /", "redirect")
+        return BlockMark(f"address {match[0]}", "login")
+    return None if path.strip("/") else BlockMark("address /", "redirect")
 
 
 def _start(response: Response) -> bytes:
     return response.body[:LOOKED_AT_BYTES].lower()
 
 
-def _in_body(start: bytes, marks: BodyMarks) -> Mark | None:
+def _in_body(start: bytes, marks: BodyMarks) -> BlockMark | None:
     return next((mark for words, mark in marks.items() if words in start), None)
 
 
-def _title(start: bytes) -> Mark | None:
+def _title(start: bytes) -> BlockMark | None:
     match = TITLE.search(start)
     words, mark = DECISIVE_TITLES.get(match[1].strip(), ((), None)) if match else ((), None)
     return mark if any(word in start for word in words) else None

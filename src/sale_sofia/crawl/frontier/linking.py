@@ -118,10 +118,8 @@ def _kinships(
 
 def _is_family_crawled(connection: Connection, at: float) -> bool:
     """Whether a portal whose adverts others copy was crawled recently, or is being crawled."""
-    family_sites = [
-        site for site in AVAILABLE_SITES if "family_id" in get_scraper(site).config.listing.fields
-    ]
-    origins = [site for site in family_sites if not is_copying(site)]
+    family = [site for site in AVAILABLE_SITES if "family_id" in get_scraper(site).config.listing.fields]
+    origins = [site for site in family if not is_copying(site)]
     lately = exists().where(jobs.c.site.in_(origins), jobs.c.created_at >= at - RELATIVE_SEEN_SECONDS)
     return bool(connection.execute(select(lately)).scalar())
 
@@ -167,10 +165,8 @@ def differences(facts: Facts, relative: Facts, names: Sequence[str]) -> list[str
     return differing if _is_same_price(facts[_PRICE], relative[_PRICE]) else [_PRICE, *differing]
 
 
-def _is_same_price(first: float | None, second: float | None) -> bool:
-    return first == second or (
-        first is not None and second is not None and abs(first - second) < COPY_PRICE_EUR
-    )
+def _is_same_price(own: float | None, other: float | None) -> bool:
+    return own == other or (own is not None and other is not None and abs(own - other) < COPY_PRICE_EUR)
 
 
 def note_copies(connection: Connection, kinships: Iterable[Kinship], *, at: float) -> None:
@@ -209,12 +205,8 @@ def link_waiting(connection: Connection, job: Job, claims: Sequence[Claim], *, n
         pending = (rows.c.job_id == job.id, rows.c.state == "pending", rows.c.kin == Kin.WAITS)
         next_rows = select(rows.c.id, rows.c.url).where(*pending).order_by(rows.c.rank).limit(LINKED_AT_ONCE)
         more = {row.id: row.url for row in connection.execute(next_rows.with_for_update(skip_locked=True))}
-        also_linked = [
-            number for number, kin in _link(connection, job, more, now).items() if kin is Kin.LINKED
-        ]
-        connection.execute(
-            update(rows).where(rows.c.id.in_(also_linked)).values(state="done", code=Code.LINKED)
-        )
+        ids = [number for number, kin in _link(connection, job, more, now).items() if kin is Kin.LINKED]
+        connection.execute(update(rows).where(rows.c.id.in_(ids)).values(state="done", code=Code.LINKED))
     return linked
 
 

@@ -179,14 +179,10 @@ def rank_adverts(  # noqa: PLR0913 - each is a matter of its own
     opened = any(row["opened_at"] is not None for row in rows)
     liked = _shortlisted(connection) if opened else frozenset()
     ranks = {row["external_id"]: rank_of(row, wishes, liked, now=now) for row in rows}
-    kept_turns = {name: turn for name, turn in (placed or {}).items() if ranks.get(name) == REST}
-    others = [
-        row for row in rows if ranks[row["external_id"]] == REST and row["external_id"] not in kept_turns
-    ]
+    turns = {name: turn for name, turn in (placed or {}).items() if ranks.get(name) == REST}
+    others = [row for row in rows if ranks[row["external_id"]] == REST and row["external_id"] not in turns]
     ranks |= zip((row["external_id"] for row in others), _turns(connection, job_id, others), strict=True)
-    return {
-        name: waiting_rank(rank) if name in waiting else rank for name, rank in ranks.items()
-    } | kept_turns
+    return {name: waiting_rank(rank) if name in waiting else rank for name, rank in ranks.items()} | turns
 
 
 def rank_of(row: Facts, wishes: Sequence[Wish], liked: frozenset[int], *, now: float) -> int:
@@ -247,12 +243,10 @@ def _in_turns(places: Iterable[str], last_turn: dict[str, int]) -> Iterator[int]
 
 def _shortlisted(connection: Connection) -> frozenset[int]:
     """The adverts of the flats on the shortlist."""
-    shortlisted = [
-        property_id for property_id, status in statuses(connection).items() if status == "shortlist"
-    ]
-    if not shortlisted:
+    flats = [flat_id for flat_id, status in statuses(connection).items() if status == "shortlist"]
+    if not flats:
         return frozenset()
-    theirs = select(listing_sources.c.listing_id).where(listing_sources.c.property_id.in_(shortlisted))
+    theirs = select(listing_sources.c.listing_id).where(listing_sources.c.property_id.in_(flats))
     return frozenset(connection.scalars(theirs))
 
 

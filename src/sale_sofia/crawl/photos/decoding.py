@@ -30,7 +30,7 @@ _SIDE: Final = 8 * max(TILE)
 """Pixels to which a JPEG may be reduced while decoding: tiles show no more than that."""
 
 
-class Seen(NamedTuple):
+class DecodedPicture(NamedTuple):
     """What is extracted from a picture."""
 
     tiles: bytes
@@ -55,10 +55,10 @@ class Decoder:
         self._apart = Apart(work, _bounds(settings.photo_max_bytes))
         self._most_pixels = settings.photo_max_pixels
 
-    async def look(self, body: bytes) -> Seen:
+    async def look(self, body: bytes) -> DecodedPicture:
         """Decode a picture. Raises `ParseHostile`: it is none, too large, or took too much."""
         try:
-            answer: Seen | str = await self._apart.do(self._most_pixels, body)
+            answer: DecodedPicture | str = await self._apart.do(self._most_pixels, body)
         except EndedApart as why:
             raise ParseHostile(f"looking at the picture was ended: {why}") from None
         except OSError as problem:
@@ -72,7 +72,7 @@ class Decoder:
         self._apart.close()
 
 
-def look(most_pixels: int, body: bytes, *, thumbnails: bool = False) -> Seen | str:
+def look(most_pixels: int, body: bytes, *, thumbnails: bool = False) -> DecodedPicture | str:
     """Decode a picture, or say why it is none; runs in the other process."""
     ImageFile.LOAD_TRUNCATED_IMAGES = False
     Image.MAX_IMAGE_PIXELS = None  # Pillow's own limits are off; ours is enough
@@ -89,7 +89,7 @@ def look(most_pixels: int, body: bytes, *, thumbnails: bool = False) -> Seen | s
         raise
     except Exception as problem:  # noqa: BLE001 - whatever a parser raises for untrusted bytes
         return f"no picture: {type(problem).__name__}"
-    return Seen(_tiles(plain.convert("L")), _thumbnail(plain) if thumbnails else None)
+    return DecodedPicture(_tiles(plain.convert("L")), _thumbnail(plain) if thumbnails else None)
 
 
 def decode_own(settings: Settings, body: bytes) -> bytes:

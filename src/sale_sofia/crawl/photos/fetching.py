@@ -35,7 +35,7 @@ _ACCEPTED = {"Accept": "image/jpeg,image/webp,image/png"}
 """The formats we decode; a browser's own list would bring newer ones."""
 
 
-class Place(NamedTuple):
+class PhotoPlace(NamedTuple):
     """Where a photo is fetched."""
 
     url: str
@@ -47,7 +47,7 @@ class Place(NamedTuple):
     """Requests per minute."""
 
 
-def place_of(settings: Settings, site: str, advert_url: str, url: str) -> Place | None:
+def place_of(settings: Settings, site: str, advert_url: str, url: str) -> PhotoPlace | None:
     """Where a photo is fetched; None: nowhere, as it is not on a photo host of its portal.
 
     Photos on a portal's own host share the rate of its pages. For an advert that was found elsewhere than on
@@ -66,16 +66,14 @@ def place_of(settings: Settings, site: str, advert_url: str, url: str) -> Place 
     if netloc == own:  # an address without a scheme has that of its page
         url = urlunsplit(parts._replace(scheme=found_at.scheme))
     if netloc == own or (at_home and host in config.hosts):
-        return Place(url, netloc, config.site, rate_per_minute(settings, config))
-    photo_host = next(
-        (name for name in config.photo_hosts if host == name or host.endswith(f".{name}")), None
-    )
-    if photo_host is None or not at_home:
+        return PhotoPlace(url, netloc, config.site, rate_per_minute(settings, config))
+    domain = next((name for name in config.photo_hosts if host == name or host.endswith(f".{name}")), None)
+    if domain is None or not at_home:
         return None
-    return Place(url, netloc, photo_host, settings.rate_limit(photo_host, settings.photo_rate_per_minute))
+    return PhotoPlace(url, netloc, domain, settings.rate_limit(domain, settings.photo_rate_per_minute))
 
 
-class Answer(NamedTuple):
+class PhotoAnswer(NamedTuple):
     """The bytes of a photo, or why there are none, and what it cost."""
 
     body: bytes
@@ -108,7 +106,7 @@ class PhotoFetcher:
         gate = open_gate(settings, rate_of, lambda _: 1)
         return cls(settings=settings, fetcher=fetcher, gate=gate, rates=rates, _rules=rules, _origins=origins)
 
-    async def fetch(self, site: str, place: Place) -> Answer:
+    async def fetch(self, site: str, place: PhotoPlace) -> PhotoAnswer:
         """One photo, whole and within its size."""
         self.rates[place.domain], self._origins[place.domain] = place.rate, place.url
         polite, request_for = self._polite(place.domain), self._request_for(place, get_scraper(site).config)
@@ -119,8 +117,8 @@ class PhotoFetcher:
                 raise RobotsDisallowed(f"robots.txt of {place.netloc} forbids it")
             body = await polite.ask(request_for(place.url), _body, may_ask)
         except CrawlError as error:
-            return Answer(b"", polite.sent, error)
-        return Answer(body, polite.sent)
+            return PhotoAnswer(b"", polite.sent, error)
+        return PhotoAnswer(body, polite.sent)
 
     def _polite(self, domain: str) -> PoliteFetcher:
         """A new one for each photo, as it keeps every answer."""
@@ -132,7 +130,7 @@ class PhotoFetcher:
             most_redirects=self.settings.fetch_max_redirects,
         )
 
-    def _request_for(self, place: Place, config: SiteConfig) -> "partial[Request]":
+    def _request_for(self, place: PhotoPlace, config: SiteConfig) -> "partial[Request]":
         return partial(
             Request,
             hosts=frozenset({place.netloc}),

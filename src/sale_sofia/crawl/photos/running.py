@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from sale_sofia.buyer.evaluations import statuses
 from sale_sofia.crawl.photos.decoding import Decoder
-from sale_sofia.crawl.photos.fetching import Answer, PhotoFetcher, Place, place_of
+from sale_sofia.crawl.photos.fetching import PhotoAnswer, PhotoFetcher, PhotoPlace, place_of
 from sale_sofia.crawl.resilience.errors import (
     HttpBlocked,
     HttpRateLimit,
@@ -127,10 +127,8 @@ class _Plan:
 def _read_plan(connection: Connection, settings: Settings) -> _Plan:
     left = requests_left(connection, settings.photo_budget)
     doubts = find_doubts(connection, settings.photo_doubt_probability) if left else []
-    property_ids = [
-        property_id for property_id, status in statuses(connection).items() if status in SHORTLISTED
-    ]
-    shortlisted = [source.listing_id for source in members_of(connection, property_ids)]
+    flats = [flat_id for flat_id, status in statuses(connection).items() if status in SHORTLISTED]
+    shortlisted = [source.listing_id for source in members_of(connection, flats)]
     ids = {*shortlisted, *(listing_id for doubt in doubts for listing_id in (doubt.low, doubt.high))}
     adverts = {
         row["id"]: _Advert(row["site"], row["url"], tuple(row["photo_urls"]))
@@ -202,7 +200,7 @@ class PhotoRun:
             return "budget"
         return "time" if time.monotonic() >= until else None
 
-    def _place(self, plan: _Plan, listing_id: int, position: int) -> Place | None:
+    def _place(self, plan: _Plan, listing_id: int, position: int) -> PhotoPlace | None:
         """Where to fetch a photo; None: there is none, it is stored, or it cannot be fetched now."""
         advert = plan.adverts[listing_id]
         if position >= len(advert.photo_urls):
@@ -214,7 +212,13 @@ class PhotoRun:
         return None if place is None or place.domain in plan.closed else place
 
     async def _take(
-        self, plan: _Plan, listing_id: int, position: int, place: Place, answer: Answer, decoder: Decoder
+        self,
+        plan: _Plan,
+        listing_id: int,
+        position: int,
+        place: PhotoPlace,
+        answer: PhotoAnswer,
+        decoder: Decoder,
     ) -> None:
         error, seen = answer.error, None
         if isinstance(error, LeftAlone):

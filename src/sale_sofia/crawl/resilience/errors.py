@@ -124,7 +124,7 @@ class NetworkReset(NetworkConnection, action=Action.RETRY_NOW):
 
 
 class NetworkDns(NetworkError):
-    """The name is unknown, or nobody could be asked for it."""
+    """The name is unknown, or no name server answered."""
 
 
 class NetworkTls(NetworkError, at_last=Action.MANUAL_REVIEW):
@@ -136,7 +136,7 @@ class NetworkBroken(NetworkError, action=Action.RETRY_NOW):
 
 
 class HttpError(CrawlError):
-    """An answer that is not the page asked for."""
+    """An answer that is not the requested page."""
 
 
 class HttpClient(HttpError):
@@ -186,7 +186,7 @@ class ParseSelector(ParseError, action=Action.BACKOFF, attempts=3):
 
 
 class ParseOtherPage(ParseError, at_last=Action.SKIP):
-    """A sound page, but another one than was asked for."""
+    """A sound page, but not the requested one."""
 
 
 class ServiceError(CrawlError, action=Action.OPEN_CIRCUIT, attempts=None):

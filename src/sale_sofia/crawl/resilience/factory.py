@@ -12,7 +12,7 @@ from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead
 from sale_sofia.crawl.resilience.gate import Gate
 from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import ComposedGate, LocalShare, memory_gate
-from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share
+from sale_sofia.crawl.resilience.policy import RateShare, ResilienceConfig
 from sale_sofia.crawl.resilience.settings import FALLBACK_WORKERS
 from sale_sofia.settings.model import Settings, load_settings
 
@@ -89,9 +89,9 @@ def get_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf, redis_url: 
     # A limiter in memory gives each process the whole rate, with Redis or without.
     workers = FALLBACK_WORKERS if settings.rate_limiter_in_redis else 1
 
-    def share_of(domain: str) -> Share:
+    def share_of(domain: str) -> RateShare:
         share = shared_by_all.shares.get(domain) if shared_by_all else None
-        return share or Share(rate_of(domain), workers)
+        return share or RateShare(rate_of(domain), workers)
 
     limiter = MemoryRateLimiter(config.limiter, lambda domain: share_of(domain).own_per_minute)
     gate = memory_gate(config, limiter, lambda domain: max(1, limit_of(domain) // share_of(domain).workers))

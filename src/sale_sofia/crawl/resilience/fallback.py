@@ -21,7 +21,7 @@ _GONE: Final = (RedisError, OSError)
 _NEVER: Final = (-math.inf, None)
 
 
-class Outage:
+class GateOutage:
     """Decides when to try the shared gate again: during an outage, one request at a time does.
 
     Logs the loss and the recovery once, not for every request.
@@ -87,13 +87,13 @@ class FallbackGate(Gate):
     rules: LimiterRules
     clock: Callable[[], float] = time.monotonic
     retry_seconds: float = SHARED_RETRY_SECONDS
-    _outage: Outage = field(init=False)
+    _outage: GateOutage = field(init=False)
     _local_places: set[Place] = field(default_factory=set, init=False)
     _pauses: dict[str, tuple[float, int | None]] = field(default_factory=dict, init=False)
     """The end of each domain's pause, and the epoch under which it was reported to the shared gate."""
 
     def __post_init__(self) -> None:
-        self._outage = Outage(self.clock, self.retry_seconds)
+        self._outage = GateOutage(self.clock, self.retry_seconds)
 
     @property
     def lease_seconds(self) -> float:

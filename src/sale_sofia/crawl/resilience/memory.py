@@ -10,7 +10,7 @@ from sale_sofia.crawl.resilience.breaker import MemoryCircuitBreaker
 from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead, Place
 from sale_sofia.crawl.resilience.gate import Admission, GateSteps, Outcome, Refusal, asks_for_pause
 from sale_sofia.crawl.resilience.limiter import SECONDS_PER_MINUTE, MemoryRateLimiter
-from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share
+from sale_sofia.crawl.resilience.policy import RateShare, ResilienceConfig
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -128,10 +128,10 @@ class LocalShare:
     gate: ComposedGate
     limiter: MemoryRateLimiter
     """The gate's limiter."""
-    share_of: Callable[[str], Share]
+    share_of: Callable[[str], RateShare]
     clock: Callable[[], float] = time.monotonic
     random: Callable[[], float] = random.random
-    _begun: dict[str, Share] = field(default_factory=dict, init=False)
+    _begun: dict[str, RateShare] = field(default_factory=dict, init=False)
     """Domains requested since the shared gate was lost, with the share used."""
 
     def begin(self) -> None:

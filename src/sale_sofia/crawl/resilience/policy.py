@@ -42,7 +42,7 @@ class BreakerRules:
     min_volume: int = 20
     """Answers in the window below which their failure rate means nothing; two minutes at ten a minute."""
     failure_rate: float = 0.5
-    """Share of failures in the window that opens the circuit, also when successes lie between them."""
+    """Share of failures in the window that opens the circuit, even with successes between them."""
     reset_step: float = 2.0
     """A circuit whose test failed stays open this many times longer than before."""
     reset_max_seconds: float = fixed.RESET_TIMEOUT_MAX_SECONDS
@@ -69,7 +69,7 @@ class RetryRules:
     """Wait after the first try."""
     max_delay_seconds: float
     jitter_factor: float
-    """Share of a wait that chance may take away."""
+    """Largest random share taken off a wait."""
     step: float = 2.0
     """Each further wait is this many times the one before."""
     retry_after_max_seconds: float = fixed.RETRY_AFTER_MAX_SECONDS
@@ -130,7 +130,7 @@ def checked_rate(domain: str, per_minute: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class RateShare:
     """A domain's rate, and among how many processes it is shared."""
 
     per_minute: float

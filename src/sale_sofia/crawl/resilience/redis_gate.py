@@ -13,7 +13,7 @@ from sale_sofia.crawl.resilience.breaker import Permission
 from sale_sofia.crawl.resilience.bulkhead import Place
 from sale_sofia.crawl.resilience.gate import Admission, GateSteps, Outcome, Refusal, Why
 from sale_sofia.crawl.resilience.owners import new_token
-from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share, checked_rate
+from sale_sofia.crawl.resilience.policy import RateShare, ResilienceConfig, checked_rate
 from sale_sofia.crawl.resilience.redis_parts import (
     RedisBulkhead,
     RedisCircuitBreaker,
@@ -80,7 +80,7 @@ class RedisGate(GateSteps):
     breaker: RedisCircuitBreaker = field(init=False)
     limiter: RedisRateLimiter = field(init=False)
     bulkhead: RedisBulkhead = field(init=False)
-    shares: dict[str, Share] = field(init=False, default_factory=dict)
+    shares: dict[str, RateShare] = field(init=False, default_factory=dict)
     """The share of each domain, by the last reply of Redis."""
     _scripts: ScriptRunner = field(init=False)
     _unsettled: Unsettled = field(init=False)
@@ -128,7 +128,7 @@ class RedisGate(GateSteps):
         with self._unsettled_if_broken_off(place):
             *reply, workers, rate = await self._run("admit", place, **arguments)
             await self.breaker.note(domain, fresh=bool(reply[-1]))
-        self.shares[domain] = Share(float(rate), workers)
+        self.shares[domain] = RateShare(float(rate), workers)
         return _entry(place, reply)
 
     async def _still(self, admission: Admission) -> Admission | Refusal:

@@ -88,14 +88,12 @@ def naming(key: str) -> Iterator[None]:
     except ResponseError as error:
         message = str(error)  # begins with its code, of Redis or of our scripts (`now.lua`)
         if message.startswith("FOREIGN "):
-            problem = message.removeprefix("FOREIGN ").partition(";")[0]
+            fault = message.removeprefix("FOREIGN ").partition(";")[0]
         elif "WRONGTYPE" in message:
-            problem = f"{key} holds another kind of value"
+            fault = f"{key} holds another kind of value"
         else:
             raise
-        raise ForeignKey(
-            f"Redis: {problem}; delete the key, or name another database in REDIS_URL."
-        ) from error
+        raise ForeignKey(f"Redis: {fault}; delete the key, or name another database in REDIS_URL.") from error
 
 
 async def check_usable(url: str) -> None:

@@ -12,14 +12,14 @@ RESET_JITTER: Final = 0.2
 """Largest random share added to a repeated timeout, so that domains do not wake together."""
 
 PROBE_LEASE_SECONDS: Final = 15.0
-"""A probe whose lease is not renewed for so long counts as lost."""
+"""A probe whose lease is not renewed for this long counts as lost."""
 PROBES_PER_PAGE: Final = 8
 """Times that a page may fail as a probe of its domain without losing a try; as the circuit stays open longer
 each time, that covers more than three hours of a portal that keeps us out."""
 PLACE_LEASE_SECONDS: Final = 15.0
-"""A place whose lease is not renewed for so long is free again."""
+"""A place whose lease is not renewed for this long is free again."""
 FRESH_TURN_SECONDS: Final = 0.5
-"""A turn unused for so long is stale: a process that was suspended or too busy would send too late."""
+"""A turn unused for this long is stale: a process that was suspended or too busy would send too late."""
 
 QUICK_TRIES: Final = 2
 """Requests that one visit may make: the first, and a quick second one where the connection broke."""
@@ -53,7 +53,7 @@ CLOCK_STEP_SECONDS: Final = 1.0
 INDEX_RENEW_SECONDS: Final = 86_400.0
 """How often a process renews its domains in the index; well within the life of the index."""
 ASKER_SECONDS: Final = 120.0
-"""A process that sent nothing to a domain for so long no longer counts among those who share its rate."""
+"""A process that sent nothing to a domain for this long no longer counts among those who share its rate."""
 FALLBACK_WORKERS: Final = 8
 """Processes that share a domain's rate during an outage of Redis, if it never reported their number."""
 SHARED_RETRY_SECONDS: Final = 3.0

@@ -190,25 +190,25 @@ class Next(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class JobStep:
     """What was decided, and the generation it is for."""
 
     kind: Next
     generation: int = 0
 
 
-def begin(connection: Connection, job_id: str, *, now: float) -> Step:
+def begin(connection: Connection, job_id: str, *, now: float) -> JobStep:
     """Dispatch a job: start its first generation, or what it needs now if it was dispatched before."""
     job = known_job(connection, job_id)
     if job.state.finished or job.generation:
         return repair(connection, job_id, now=now)
     if not _take_generation(connection, job, now):
-        return Step(Next.NOTHING)
+        return JobStep(Next.NOTHING)
     set_job_state(connection, job_id, JobState.COLLECTING, now=now)
-    return Step(Next.LANES, job.generation + 1)
+    return JobStep(Next.LANES, job.generation + 1)
 
 
-def after_lanes(connection: Connection, job_id: str, *, now: float, generation: int | None = None) -> Step:
+def after_lanes(connection: Connection, job_id: str, *, now: float, generation: int | None = None) -> JobStep:
     """After a generation has returned: end the job, go on, or wait. Idempotent.
 
     A `generation` older than the last sends no lanes while newer ones may still be on their way.
@@ -219,20 +219,20 @@ def after_lanes(connection: Connection, job_id: str, *, now: float, generation: 
         close_frontier(connection, job, now=now)
         connection.execute(update(jobs).where(jobs.c.id == job_id).values(woken_at=now))
     if not counts.open or job.state.finished:
-        return Step(Next.OVER)
+        return JobStep(Next.OVER)
     if (
         generation is not None
         and generation < job.generation
         and _since_woken(job, now) < DISPATCH_GRACE_SECONDS
     ):
-        return Step(Next.NOTHING)
+        return JobStep(Next.NOTHING)
     due = counts.next_due is not None and counts.next_due <= now
     if due and not counts.leased and _take_generation(connection, job, now):
-        return Step(Next.LANES, job.generation + 1)
-    return Step(Next.NOTHING)
+        return JobStep(Next.LANES, job.generation + 1)
+    return JobStep(Next.NOTHING)
 
 
-def repair(connection: Connection, job_id: str, *, now: float) -> Step:
+def repair(connection: Connection, job_id: str, *, now: float) -> JobStep:
     """What a job needs whose wake-up may be lost, after releasing the rows of dead workers."""
     bring_back(connection, job_id, now=now)
     for owner in filter(is_dead, frontier.owners(connection, job_id)):
@@ -241,9 +241,9 @@ def repair(connection: Connection, job_id: str, *, now: float) -> Step:
     job = known_job(connection, job_id)
     since = _since_woken(job, now)
     if job.state is JobState.AGGREGATING:
-        return Step(Next.NOTHING if since < CONCLUSION_GRACE_SECONDS else Next.OVERDUE)
+        return JobStep(Next.NOTHING if since < CONCLUSION_GRACE_SECONDS else Next.OVERDUE)
     if since < DISPATCH_GRACE_SECONDS and frontier.count_rows(connection, job_id).open:
-        return Step(Next.NOTHING)
+        return JobStep(Next.NOTHING)
     return after_lanes(connection, job_id, now=now)
 
 

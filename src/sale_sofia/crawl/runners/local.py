@@ -147,13 +147,9 @@ class LocalRunner:
                     self.database.run_write(partial(let_go, job_id=job.id, runner=local_runner()))
             except Exception as exception:  # the other portals go on; the report says what happened
                 error = str(exception) or type(exception).__name__
-                crawl_error = classify_error(exception)
+                cause = classify_error(exception)
                 failure = Failure(
-                    error=crawl_error,
-                    action=crawl_error.at_last,
-                    next_delay=None,
-                    domain=job.site,
-                    job=job.id,
+                    error=cause, action=cause.at_last, next_delay=None, domain=job.site, job=job.id
                 )
                 open_error_log(self.settings).write(failure, self.clock())
                 log.info("crawl failed", exc_info=True)  # people see it in the report

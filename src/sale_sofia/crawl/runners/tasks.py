@@ -27,9 +27,9 @@ from sale_sofia.crawl.resilience.owners import is_dead
 from sale_sofia.crawl.runners import dispatching
 from sale_sofia.crawl.runners.dispatching import (
     JobMessage,
+    JobStep,
     Next,
     ScrapingKeys,
-    Step,
     WrongMessage,
     check_job,
     check_lane,
@@ -274,7 +274,7 @@ def _ours(task: Task[Any, Any], *arguments: object) -> Signature[Any]:
     return task.si(*arguments, TASK_VERSION).set(**_NO_RESULT)
 
 
-def _go_on(job_id: str, site: str, step: Step) -> None:
+def _go_on(job_id: str, site: str, step: JobStep) -> None:
     if step.kind is Next.LANES:
         count = lanes_for(settings(), site)
         lanes = [scrape_chunk.si(None, job_id, site, step.generation, TASK_VERSION) for _ in range(count)]
