@@ -35,7 +35,7 @@ import measure
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.crawl.frontier.frontier import REST
 from sale_sofia.crawl.frontier.linking import is_sample
-from sale_sofia.crawl.frontier.ranking import Wish, place_of, rank_of, turned, wish_of_search
+from sale_sofia.crawl.frontier.ranking import Wish, place_of, rank_of, waiting_rank, wish_of_search
 from sale_sofia.crawl.settings import FAIR_TURN
 from sale_sofia.listings.places import SOFIA, find_neighbourhood, neighbourhoods
 from sale_sofia.websites.site_file import load_site_config
@@ -247,7 +247,7 @@ class Crawl:
             if flat in world.opened:
                 return
             self.copies.add(number)
-            rank = turned(int(rank))
+            rank = waiting_rank(int(rank))
         heapq.heappush(self.waiting, (rank, number))
         self.rows.append(number)
 

@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 from sale_sofia.crawl.resilience.gate import Admission, Outcome
 from sale_sofia.crawl.resilience.policy import ResilienceConfig
 from sale_sofia.crawl.resilience.redis_gate import RedisGate
-from sale_sofia.crawl.resilience.scripts import ToldTime
+from sale_sofia.crawl.resilience.scripts import CallerTime
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.settings.model import Settings
 
@@ -71,7 +71,7 @@ class _Turns:
             rate_of=lambda _: PER_MINUTE,
             limit_of=lambda _: 2,
             clock=lambda: self._now,
-            told_time=ToldTime(),
+            caller_time=CallerTime(),
             sleep=self._no_sleep,
         )
         self._admitted: list[Admission] = []

@@ -21,7 +21,7 @@ from sale_sofia.crawl.resilience.breaker import CircuitState
 from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
 from sale_sofia.crawl.resilience.policy import BreakerRules, BulkheadRules, ResilienceConfig
 from sale_sofia.crawl.resilience.redis_gate import RedisGate
-from sale_sofia.crawl.resilience.scripts import ToldTime, connect
+from sale_sofia.crawl.resilience.scripts import CallerTime, connect
 from sale_sofia.settings.model import Settings
 
 IMOT = "imot.bg"
@@ -50,7 +50,7 @@ def gate_at(url: str, now: float) -> RedisGate:
         limit_of=lambda _: LIMIT,
         random=lambda: 0.0,
         clock=lambda: now,
-        told_time=ToldTime(),
+        caller_time=CallerTime(),
     )
 
 

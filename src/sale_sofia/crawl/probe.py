@@ -45,10 +45,10 @@ from sale_sofia.websites.site_file import SiteConfigError, all_starts, path_and_
 
 _SECONDS_PER_MINUTE = 60
 Step = Callable[[str, str, int], None]
-"""Told of each step: the portal, what it is about to be asked for, and how often it was asked so far."""
+"""Called before each step: the portal, what is requested next, and the number of requests so far."""
 Outcome = Found | Read | NotModified | Gone
 
-# The first class that fits is taken, so the particular stand before the general.
+# The first matching class counts, so subclasses come first.
 _KINDS: Final[Mapping[type[CrawlError], str]] = {
     tree.HttpBlocked: "blocked",
     tree.HttpRateLimit: "rate limited",
@@ -64,9 +64,9 @@ _KINDS: Final[Mapping[type[CrawlError], str]] = {
     tree.NetworkError: "no answer",
 }
 _SHUT: Final = frozenset({"blocked", "rate limited"})
-"""Answers after which a guest asks for no more adverts."""
+"""Answers after which no more adverts are requested."""
 _AWAY: Final = frozenset({"removed", "project"})
-"""Pages that are no advert of a flat and no fault of the reader's."""
+"""Pages that are not an advert of a flat, through no fault of the parser."""
 
 
 class Reading(StrEnum):
@@ -78,46 +78,46 @@ class Reading(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Advert:
+class ProbedAdvert:
     """What was read of one advert."""
 
     listing: Listing
     price_on_request: bool = False
-    """The page itself says that it names no price."""
+    """The page itself says that the price is on request."""
     not_understood: Mapping[str, str] = field(default_factory=dict)
-    """Texts that were found, by field of the site file, and of which no value could be made."""
+    """Texts that were found but could not be parsed, by field of the site file."""
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What it states, by name."""
+        """The facts it has, by name."""
         values = {name: getattr(self.listing, name) for name in FACTS}
         return {name: value for name, value in values.items() if value not in (None, ())}
 
-    def has(self, what: str) -> bool:
+    def has(self, key: str) -> bool:
         """Whether it has one of the fields that matter."""
-        return any(name in self.facts for name in FIELDS[what]) or (what == "price" and self.price_on_request)
+        return any(name in self.facts for name in FIELDS[key]) or (key == "price" and self.price_on_request)
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One page of the portal that was looked at, or was not and why."""
+    """One page of the portal that was read, or why it was not."""
 
     what: str
     """For people: results, next page, advert."""
     url: str
     kind: str
-    """search, listing, removed or project; where it could not be read, what it is instead."""
+    """search, listing, removed or project; for an unreadable page, the kind of failure."""
     problem: str | None = None
     """Why it could not be read, in words."""
     block: str | None = None
-    """How we are kept out, where we are."""
+    """The kind of block, if there is one."""
     answer: Response | None = None
     search: SearchPage | None = None
-    advert: Advert | None = None
+    advert: ProbedAdvert | None = None
 
     @property
     def status(self) -> int | None:
-        """Of the answer, where there was one."""
+        """The HTTP status, where there was an answer."""
         return self.answer.status if self.answer else None
 
 
@@ -128,14 +128,14 @@ class Probe:
     site: str
     requests: int = 0
     start_url: str | None = None
-    """Where it began; None where nothing could be asked."""
+    """Where it began; None where nothing could be requested."""
     forbidden: tuple[str, ...] = ()
-    """Ways to begin that robots.txt forbids."""
+    """Start addresses that robots.txt forbids."""
     robots: Response | None = None
     crawl_delay: float | None = None
     seconds_per_request: float
     refusal: str | None = None
-    """Why no page could be asked for."""
+    """Why no page could be requested."""
     results: Look | None = None
     next_page: Look | None = None
     adverts: tuple[Look, ...] = ()
@@ -151,13 +151,13 @@ class Probe:
         return tuple(look for look in self.adverts if look.kind not in _AWAY)
 
     @property
-    def read(self) -> tuple[Advert, ...]:
+    def read(self) -> tuple[ProbedAdvert, ...]:
         """The adverts that could be read."""
         return tuple(look.advert for look in self.opened if look.advert and not look.problem)
 
     @property
     def verdict(self) -> Reading:
-        """In three words."""
+        """How well the portal is read."""
         if self._why_not_at_all():
             return Reading.NOT_AT_ALL
         return Reading.IN_PART if self.reasons else Reading.WELL
@@ -181,9 +181,9 @@ class Probe:
         first = {card.external_id for card in self.results.search.cards}
         return len({card.external_id for card in self.next_page.search.cards} - first)
 
-    def count(self, what: str) -> int:
+    def count(self, key: str) -> int:
         """How many of the adverts have one of the fields that matter."""
-        return sum(advert.has(what) for advert in self.read)
+        return sum(advert.has(key) for advert in self.read)
 
     def _why_not_at_all(self) -> str | None:
         if self.refusal:
@@ -201,10 +201,10 @@ class Probe:
         if failed := [look for look in self.opened if look.problem]:
             problems = ", ".join(dict.fromkeys(str(look.problem) for look in failed))
             yield f"{len(failed)} of {len(self.opened)} adverts not read: {problems}"
-        counts = {what: self.count(what) for what in FIELDS}
-        few = [what for what, count in counts.items() if count < ENOUGH_SHARE * len(self.opened)]
+        counts = {name: self.count(name) for name in FIELDS}
+        few = [name for name, count in counts.items() if count < ENOUGH_SHARE * len(self.opened)]
         if few:
-            yield ", ".join(f"{what} {counts[what]} of {len(self.opened)}" for what in few)
+            yield ", ".join(f"{name} {counts[name]} of {len(self.opened)}" for name in few)
 
     def _why_not_all_pages(self, first: SearchPage) -> Iterator[str]:
         if self.next_page and self.next_page.problem:
@@ -220,7 +220,7 @@ class Probe:
 def probe_sites(
     settings: Settings, sites: Sequence[str], start_urls: tuple[str, ...], step: Step
 ) -> list[Probe]:
-    """Every portal looked at, all at once, each at its own rate; `start_urls` stand for its own starts."""
+    """Probe all portals concurrently, each at its own rate; `start_urls` replace its own starts."""
 
     async def probe_all() -> list[Probe]:
         fetcher = make_fetcher(settings)
@@ -263,7 +263,7 @@ async def _probe(
 
 
 class _Guest:
-    """Looks at one portal as a person would who comes for the first time."""
+    """Looks at one portal like a first-time visitor."""
 
     def __init__(
         self,
@@ -281,11 +281,11 @@ class _Guest:
         self._starts = tuple(url for way in ways for url in way)
         self._request_for = request_maker(settings, site.config, self._starts)
         self._robots = robots_gate(settings, polite, self._request_for, {})
-        # Judged where it can be ended: what comes of it may be read again here.
+        # In a process of its own, which can be ended; what passes there is safe to parse here again.
         self.judge = JudgeApart(Judge(site, site.config.proof), page_bounds(settings))
 
     async def visit(self, rate: float) -> Probe:
-        """All of it, in at most `REQUESTS` requests."""
+        """The whole probe, in at most `REQUESTS` requests."""
         self._tell("robots.txt")
         start, forbidden = await self._begin()
         seen: dict[str, Any] = {"robots": self._polite.answers[-1] if self._polite.answers else None}
@@ -307,13 +307,13 @@ class _Guest:
             **seen,
         )
 
-    def _tell(self, what: str) -> None:
-        self._step(self._site.name, what, self._polite.sent)
+    def _tell(self, label: str) -> None:
+        self._step(self._site.name, label, self._polite.sent)
 
     async def _begin(self) -> tuple[str | None, tuple[str, ...]]:
-        """The first address that may be asked, and those before it that may not."""
+        """The first address that may be requested, and the forbidden ones before it."""
         forbidden: list[str] = []
-        with suppress(tree.LeftAlone):  # it stands among the trouble
+        with suppress(tree.LeftAlone):  # recorded in `trouble`
             for url in self._starts:
                 if await self._robots.allowed(url):
                     return url, tuple(forbidden)
@@ -322,7 +322,7 @@ class _Guest:
         return None, tuple(forbidden)
 
     async def _slow_down(self, rate: float, crawl_delay: float | None) -> float:
-        """The rate from here on: a Crawl-delay is known only when robots.txt was asked for already."""
+        """Apply the Crawl-delay, known only now that robots.txt was read; returns the rate from here on."""
         slow = slowed(rate, crawl_delay)
         if slow < rate:
             await self._polite.gate.close()
@@ -331,7 +331,7 @@ class _Guest:
         return slow
 
     async def _look_around(self, start: str) -> dict[str, Any]:
-        """Adverts before the next page: a portal that shows no second page may still show adverts."""
+        """Read the results, adverts, then the next page: a portal without one may still have adverts."""
         if self._site.kind_of(start) == "listing":
             way = next(way for way in self._ways if start in way)
             return {"adverts": await self._open([url for url in way if self._site.kind_of(url) == "listing"])}
@@ -339,27 +339,27 @@ class _Guest:
         if results.search is None or not results.search.cards:
             return {"results": results}
         cards, further = results.search.cards, results.search.next_url
-        # The first, the one in the middle and the last before all others: the first are often paid for.
+        # First, middle and last before all others: the first ones are often promoted.
         spread = {
             card.external_id: card.url for card in (cards[0], cards[len(cards) // 2], cards[-1], *cards)
         }
-        adverts = await self._open(list(spread.values()), kept=1 if further else 0)
+        adverts = await self._open(list(spread.values()), reserved=1 if further else 0)
         next_page = await self._look("next page", "search", further) if further else None
         return {"results": results, "adverts": adverts, "next_page": next_page}
 
-    async def _open(self, urls: Sequence[str], kept: int = 0) -> tuple[Look, ...]:
-        """Adverts until there are enough, the portal shuts, or only the `kept` requests are left."""
+    async def _open(self, urls: Sequence[str], reserved: int = 0) -> tuple[Look, ...]:
+        """Open adverts until there are enough, we are blocked, or only `reserved` requests are left."""
         looks: list[Look] = []
         for number, url in enumerate(urls, start=1):
             counted = sum(look.kind not in _AWAY for look in looks)
             is_shut = any(look.kind in _SHUT for look in looks)
-            if is_shut or counted == ADVERTS or self._polite.sent + kept >= REQUESTS:
+            if is_shut or counted == ADVERTS or self._polite.sent + reserved >= REQUESTS:
                 break
             looks.append(await self._look(f"advert {number}", "listing", url))
         return tuple(looks)
 
-    async def _look(self, what: str, kind: str, url: str) -> Look:
-        self._tell(what)
+    async def _look(self, label: str, kind: str, url: str) -> Look:
+        self._tell(label)
         claim, before = Claim(0, kind, url, 1, 0), len(self._polite.answers)
 
         async def judged(response: Response) -> tuple[Outcome, Response]:
@@ -367,45 +367,45 @@ class _Guest:
 
         try:
             if not await self._robots.allowed(url):
-                return Look(what, url, "not allowed", "not asked: robots.txt does not allow it")
+                return Look(label, url, "not allowed", "not asked: robots.txt does not allow it")
             outcome, answer = await self._polite.ask(self._request_for(url), judged, self._robots.allowed)
         except CrawlError as error:
-            came = self._polite.answers[-1] if len(self._polite.answers) > before else None
+            last = self._polite.answers[-1] if len(self._polite.answers) > before else None
             word = next((word for kind, word in _KINDS.items() if isinstance(error, kind)), "no answer")
             block = error.block_kind if isinstance(error, HttpBlocked) else None
-            return Look(what, url, word, f"{error} ({block})" if block else str(error), block, came)
-        return self._good(what, outcome, answer)
+            return Look(label, url, word, f"{error} ({block})" if block else str(error), block, last)
+        return self._good(label, outcome, answer)
 
-    def _good(self, what: str, outcome: Outcome, answer: Response) -> Look:
+    def _good(self, label: str, outcome: Outcome, answer: Response) -> Look:
         page = page_of(outcome.claim, answer)
         match outcome:
             case Found():
-                found = self._site.search(page)
-                problem = None if found.cards else "no adverts: the portal says that nothing was found"
-                return Look(what, found.url, "search", problem, answer=answer, search=found)
+                search = self._site.search(page)
+                problem = None if search.cards else "no adverts: the portal says that nothing was found"
+                return Look(label, search.url, "search", problem, answer=answer, search=search)
             case Read():
                 advert = _advert(outcome.listing, self._site, page)
                 problem = None if advert.facts.keys() - NAME_ONLY else "it holds nothing but its id and title"
-                return Look(what, page.url, "listing", problem, answer=answer, advert=advert)
+                return Look(label, page.url, "listing", problem, answer=answer, advert=advert)
             case _:
                 is_project = isinstance(outcome, Gone) and outcome.code == ProjectPage().code
                 wrong = None if outcome.claim.kind == "listing" else f"it is not there (HTTP {answer.status})"
-                return Look(what, page.url, "project" if is_project else "removed", wrong, answer=answer)
+                return Look(label, page.url, "project" if is_project else "removed", wrong, answer=answer)
 
 
-def _advert(listing: Listing, site: TableSite, page: Page) -> Advert:
+def _advert(listing: Listing, site: TableSite, page: Page) -> ProbedAdvert:
     on_request = any(
-        found.parser == "price" and says_no_price("\n".join(found.texts))
-        for found in site.listing(page).fields.values()
+        extracted.parser == "price" and says_no_price("\n".join(extracted.texts))
+        for extracted in site.listing(page).fields.values()
     )
     checked = check_page(site, page)
     texts = {row["field"]: str(row["text"]) for row in checked["fields"]}
     unread = {name: texts[name] for name in checked["unread"] if not says_no_price(texts[name])}
-    return Advert(listing, on_request, unread)
+    return ProbedAdvert(listing, on_request, unread)
 
 
-# A probe for a program, and as files: the pages as they were sent, and a fixture of the values read. No
-# phone and no seller's name is in the values: they may be attached to a report of a fault.
+# A probe as JSON, and as files: the raw pages and a fixture of the values read. The values hold no phone and
+# no seller's name: they may be attached to a bug report.
 
 _PHONE: Final = re.compile(r"(?<!\w)\+?\d(?:[\s./()-]{0,2}\d){7,13}(?!\d)")
 
@@ -415,12 +415,12 @@ class NotEmpty(ValueError):
 
 
 def without_phones(text: str) -> str:
-    """The text with each number in it replaced."""
+    """The text with each phone number replaced."""
     return _PHONE.sub("[number]", text)
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder before anything is asked for; one with anything in it is left alone (`NotEmpty`)."""
+    """Create the folder before anything is requested. Raises `NotEmpty`: it holds something already."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise NotEmpty(f"{folder} is not an empty folder; name another to keep the pages in")
@@ -451,7 +451,7 @@ def keep(folder: Path, probes: Sequence[Probe]) -> None:
 
 
 def as_json(probe: Probe) -> Answer:
-    """Everything that was seen, for a program."""
+    """The whole probe, as JSON."""
     return {
         "site": probe.site,
         "verdict": probe.verdict,
@@ -466,7 +466,7 @@ def as_json(probe: Probe) -> Answer:
         },
         "start_url": probe.start_url,
         "new_on_next_page": probe.new_on_next_page,
-        "fields": {what: {"adverts": probe.count(what), "of": len(probe.opened)} for what in FIELDS},
+        "fields": {name: {"adverts": probe.count(name), "of": len(probe.opened)} for name in FIELDS},
         "pages": [
             {"what": look.what, **_seen(look), "values": values_of(probe.site, look)} for look in probe.looks
         ],
@@ -485,9 +485,9 @@ def _seen(look: Look) -> Answer:
 
 
 def values_of(site: str, look: Look) -> Answer | None:
-    """What was read of a page, in the form of the real pages' truth; None where nothing was.
+    """The values read from a page, in the form of the real pages' truth; None where there are none.
 
-    A value that may hold somebody's number is left out, so that each one that is there is as the page has it.
+    A value that may hold a phone number is left out, so that those that remain are unchanged.
     """
     if look.search:
         answer = search_answer(look.search)

@@ -1,4 +1,4 @@
-"""Everything extracted again from the archive: no network, the newest page of each advert."""
+"""Parses archived pages again, without network: the newest page of each advert."""
 
 import json
 import time
@@ -34,11 +34,11 @@ from sale_sofia.websites.reading import Answer, error_answer, read_page
 from sale_sofia.websites.registry import UnknownSite, get_scraper
 from sale_sofia.websites.repair import Facts, Proposal, Sample, known_facts, propose
 
-# Saved pages, one by one or by a manifest, as answers.
+# Saved pages, single or listed in a manifest, as answers.
 
 _KEYS = ("site", "file", "url")
 BAD_LINE = "bad_line"
-"""The error of a line of a manifest that leads to no page."""
+"""The error code for an invalid line of a manifest."""
 
 
 class ManifestError(ValueError):
@@ -46,7 +46,7 @@ class ManifestError(ValueError):
 
 
 class _BadLine(ValueError):
-    """What is wrong with a line, and what is allowed."""
+    """An invalid line; the message says what is wrong and what is allowed."""
 
 
 def read_file(site: Site, file: Path, url: str) -> Answer:
@@ -59,7 +59,7 @@ def read_file(site: Site, file: Path, url: str) -> Answer:
 
 
 def read_manifest(path: Path) -> Iterator[Answer]:
-    """One answer for each line, also for a bad one; `ManifestError` if the file cannot be read."""
+    """One answer for each line, even an invalid one; `ManifestError` if the file cannot be read."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except OSError as error:
@@ -71,40 +71,40 @@ def read_manifest(path: Path) -> Iterator[Answer]:
 
 def _answer(path: Path, number: int, line: str) -> Answer:
     try:
-        given = json.loads(line)
+        entry = json.loads(line)
     except (ValueError, RecursionError):
-        given = None
+        entry = None
     try:
-        site = _site_of(given)
-        file = Path(given["file"])
-        # A relative path counts from where the command runs, or else from beside the manifest.
+        site = _site_of(entry)
+        file = Path(entry["file"])
+        # A relative path is resolved from the working directory, or else from the manifest's folder.
         body = (file if file.exists() or file.is_absolute() else path.parent / file).read_bytes()
     except (_BadLine, UnknownSite) as error:
         wrong = str(error)
     except OSError as error:
-        wrong = f"{given['file']}: {error.strerror}"
+        wrong = f"{entry['file']}: {error.strerror}"
     else:
-        return read_page(site, Page(given["url"], body))
-    named = given if isinstance(given, dict) else {}
-    return error_answer(named.get("site"), named.get("url"), BAD_LINE, f"{path}, line {number}: {wrong}")
+        return read_page(site, Page(entry["url"], body))
+    fields = entry if isinstance(entry, dict) else {}
+    return error_answer(fields.get("site"), fields.get("url"), BAD_LINE, f"{path}, line {number}: {wrong}")
 
 
-def _site_of(given: Any) -> Site:  # noqa: ANN401 - whatever the line holds
-    if given is None:
+def _site_of(entry: Any) -> Site:  # noqa: ANN401 - whatever the line holds
+    if entry is None:
         raise _BadLine("not JSON; a line is {'site': …, 'file': …, 'url': …}")
-    if not isinstance(given, dict) or not all(isinstance(given.get(key), str) for key in _KEYS):
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(key), str) for key in _KEYS):
         raise _BadLine(f"must have the texts {', '.join(_KEYS)}")
-    return get_scraper(given["site"])
+    return get_scraper(entry["site"])
 
 
-# Saved pages read one after the other, each portal's in a process of its own that can be ended.
+# Saved pages are read one after the other, each portal's in a process of its own that can be ended.
 
 _Read = tuple[Listing, Mapping[str, FieldSeen]]
 
 
 @contextmanager
 def _readers_apart(settings: Settings) -> Iterator[Callable[[Site, Page], _Read]]:
-    """Inside, adverts are read; a page that takes too long, or too much memory, is a `HostilePage`."""
+    """Gives a function that reads adverts; it raises `HostilePage` for too much time or memory."""
     readers: dict[str, Apart] = {}
 
     def read(site: Site, page: Page) -> _Read:
@@ -113,10 +113,10 @@ def _readers_apart(settings: Settings) -> Iterator[Callable[[Site, Page], _Read]
         if site.name not in readers:
             readers[site.name] = Apart(partial(_read_apart, site), page_bounds(settings))
         try:
-            found: _Read = readers[site.name].do_now((page.url, page.content_type), page.body)
+            result: _Read = readers[site.name].do_now((page.url, page.content_type), page.body)
         except EndedApart as why:
             raise HostilePage(f"reading the page was ended: {why}") from None
-        return found
+        return result
 
     try:
         yield read
@@ -143,7 +143,7 @@ class Reparsed:
 
 @dataclass(slots=True)
 class _ReadAgain:
-    """What was read of one portal: whether its adverts have what they should, and which they are."""
+    """What was read of one portal: the facts its adverts have, and their ids."""
 
     facts: FactCounts = field(default_factory=FactCounts)
     external_ids: set[str] = field(default_factory=set)
@@ -152,9 +152,9 @@ class _ReadAgain:
 def reparse(
     database: Database, archive: PageArchive, *, site: str | None, batch: int, progress: Callable[[int], None]
 ) -> Reparsed:
-    """Read the newest archived page of every advert again and store what it says now.
+    """Parse the newest archived page of every advert again and store the result.
 
-    Adverts that were held back for want of what the site file asks of them are new if they have it now.
+    Adverts held back because they lacked what the site file requires count as new if they have it now.
     """
     records = list(database.run_read(lambda connection: list(latest_pages(connection, site=site))))
     return reparse_pages(database, archive, records, batch=batch, progress=progress)
@@ -172,13 +172,13 @@ def reparse_pages(
     done, read = Reparsed(), defaultdict[str, _ReadAgain](_ReadAgain)
     with _readers_apart(get_settings()) as reader:
         for first in range(0, len(records), batch):
-            some = records[first : first + batch]
-            seen = [_read_again(archive, record, done, read, reader) for record in some]
+            chunk = records[first : first + batch]
+            seen = [_read_again(archive, record, done, read, reader) for record in chunk]
             sightings = [sighting for sighting in seen if sighting]
             saved = database.run_write(partial(_save, sightings=sightings))
-            done.pages += len(some)
+            done.pages += len(chunk)
             done.changed += sum(result != "unchanged" for result in saved)
-            progress(len(some))
+            progress(len(chunk))
     for site, again in read.items():
         if are_met(again.facts, floors_of(get_scraper(site).config)):
             database.run_write(partial(_let_go, site=site, read=again.external_ids))
@@ -196,7 +196,7 @@ def _save(connection: Connection, sightings: Sequence[Sighting]) -> list[SaveRes
 
 
 def _let_go(connection: Connection, site: str, read: set[str]) -> None:
-    """The adverts are read as they should be: that they were not is over, and they are new."""
+    """Close the incident of a portal whose adverts are complete again, and release them as new."""
     now = time.time()
     close_incident(connection, IncidentKind.DRIFT_FLOOR, site, now=now)
     release_adverts(connection, site, read, now=now)
@@ -223,11 +223,11 @@ def _read_again(
     again.external_ids.add(listing.external_id)
     example = Example(record.url, record.digest)
     count_facts(again.facts, site.config.listing.fields, listing, seen, example)
-    # The page is as old as it is: what a better reader finds in it was there at that moment.
+    # Dated when it was fetched: what a better parser finds was there at that moment.
     return Sighting(listing, seen_at=record.fetched_at, job_id=None, page_digest=record.digest)
 
 
-# New selectors for fields that drifted, proposed from archived pages: no network, nothing is changed.
+# Proposals of new selectors for drifted fields, from archived pages: no network, nothing is changed.
 
 _LISTING = "listing."
 
@@ -238,12 +238,12 @@ class NothingToRepair(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What is proposed for each field that broke, the best first; nothing where nothing gives its value."""
+    """The proposals for each field that broke, the best first; none where nothing gives its value."""
 
     site: str
     proposals: Mapping[str, Sequence[Proposal]]
     others: Sequence[str]
-    """What drifted and is no field of an advert's page: a person must look."""
+    """What drifted but is not a field of an advert's page: a person must look."""
 
 
 def propose_repair(database: Database, archive: PageArchive, site: str) -> Repair:
@@ -253,31 +253,32 @@ def propose_repair(database: Database, archive: PageArchive, site: str) -> Repai
         raise NothingToRepair(
             f"{site}: nothing has drifted; `sale-sofia sites drift {site}` shows its fields"
         )
-    drifted = sorted({one["field"] for incident in incidents for one in incident.details.get("findings", ())})
+    findings = (finding for incident in incidents for finding in incident.details.get("findings", ()))
+    drifted = sorted({finding["field"] for finding in findings})
     scraper = get_scraper(site)
-    names = [one.removeprefix(_LISTING) for one in drifted if one.startswith(_LISTING)]
+    names = [name.removeprefix(_LISTING) for name in drifted if name.startswith(_LISTING)]
     fields = [name for name in names if name in scraper.config.listing.fields]
-    others = [one for one in drifted if one.removeprefix(_LISTING) not in fields]
+    others = [name for name in drifted if name.removeprefix(_LISTING) not in fields]
     pages = _pages(database, archive, site, incidents) if fields else []
-    known = [
-        _Known(after, known_facts(scraper, before), known_facts(scraper, after)) for before, after in pages
+    adverts = [
+        _Reread(after, known_facts(scraper, before), known_facts(scraper, after)) for before, after in pages
     ]
-    fields += [name for name in _lost(known) if name not in fields]
-    return Repair(site, {name: propose(scraper, name, _samples(known, name)) for name in fields}, others)
+    fields += [name for name in _lost(adverts) if name not in fields]
+    return Repair(site, {name: propose(scraper, name, _samples(adverts, name)) for name in fields}, others)
 
 
-class _Known(NamedTuple):
-    """An advert's page as it is now, and what was read of it before and is now, by field."""
+class _Reread(NamedTuple):
+    """An advert's current page, and its facts by field, before and now."""
 
     page: Page
     before: Mapping[str, Facts]
     now: Mapping[str, Facts]
 
 
-def _lost(known: Sequence[_Known]) -> list[str]:
-    """Fields that too many adverts lost at once to have been edited, though too few to be alarmed of each."""
-    had = Counter(name for one in known for name in one.before)
-    lost = Counter(name for one in known for name in one.before.keys() - one.now.keys())
+def _lost(adverts: Sequence[_Reread]) -> list[str]:
+    """Fields that too many adverts lost at once for edits, though too few to raise an alarm for each."""
+    had = Counter(name for advert in adverts for name in advert.before)
+    lost = Counter(name for advert in adverts for name in advert.before.keys() - advert.now.keys())
     return sorted(
         name
         for name, pages in lost.items()
@@ -285,16 +286,17 @@ def _lost(known: Sequence[_Known]) -> list[str]:
     )
 
 
-def _samples(known: Sequence[_Known], name: str) -> list[Sample]:
-    """The adverts of which the field was known before; first those that lost it, where its new place is."""
-    had = sorted((one for one in known if name in one.before), key=lambda one: name in one.now)
-    return [Sample(one.page, one.before[name]) for one in had]
+def _samples(adverts: Sequence[_Reread], name: str) -> list[Sample]:
+    """Samples of adverts that had the field before; first those that lost it, which show its new place."""
+    had = [advert for advert in adverts if name in advert.before]
+    had.sort(key=lambda advert: name in advert.now)
+    return [Sample(advert.page, advert.before[name]) for advert in had]
 
 
 def _pages(
     database: Database, archive: PageArchive, site: str, incidents: Sequence[Incident]
 ) -> list[tuple[Page, Page]]:
-    opened = min(one.opened_at for one in incidents)
+    opened = min(incident.opened_at for incident in incidents)
     since = database.run_read(partial(sound_until, site=site, before=opened)) or opened
     pairs = database.run_read(partial(page_pairs, site=site, since=since, most=REPAIR_PAGES))
     read = [(_archived(archive, pair.before), _archived(archive, pair.after)) for pair in pairs]

@@ -21,42 +21,42 @@ from sale_sofia.storage.tables import Id, Sentence, metadata
 
 
 class Code(StrEnum):
-    """Why a row of the frontier ended, beside the classes of errors and what a page says it is."""
+    """Why a row of the frontier ended, beside the error classes and the codes of pages."""
 
     UNCHANGED = "unchanged"
-    """Its card says nothing new: the advert was not opened."""
+    """Its card is unchanged: the advert was not opened."""
     UNWANTED = "unwanted"
-    """Its card cannot be what the crawl is for: the advert was not opened."""
+    """Its card does not fit what the crawl is for: the advert was not opened."""
     LINKED = "linked"
     """It is a copy of an advert that was opened on another portal: it was not opened itself."""
     USELESS_PART = "useless_part"
-    """Of a search cut by a filter that changes nothing."""
+    """A part of a search that was split by a filter which changes nothing."""
     WORKER_DIED = "worker_died"
 
 
 LEFT_ALONE: Final = (Code.UNCHANGED, Code.UNWANTED, Code.LINKED)
-"""Of adverts that were seen and did not have to be opened."""
+"""Codes of adverts that were seen and did not have to be opened."""
 
 
 class Kin(StrEnum):
-    """What an advert is to one of another portal that has the same family id."""
+    """How an advert relates to one of another portal with the same family id."""
 
     LINKED = "linked"
-    """Its card says what the other's page says: it need not be opened."""
+    """Its card agrees with the other's page: it need not be opened."""
     SAMPLE = "sample"
-    """The same, and it is opened to see whether that is so."""
+    """The same, but it is opened to check that."""
     DIFFERS = "differs"
-    """Its card says otherwise: it is opened."""
+    """Its card differs: it is opened."""
     WAITS = "waits"
-    """The other was not opened yet, or not even seen though its portal is crawled: whichever comes first."""
+    """The other was not opened yet, or not even seen though its portal is crawled."""
 
 
 def spoken(code: str | None, reason: str | None) -> str:
-    """Why a row ended, as people read it."""
+    """Why a row ended, for people."""
     return ": ".join(filter(None, (code, reason))) or "unknown"
 
 
-# Moments are seconds since 1970 (UTC); the printed ones of an advert are ISO texts with Sofia's offset.
+# Moments are seconds since 1970 (UTC); those printed in an advert are ISO texts with Sofia's offset.
 jobs = Table(
     "jobs",
     metadata,
@@ -76,17 +76,17 @@ jobs = Table(
     Column("runner", String(80)),
     Column("generation", Integer, nullable=False, server_default=text("0")),
     Column("woken_at", Float),
-    # Until when none of its rows is handed out, and when that was written, by the clock of whoever wrote it.
+    # Until when none of its rows may be claimed, and when that was written, by the writer's clock.
     Column("shut_until", Float),
     Column("shut_at", Float),
-    # Batches of at most SCRAPING_CHUNK_SIZE pages that lanes have brought to their end.
+    # Batches of at most SCRAPING_CHUNK_SIZE pages that lanes have finished.
     Column("chunks", Integer, nullable=False, server_default=text("0")),
-    # What was looked for when its rows were ranked.
+    # Digest of the wishes by which its rows were ranked.
     Column("ranked_by", String(64)),
-    # What it is for, by name and as it was then; without it, for everything.
+    # What it is for, names and wishes as of its start; NULL: everything.
     Column("looks_for", JSON(none_as_null=True)),
-    # Of its adverts that another portal has too: those that were linked to the other's page, those opened as
-    # a sample or because their cards disagreed, and those of the sample whose pages said something else.
+    # Of its adverts that another portal has too: those linked to the other's page, those opened as a sample
+    # or because their cards disagreed, and those of the sample whose pages differed.
     *(
         Column(name, Integer, nullable=False, server_default=text("0"))
         for name in ("linked", "sampled", "disagreed", "differing")
@@ -108,26 +108,26 @@ frontier = Table(
     Column("reason", Text),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     Column("not_before", Float, nullable=False, server_default=text("0")),
-    # When that was written, by the clock of whoever wrote it; of a row that was never put off, nothing.
+    # When that was written, by the writer's clock; NULL for a row that was never put off.
     Column("put_off_at", Float),
-    # The classes of the errors that its tries ended in, one after the other, with spaces between them.
+    # The error classes of its tries in order, separated by spaces.
     Column("tried", Text),
     Column("lease_owner", String(80)),
     Column("lease_until", Float),
     Column("fence", Integer, nullable=False, server_default=text("0")),
     Column("deaths", Integer, nullable=False, server_default=text("0")),
-    # Of a page of results: which of the job's searches it belongs to.
+    # The search that a page of results belongs to.
     Column("search_id", Id),
-    # Of those that are due, the smallest first.
+    # Due rows are claimed by ascending rank.
     Column("rank", Integer, nullable=False, server_default=text("0")),
-    # Of an advert that another portal has too: what it is to it (`Kin`).
+    # The `Kin` of an advert that another portal has too.
     Column("kin", String(10)),
     UniqueConstraint("job_id", "url_key"),
     Index(None, "job_id", "state", "not_before"),
     Index(None, "job_id", "state", "rank", "not_before"),
 )
 
-# Rows of ended jobs that `prune` removed, counted: what is said of a job stays what it was.
+# Counts of the rows of ended jobs that `prune` removed, so that reports on a job stay the same.
 frontier_pruned = Table(
     "frontier_pruned",
     metadata,
@@ -137,7 +137,7 @@ frontier_pruned = Table(
     Column("pages", Integer, nullable=False),
 )
 
-# How many adverts of a place a job has been given to open, beside what may fit: they are opened in turns.
+# How many adverts of a place a job has to open, beside those that may fit: places take turns.
 frontier_places = Table(
     "frontier_places",
     metadata,
@@ -146,7 +146,7 @@ frontier_places = Table(
     Column("adverts", Integer, nullable=False),
 )
 
-# A scheduled crawl begins once, however many clocks strike.
+# A scheduled crawl begins once, however many processes look.
 schedule_slots = Table(
     "schedule_slots",
     metadata,

@@ -1,4 +1,4 @@
-"""Addresses of a crawl: which hosts it may ask, and when two addresses are the same page."""
+"""Addresses of a crawl: which hosts it may contact, and when two addresses are the same page."""
 
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -8,7 +8,7 @@ from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 
 
 class BadAddress(ValueError):
-    """An address a crawl cannot begin with: what is wrong, and what is allowed."""
+    """An address a crawl cannot begin with; the message says what is wrong and what is allowed."""
 
 
 class Target(NamedTuple):
@@ -20,7 +20,7 @@ class Target(NamedTuple):
 
 
 def target(site: Site, url: str) -> Target:
-    """An advert is its id, however its address is spelled; a search is its address without the fragment."""
+    """The target of an address: an advert's key is its id, a search's is its address without the fragment."""
     if advert := site.listing_id(url):
         return Target("listing", url, f"listing:{advert}")
     parts = urlsplit(url)
@@ -39,30 +39,30 @@ def check_start_url(site: Site, url: str) -> str:
 
 
 def allowed_hosts(site_hosts: tuple[str, ...], start_urls: tuple[str, ...]) -> frozenset[str]:
-    """The hosts a crawl may talk to: those its start URLs name, and if one is the portal's, all of its."""
-    named = {urlsplit(url).netloc.lower() for url in start_urls}
-    return frozenset(named | set(site_hosts) if named & set(site_hosts) else named)
+    """The hosts a crawl may contact: those of its start URLs; if one is the portal's, all of the portal's."""
+    hosts = {urlsplit(url).netloc.lower() for url in start_urls}
+    return frozenset(hosts | set(site_hosts) if hosts & set(site_hosts) else hosts)
 
 
-# Which advert a person means: by its address, or by its portal and id.
+# Adverts as people name them: by address, or by portal and id.
 
 
 class UnknownAdvert(ValueError):
-    """A text that names no advert we know, and what is allowed."""
+    """A text that names no advert; the message says what is allowed."""
 
 
 def advert_of(text: str) -> tuple[str, str]:
     """The portal and the id of the advert a text names. Raises `UnknownAdvert`: it names none."""
     if "://" in text:
-        # The portal whose host it is; a portal served elsewhere is known by the form of its addresses.
-        named = {site: get_scraper(site).listing_id(text) for site in AVAILABLE_SITES}
-        found = {site: advert for site, advert in named.items() if advert}
+        # By the portal's host, or else by the form of the address, for a portal served elsewhere.
+        ids = {site: get_scraper(site).listing_id(text) for site in AVAILABLE_SITES}
+        matches = {site: advert for site, advert in ids.items() if advert}
         host = urlsplit(text).hostname
-        own = {site: advert for site, advert in found.items() if host in get_scraper(site).config.hosts}
-        chosen = own or found
-        if len(chosen) != 1:
+        own = {site: advert for site, advert in matches.items() if host in get_scraper(site).config.hosts}
+        candidates = own or matches
+        if len(candidates) != 1:
             raise UnknownAdvert(f"{text} is the address of no advert of {', '.join(AVAILABLE_SITES)}")
-        return next(iter(chosen.items()))
+        return next(iter(candidates.items()))
     site, _, external_id = text.partition("/")
     if site not in AVAILABLE_SITES or not external_id:
         allowed = ", ".join(AVAILABLE_SITES)

@@ -20,7 +20,7 @@ from sale_sofia.storage.settings import EXPORTED_AT_ONCE
 
 FIELDS: Final = tuple(Listing.model_fields)
 FORMULA_SIGNS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠")
-"""With these a text begins that a spreadsheet may carry out instead of showing it."""
+"""First characters of texts that a spreadsheet may execute instead of showing."""
 
 Record = dict[str, Any]
 _KIND: Final = Listing.model_fields["kind"].default
@@ -32,7 +32,7 @@ def _chosen(columns: "_Columns") -> Select[Any]:
 
 _Columns = Mapping[str, ColumnElement[Any]]
 _ADVERTS: Final[_Columns] = {name: literal(_KIND) if name == "kind" else listings.c[name] for name in FIELDS}
-# Of what was seen on cards alone most is unknown: it is no advert as it is exported.
+# Adverts seen only on cards are mostly unknown: they are not exported.
 _IS_READ: Final = listings.c.opened_at.is_not(None)
 _STORED: Final = _chosen(_ADVERTS).where(listings.c.closed_at.is_(None), _IS_READ).order_by(listings.c.id)
 _GENERATIONS: Final[_Columns] = {
@@ -60,15 +60,15 @@ _POINTS: Final = (
 def export_listings(
     db: Database, path: Path, *, all_generations: bool = False, rows_at_once: int = EXPORTED_AT_ONCE
 ) -> int:
-    """Write every advert, as it is at this moment, and say how many there are; also those that are gone.
+    """Write every advert in its current state, gone ones too; returns how many there are.
 
-    Of an id that its portal gave to another flat, the flat of now; with `all_generations` the earlier ones
+    Of an id that its portal gave to another flat, the current flat; with `all_generations` the earlier ones
     too, and for each row two more columns: its `generation`, from 1 on, and `closed_at`, when the next one
     took the id, in seconds since 1970.
 
-    The file is there whole, or it is as it was before. The suffix chooses the format: `.csv` (lists as JSON,
-    nothing for unknown, one `'` before a text that a spreadsheet would take for a formula or that begins with
-    one), `.jsonl` or `.parquet`. The columns are the fields of `Listing`, in order.
+    The write is atomic. The suffix selects the format: `.csv` (lists as JSON, empty for unknown, one `'`
+    before a text that a spreadsheet would take for a formula or that begins with one), `.jsonl` or
+    `.parquet`. The columns are the fields of `Listing`, in order.
 
     Raises:
         ValueError: a suffix of no known format, or no such folder.
@@ -78,13 +78,13 @@ def export_listings(
 
 
 def count_earlier(db: Database) -> int:
-    """How many earlier flats there are under ids that their portals gave to others."""
-    counted = select(func.count()).select_from(listings).where(_IS_EARLIER)
-    return db.run_read(lambda connection: connection.execute(counted).scalar_one())
+    """How many earlier flats there are under reused ids."""
+    query = select(func.count()).select_from(listings).where(_IS_EARLIER)
+    return db.run_read(lambda connection: connection.execute(query).scalar_one())
 
 
 def export_prices(db: Database, path: Path, *, rows_at_once: int = EXPORTED_AT_ONCE) -> int:
-    """Write every price of every advert in the same way, each with its `kind`; how many there are.
+    """Write every price of every advert in the same way, each with its `kind`; returns how many there are.
 
     The kind says what moved (first, price, vat, currency), or that the price was only printed as an earlier
     one (printed_before). `seen_at` is in seconds since 1970.
@@ -107,17 +107,17 @@ def _export(db: Database, path: Path, columns: _Columns, rows: Select[Any], rows
         return write(unfinished, columns, _batches(db, rows, rows_at_once))
 
 
-def _batches(db: Database, chosen: Select[Any], rows_at_once: int) -> Iterator[list[Record]]:
+def _batches(db: Database, query: Select[Any], rows_at_once: int) -> Iterator[list[Record]]:
     with db.read() as connection:
-        rows = connection.execution_options(yield_per=rows_at_once).execute(chosen).mappings()
+        rows = connection.execution_options(yield_per=rows_at_once).execute(query).mappings()
         for batch in rows.partitions():
             yield [{name: _harmless(value) for name, value in row.items()} for row in batch]
 
 
 def _harmless(value: object) -> object:
-    """A value that no terminal obeys, whenever it was stored."""
+    """The value without control characters, which a terminal would obey."""
     if isinstance(value, list):
-        return [_harmless(one) for one in value]
+        return [_harmless(element) for element in value]
     return without_controls(value) if isinstance(value, str) else value
 
 
@@ -147,7 +147,7 @@ def _write_jsonl(path: Path, _columns: _Columns, batches: _Batches) -> int:
 
 
 def _write_parquet(path: Path, columns: _Columns, batches: _Batches) -> int:
-    """A type for every column, moments as moments, each batch a row group."""
+    """Typed columns, moments as timestamps, one row group per batch."""
     pa = load_arrow()
     types = {JSON: pa.list_(pa.string()), Boolean: pa.bool_(), Float: pa.float64(), Integer: pa.int64()}
 

@@ -1,4 +1,4 @@
-"""Moments from the future: what was written while a clock was ahead, and stays in the database."""
+"""Finds moments in the future: rows written while a clock was ahead."""
 
 from typing import Final
 
@@ -20,15 +20,15 @@ _MOMENTS: Final = (
     ("scheduled crawls", schedule_slots.c.taken_at),
     ("alerts", alert_messages.c.made_at),
 )
-_NEWEST: Final = union_all(*(select(literal(what), func.max(column)) for what, column in _MOMENTS))
+_NEWEST: Final = union_all(*(select(literal(name), func.max(column)) for name, column in _MOMENTS))
 
 
 def future_sentence(connection: Connection, *, now: float) -> Said | None:
-    """What the database holds of the future, in a sentence; None where it holds nothing."""
+    """A sentence on what in the database is dated in the future; None where nothing is."""
     ahead: dict[str, float] = {}
-    for what, newest in connection.execute(_NEWEST):
+    for name, newest in connection.execute(_NEWEST):
         if newest is not None and newest > now + CLOCK_FAULT_SECONDS:
-            ahead[what] = max(ahead.get(what, 0.0), newest - now)
+            ahead[name] = max(ahead.get(name, 0.0), newest - now)
     if not ahead:
         return None
     hours = max(ahead.values()) / SECONDS_PER_HOUR

@@ -1,4 +1,4 @@
-"""The jobs: one crawl of one site each, and how far it is."""
+"""The jobs: one crawl of one site each, and its state."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,12 @@ from sale_sofia.crawl.tables import jobs
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.quick import Quick
 
-# What a job is, and the states it goes through.
-
 CELERY: Final = "celery"
 """The runner of a job that the Celery workers crawl."""
 
 
 class JobState(StrEnum):
-    """Where a job is; the last five are for ever."""
+    """The state of a job; the last five are final."""
 
     DISPATCHED = "DISPATCHED"
     COLLECTING = "COLLECTING"
@@ -70,33 +68,33 @@ class Job:
     changed_listings: int
     seconds: float
     runner: str | None = None
-    """Who crawls it: `local` on a machine, or `celery`; None before anybody did."""
+    """Who crawls it: `local` on a machine, or `celery`; None before it was begun."""
     generation: int = 0
-    """How often lanes were sent out for it."""
+    """How often lanes were sent for it."""
     woken_at: float | None = None
-    """When they were sent out last."""
+    """When they were last sent."""
     shut_until: float | None = None
-    """Until when none of its pages is handed out."""
+    """Until when none of its pages may be claimed."""
     shut_at: float | None = None
     """When that was written."""
     chunks: int = 0
-    """Batches of its pages that have come to their end."""
+    """Finished batches of its pages."""
     ranked_by: str | None = None
-    """What was looked for when its rows were ranked, as a digest."""
+    """Digest of the wishes by which its rows were ranked."""
     looks_for: Mapping[str, Any] | None = None
-    """The names of profiles and saved searches it is for, and what they asked then; None: everything."""
+    """The profiles and saved searches it is for, with their wishes as of its start; None: everything."""
     linked: int = 0
     """Adverts that were not opened, being copies of one that was opened on another portal."""
     sampled: int = 0
-    """Copies that were opened to see whether they are."""
+    """Copies that were opened as a check."""
     disagreed: int = 0
     """Adverts that were opened because their cards disagree with the other portal's page."""
     differing: int = 0
-    """Of the copies that were opened as a sample, those whose pages said something else."""
+    """Copies opened as a check whose pages differed."""
 
     @property
     def worked_seconds(self) -> float:
-        """How long somebody worked for it: lanes side by side add up, but never to more than it lasted."""
+        """How long it was worked on: parallel lanes add up, but never to more than its duration."""
         if self.runner != CELERY or self.started_at is None or self.finished_at is None:
             return self.seconds
         return min(self.seconds, self.finished_at - self.started_at)
@@ -118,7 +116,7 @@ _ADD_COUNTS = Quick(
     )
 )
 COPY_COUNTS = ("linked", "sampled", "disagreed", "differing")
-"""What became of a job's adverts that another portal has too."""
+"""The counts of a job's adverts that another portal has too."""
 _ADD_COPIES = (
     update(jobs)
     .where(jobs.c.id == bindparam("of_id"))
@@ -136,7 +134,7 @@ def create_job(  # noqa: PLR0913 - each is a choice of its own
     now: float,
     looks_for: Mapping[str, Any] | None = None,
 ) -> Job:
-    """The job of this id: made now, or, if it was made before, as it is."""
+    """Create the job, or return the existing one with this id."""
     if existing := get_job(connection, job_id):
         return existing
     connection.execute(
@@ -155,7 +153,7 @@ def create_job(  # noqa: PLR0913 - each is a choice of its own
 
 
 def after_all_others(connection: Connection, site: str, now: float) -> float:
-    """A moment for a new job of the portal: now, or after its newest, should a clock have been ahead."""
+    """The creation time of a new job: now, or just after the portal's newest if a clock was ahead."""
     newest = connection.execute(select(func.max(jobs.c.created_at)).where(jobs.c.site == site)).scalar()
     return now if newest is None else max(now, math.nextafter(newest, math.inf))
 
@@ -163,9 +161,9 @@ def after_all_others(connection: Connection, site: str, now: float) -> float:
 def set_job_state(
     connection: Connection, job_id: str, state: JobState, *, now: float, error: Said | None = None
 ) -> bool:
-    """Move the job on; `False`, and nothing changed, if it was finished already: a late word revives nothing.
+    """Set the job's state; `False`, with nothing changed, if it was finished already.
 
-    The first move out of DISPATCHED is its start, the move into a finished state its end. One that is
+    The first change from DISPATCHED is its start, the change to a finished state its end. A job that is
     AGGREGATING has no pages left and can only end.
 
     Raises:
@@ -177,8 +175,8 @@ def set_job_state(
     if state.finished:
         values["finished_at"] = now
     movable = _UNFINISHED if state.finished else and_(_UNFINISHED, _HAS_PAGES)
-    moved = connection.execute(update(jobs).where(jobs.c.id == job_id, movable).values(values))
-    if moved.rowcount:
+    result = connection.execute(update(jobs).where(jobs.c.id == job_id, movable).values(values))
+    if result.rowcount:
         return True
     if get_job(connection, job_id) is None:
         raise UnknownJob(f"There is no job {job_id}.")
@@ -195,7 +193,7 @@ def add_job_counts(  # noqa: PLR0913 - each is a count of its own
     seconds: float = 0.0,
     chunks: int = 0,
 ) -> None:
-    """Add to what the job has done so far.
+    """Add to the job's counts.
 
     Raises:
         UnknownJob: there is no such job.
@@ -206,7 +204,7 @@ def add_job_counts(  # noqa: PLR0913 - each is a count of its own
 
 
 def add_copy_counts(connection: Connection, job_id: str, **counts: int) -> None:
-    """Add to what became of the job's adverts that another portal has too."""
+    """Add to the job's `COPY_COUNTS`."""
     if any(counts.values()):
         more = {f"{name}_more": counts.get(name, 0) for name in COPY_COUNTS}
         connection.execute(_ADD_COPIES, {"of_id": job_id, **more})
@@ -223,18 +221,18 @@ def list_jobs(connection: Connection, limit: int) -> list[Job]:
 
 
 def latest_unfinished_job(connection: Connection, site: str) -> Job | None:
-    """The newest job of the site that could go on."""
-    chosen = _NEWEST_FIRST.where(jobs.c.site == site, _UNFINISHED).limit(1)
-    return next(iter(_read(connection, chosen)), None)
+    """The newest unfinished job of the site."""
+    query = _NEWEST_FIRST.where(jobs.c.site == site, _UNFINISHED).limit(1)
+    return next(iter(_read(connection, query)), None)
 
 
 def unfinished_jobs(connection: Connection) -> list[Job]:
-    """All jobs that could go on, the oldest first."""
+    """All unfinished jobs, the oldest first."""
     return _read(connection, select(jobs).where(_UNFINISHED).order_by(jobs.c.created_at, jobs.c.id))
 
 
-def _read(connection: Connection, chosen: Select[Any]) -> list[Job]:
-    return [_job(row) for row in connection.execute(chosen).mappings()]
+def _read(connection: Connection, query: Select[Any]) -> list[Job]:
+    return [_job(row) for row in connection.execute(query).mappings()]
 
 
 def _job(row: Mapping[Any, Any]) -> Job:

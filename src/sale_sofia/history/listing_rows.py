@@ -11,9 +11,9 @@ from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.model import Listing
 
 VOLATILE_FIELDS: Final = frozenset({"url", "views", "updated_at"})
-"""Fields that move without the advert changing: the newest value is kept, no change is recorded.
+"""Fields that change without the advert changing: the newest value is stored, no change is recorded.
 
-An address carries words of the title, views count visitors, and sellers renew the date without a word.
+An address contains words of the title, views count visitors, and sellers renew the date without an edit.
 """
 STORED_FIELDS: Final = tuple(name for name in Listing.model_fields if name != "kind")
 PRICE_FIELDS: Final = ("price_eur", "price_bgn", "vat")
@@ -27,7 +27,7 @@ _CONTENT_FIELDS: Final = tuple(
 
 
 class Change(NamedTuple):
-    """One field that is not what it was."""
+    """One changed field."""
 
     field: str
     old: Any
@@ -47,7 +47,7 @@ def listing_fields(listing: Listing) -> dict[str, Any]:
 
 
 def listing_from(fields: Mapping[Any, Any]) -> Listing:
-    """The advert that `listing_fields` took apart."""
+    """The inverse of `listing_fields`."""
     values = {name: fields[name] for name in STORED_FIELDS}
     for name in MOMENT_FIELDS:
         if values[name] is not None:
@@ -56,19 +56,19 @@ def listing_from(fields: Mapping[Any, Any]) -> Listing:
 
 
 def content_hash(fields: Mapping[str, Any], *, card: bool = False) -> str:
-    """A digest that moves when, and only when, a field moves that is not volatile.
+    """A digest that changes if and only if a non-volatile field changes.
 
-    What is unknown or empty is left out, so that a field added later does not move it by being there.
+    Unknown and empty values are left out, so that adding a new field does not change it.
     """
-    known = ((name, fields.get(name)) for name in _CONTENT_FIELDS)
-    content = to_json({name: value for name, value in known if value is not None and value != []})
+    values = ((name, fields.get(name)) for name in _CONTENT_FIELDS)
+    content = to_json({name: value for name, value in values if value is not None and value != []})
     return hashlib.sha256(b"card " + content if card else content).hexdigest()
 
 
 def detect_all_changes(
     old: Mapping[Any, Any], new: Mapping[str, Any], skipped: frozenset[str] = VOLATILE_FIELDS
 ) -> list[Change]:
-    """Every field of `new`, but the skipped ones, whose value in `old` is another; in the order of `new`."""
+    """The fields of `new`, without the skipped ones, whose value in `old` differs; in the order of `new`."""
     return [
         Change(name, old.get(name), value)
         for name, value in new.items()
@@ -86,5 +86,5 @@ def moment(text: str) -> datetime:
     """The moment that `moment_text` wrote, on Sofia's clock."""
     written = datetime.fromisoformat(text)
     value = written.replace(tzinfo=SOFIA)
-    # In the hour that comes twice in autumn, the offset tells which one it is.
+    # In the hour that occurs twice in autumn, the offset tells which one it is.
     return value if value.utcoffset() == written.utcoffset() else value.replace(fold=1)

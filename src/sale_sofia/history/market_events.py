@@ -18,7 +18,7 @@ REUSED: Final = "reused"
 WITHDRAWN: Final = "withdrawn"
 """Why a listing was closed: a late sighting showed that it was the same flat all the time."""
 MISSED: Final = "missed"
-"""Why an advert is gone: complete sweeps did not show it, nor does its page, where that was looked at."""
+"""Why an advert is gone: complete sweeps did not show it, nor does its page, if that was checked."""
 REMOVED: Final = "removed"
 """Why an advert is gone: its own page says so, on a portal whose searches do not show everything."""
 SEEN_AGAIN: Final = "seen again"
@@ -27,47 +27,47 @@ _SET_GONE = update(listings).where(listings.c.id == bindparam("of_id")).values(g
 
 
 def event(listing_id: int, kind: EventKind, at: float, noted_at: float, reason: str) -> Row:
-    """One row of what became of a listing."""
+    """One row of a listing's market events."""
     return {"listing_id": listing_id, "kind": kind, "at": at, "noted_at": noted_at, "reason": reason}
 
 
 def note_events(connection: Connection, events: Sequence[Row]) -> None:
-    """Remember what became of listings."""
+    """Store market events of listings."""
     if events:
         connection.execute(insert(market_events), events)
         touch(connection, [row["listing_id"] for row in events])
 
 
 def set_gone(connection: Connection, since: dict[int, float], *, now: float, reason: str) -> None:
-    """These listings are gone, each since its own moment."""
+    """Mark these listings as gone, each since its own moment."""
     if since:
-        connection.execute(_SET_GONE, [{"of_id": one, "since": at} for one, at in since.items()])
-        note_events(connection, [event(one, "gone", at, now, reason) for one, at in since.items()])
+        connection.execute(_SET_GONE, [{"of_id": number, "since": at} for number, at in since.items()])
+        note_events(connection, [event(number, "gone", at, now, reason) for number, at in since.items()])
 
 
 def set_back(connection: Connection, listing_ids: Sequence[int], *, at: float) -> None:
-    """These listings, which were gone, are there again."""
+    """Mark these gone listings as back."""
     if listing_ids:
-        connection.execute(_SET_GONE, [{"of_id": one, "since": None} for one in listing_ids])
-        note_events(connection, [event(one, "back", at, at, SEEN_AGAIN) for one in listing_ids])
+        connection.execute(_SET_GONE, [{"of_id": listing_id, "since": None} for listing_id in listing_ids])
+        note_events(connection, [event(listing_id, "back", at, at, SEEN_AGAIN) for listing_id in listing_ids])
 
 
 Source = Literal["posted", "id", "first_seen"]
-"""Who says since when an advert is there: the portal, the moment in an imot.bg id, or our first sight."""
+"""Where the start of an advert comes from: the portal, the moment in an imot.bg id, or our first sighting."""
 
 
 class Since(NamedTuple):
-    """A moment, in seconds since 1970, and who says it."""
+    """A moment, in seconds since 1970, and its source."""
 
     at: float
     source: Source
 
 
 def listed_since(row: Mapping[Any, Any], *, reused: bool = False) -> Since:
-    """The earliest moment that is known of an advert; what cannot be is no moment.
+    """The earliest plausible moment known of an advert.
 
-    That is one before portals had adverts, or after we saw it. Of an id that was given to another flat, the
-    portal's moments are those of the flat before: only our sight counts.
+    Implausible is one before portals had adverts, or after we saw it. For a reused id the portal's moments
+    belong to the earlier flat: only our first sighting counts.
     """
     at: float = row["first_seen_at"]
     source: Source = "first_seen"
@@ -78,13 +78,13 @@ def listed_since(row: Mapping[Any, Any], *, reused: bool = False) -> Since:
         if EARLIEST_LISTED <= posted < at:
             at, source = posted, "posted"
     made = family_second(row["family_id"]) if row["family_id"] else None
-    # Of two equal moments the id's: where a portal prints none, the other was made from it.
+    # Of two equal moments prefer the id's: where a portal prints none, the other is derived from it.
     if made is not None and EARLIEST_LISTED <= made <= at:
         at, source = made, "id"
     return Since(at, source)
 
 
 def days_on_market(since: float, gone_at: float | None, closed_at: float | None, *, now: float) -> float:
-    """From a moment to the end, or until now."""
+    """Days from a moment to the end, or until now."""
     ends = [end for end in (gone_at, closed_at) if end is not None]
     return max(0.0, min(ends, default=now) - since) / SECONDS_PER_DAY

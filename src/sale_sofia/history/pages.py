@@ -1,4 +1,4 @@
-"""Which archived bytes belong to which address, so that everything can be extracted again."""
+"""Which archived pages belong to which address, so that everything can be parsed again."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -26,17 +26,17 @@ class PageRecord:
 
 
 PAGE_COLUMNS: Final = tuple(pages.c[name] for name in PageRecord.__dataclass_fields__)
-"""What a `PageRecord` is made of, in its order."""
+"""The columns of a `PageRecord`, in its order."""
 
 
 def record_pages(connection: Connection, batch: Sequence[PageRecord]) -> None:
-    """Remember a batch of pages, in this order. Needs a write transaction."""
+    """Store a batch of pages, in this order. Needs a write transaction."""
     if batch:
         connection.execute(insert(pages), [asdict(page) for page in batch])
 
 
 def latest_pages(connection: Connection, site: str | None = None) -> Iterator[PageRecord]:
-    """The newest page of every advert's address, by site and address; read piece by piece."""
+    """The newest page of every advert's address, by site and address; streamed."""
     newer = pages.alias("newer")
     later = or_(
         newer.c.fetched_at > pages.c.fetched_at,
@@ -51,7 +51,7 @@ def latest_pages(connection: Connection, site: str | None = None) -> Iterator[Pa
     return (PageRecord(*row) for row in rows)
 
 
-# Pages that could not be read, each with its archived bytes where they were kept.
+# Pages that could not be read, each with its archived page if there is one.
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,33 +69,33 @@ class FailedPage:
     at: float
     """When its run began."""
     archived: bool
-    """Whether something was kept of its address."""
+    """Whether a page of its address is archived."""
 
 
 def failed_pages(connection: Connection, *, limit: int, site: str | None = None) -> list[FailedPage]:
-    """Those of the newest runs first."""
-    chosen = _failed() if site is None else _failed().where(jobs.c.site == site)
-    newest = chosen.order_by(jobs.c.created_at.desc(), frontier.c.id).limit(limit)
+    """The failed pages, those of the newest runs first."""
+    query = _failed() if site is None else _failed().where(jobs.c.site == site)
+    newest = query.order_by(jobs.c.created_at.desc(), frontier.c.id).limit(limit)
     return [FailedPage(*row) for row in connection.execute(newest)]
 
 
 def failed_page(connection: Connection, row_id: int) -> FailedPage | None:
-    """The one of this row; None where it did not fail, or is no longer known."""
+    """The failed page of this row; None where it did not fail, or is no longer stored."""
     row = connection.execute(_failed().where(frontier.c.id == row_id)).first()
     return None if row is None else FailedPage(*row)
 
 
 def _failed() -> Select[Any]:
-    kept = exists().where(pages.c.site == jobs.c.site, pages.c.url == frontier.c.url)
+    archived = exists().where(pages.c.site == jobs.c.site, pages.c.url == frontier.c.url)
     columns = (
         frontier.c.id, frontier.c.job_id, jobs.c.site, frontier.c.url, frontier.c.kind, frontier.c.code,
-        frontier.c.reason, frontier.c.attempts, func.coalesce(jobs.c.started_at, jobs.c.created_at), kept,
+        frontier.c.reason, frontier.c.attempts, func.coalesce(jobs.c.started_at, jobs.c.created_at), archived,
     )  # fmt: skip
     return select(*columns).join(jobs, jobs.c.id == frontier.c.job_id).where(frontier.c.state == "failed")
 
 
 def archived_page(connection: Connection, page: FailedPage) -> PageRecord | None:
-    """What was last kept of its address; None where nothing was."""
+    """The newest archived page of its address; None where there is none."""
     return _newest(connection, pages.c.site == page.site, pages.c.url == page.url)
 
 
@@ -110,7 +110,7 @@ def _newest(connection: Connection, *which: ColumnElement[bool]) -> PageRecord |
 
 @dataclass(frozen=True, slots=True)
 class PagePair:
-    """One advert's page as it was, and as it is."""
+    """One advert's page before and after a change."""
 
     before: PageRecord
     after: PageRecord
@@ -129,9 +129,9 @@ def page_pairs(connection: Connection, site: str, since: float, most: int) -> li
     newest = func.max(pages.c.fetched_at).label("newest")
     own = (pages.c.site == site, pages.c.kind == "listing")
     changed = select(pages.c.url, newest).where(*own, pages.c.fetched_at > since).group_by(pages.c.url)
-    found = connection.execute(changed.order_by(newest.desc(), pages.c.url).limit(most * 2)).all()
+    rows = connection.execute(changed.order_by(newest.desc(), pages.c.url).limit(most * 2)).all()
     pairs = []
-    for row in found:
+    for row in rows:
         before = _newest(connection, *own, pages.c.url == row.url, pages.c.fetched_at <= since)
         after = _newest(connection, *own, pages.c.url == row.url, pages.c.fetched_at > since)
         if before and after:

@@ -1,4 +1,4 @@
-"""What moved in a price: its amount, its VAT, its currency, or what the number means."""
+"""What changed in a price: its amount, its VAT, its currency, or the meaning of the number."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -20,9 +20,9 @@ _WITH_VAT = frozenset({"none", "included"})
 
 
 def point_kind(old: Fields, new: Fields) -> PointKind | None:
-    """What a new price point stands for; None where nothing about the price moved.
+    """The kind of a new price point; None where nothing about the price changed.
 
-    A sum that moved by exactly the VAT it now has or no longer has is the same price in other words.
+    A sum that changed by exactly the VAT that was added or removed is the same price.
     """
     if all(old[name] == new[name] for name in PRICE_FIELDS):
         return None
@@ -42,29 +42,29 @@ def _same_but_for_vat(old: Fields, new: Fields) -> bool:
 
 
 def another_meaning(old: Fields, new: Fields) -> float | Literal["per_sqm"] | None:
-    """What the new number seems to be: the price per m², or so much of the price; None: a price."""
+    """What the new number seems to be: the price per m², or a multiple of the price; None: a price."""
     before, after = old["price_eur"], new["price_eur"]
     if not before or not after:
         return None
     area = new["area_sqm"] or old["area_sqm"]
     if area and _near(after * area / before, 1.0, ODD_RATIO_TOLERANCE):
         return PER_SQM
-    return next((one for one in ODD_RATIOS if _near(after / before, one, ODD_RATIO_TOLERANCE)), None)
+    return next((ratio for ratio in ODD_RATIOS if _near(after / before, ratio, ODD_RATIO_TOLERANCE)), None)
 
 
 def is_doubtful(old: Fields, new: Fields) -> bool:
-    """Whether a price is not believed at once: of another meaning, or at first sight too little."""
+    """Whether a price is not believed at once: of another meaning, or too low at first sight."""
     return another_meaning(old, new) is not None or (old["price_eur"] is None and is_too_little(new))
 
 
 def is_too_little(fields: Fields) -> bool:
-    """Whether nobody sells, or lets, a property of this kind for so little: the number is another one."""
+    """Whether the price is too low for any property of this kind, so the number means something else."""
     price, least = fields["price_eur"], LEAST_PRICE_EUR.get(fields["deal"] or "")
     return bool(price and least and price < least and fields["property_type"] in BUILT_TYPES)
 
 
 def price_per_sqm(fields: Fields) -> float | None:
-    """Computed from the price and the area as they are now; it is stored nowhere, so it is never stale."""
+    """Computed from the current price and area; never stored, so never stale."""
     price, area = fields["price_eur"], fields["area_sqm"]
     return price / area if price and area else None
 

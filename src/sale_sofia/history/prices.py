@@ -15,9 +15,9 @@ from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident
 
 @dataclass(frozen=True, slots=True)
 class PricePoint:
-    """A price as it was printed, since a moment. What moved: first, price, vat or currency.
+    """A printed price since a moment. Its kind is what changed: first, price, vat or currency.
 
-    Or `printed_before`: nobody saw it asked; a page said then that it was asked before.
+    Or `printed_before`: it was never seen itself; a page printed it as the earlier price.
     """
 
     seen_at: float
@@ -45,21 +45,21 @@ class PriceHistory:
     closed_reason: str | None
     on_market_since: float
     on_market_source: Source
-    """Who says so: the portal (`posted`), the moment in an imot.bg id (`id`), or our `first_seen`."""
+    """Its source: the portal (`posted`), the moment in an imot.bg id (`id`), or our `first_seen`."""
     days_on_market: float
     odd_price_eur: float | None
-    """A price of another meaning that the advert shows now and that is not believed."""
+    """A price of another meaning that the advert currently shows and that is not believed."""
     points: tuple[PricePoint, ...]
 
 
 def price_history(connection: Connection, site: str, external_id: str, *, now: float) -> list[PriceHistory]:
     """The flats that the advert has shown, the oldest first; none for an advert that was never seen."""
-    found = select(listings).where(
+    query = select(listings).where(
         listings.c.site == site,
         listings.c.external_id == external_id,
         listings.c.closed_reason.is_distinct_from(WITHDRAWN),
     )
-    rows = connection.execute(found.order_by(listings.c.generation)).mappings().all()
+    rows = connection.execute(query.order_by(listings.c.generation)).mappings().all()
     return [_history(connection, row, now) for row in rows]
 
 
@@ -67,7 +67,7 @@ def _history(connection: Connection, row: RowMapping, now: float) -> PriceHistor
     points = select(*(price_points.c[name] for name in PricePoint.__dataclass_fields__)).where(
         price_points.c.listing_id == row["id"]
     )
-    # What was asked before stands before what is asked, whenever its row was made.
+    # An earlier price sorts before the current one, whenever its row was written.
     stored = connection.execute(points.order_by(price_points.c.seen_at, WAS_ASKED, price_points.c.id))
     computed = ("price_per_sqm", "on_market_since", "on_market_source", "days_on_market", "points")
     plain = {name: row[name] for name in PriceHistory.__dataclass_fields__ if name not in computed}
@@ -82,13 +82,13 @@ def _history(connection: Connection, row: RowMapping, now: float) -> PriceHistor
     )
 
 
-# The incident of prices that turned into another meaning: open while a portal has such adverts.
+# The incident of prices that changed their meaning: open while a portal has such adverts.
 
 
 def report_odd(connection: Connection, doubted: Sequence[tuple[Sighting, Stored]]) -> None:
     """Open the incident of each portal of these adverts, with one of them as an example.
 
-    Only prices that turned into something else: of others nothing better was known.
+    Only for prices that changed their meaning: others have no earlier price to compare with.
     """
     turned = [pair for pair in doubted if another_meaning(pair[1], pair[0].fields)]
     examples = {sighting.listing.site: (sighting, old) for sighting, old in turned}
@@ -113,7 +113,7 @@ def report_odd(connection: Connection, doubted: Sequence[tuple[Sighting, Stored]
 
 
 def close_if_settled(connection: Connection, sites: set[str], *, now: float) -> None:
-    """Close the incident of each portal that has no such advert any more; what is gone is in no doubt."""
+    """Close the incident of each portal that has no such advert any more; gone adverts do not count."""
     for site in sites:
         left = select(listings.c.id).where(
             listings.c.site == site,

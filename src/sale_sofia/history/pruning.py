@@ -1,4 +1,4 @@
-"""What `prune` forgets of the database, in short transactions: beside any crawl, and a kill loses nothing."""
+"""Deletes old rows for `prune` in short transactions: safe during crawls, and when killed."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,47 +17,47 @@ Ids = tuple[int, int]
 
 
 def prune_visits(db: Database, *, before: float, at_once: int = ROWS_PRUNED_AT_ONCE) -> int:
-    """Forget the visits before a moment that changed nothing; how many.
+    """Delete visits before a moment that changed nothing; returns how many.
 
-    Those that the history is made of stay, of each advert its last visit, and all of one with odd prices or
-    with values that were not shown.
+    Visits that the history is built from stay, as do the last visit of each advert and all visits of adverts
+    with odd prices or missing values.
     """
     return _prune_through(db, scrape_history, partial(_prune_some_visits, before=before), at_once)
 
 
 def prune_page_records(db: Database, *, before: float, at_once: int = ROWS_PRUNED_AT_ONCE) -> int:
-    """Forget which bytes an address had before a moment; how many records.
+    """Delete records of pages before a moment; returns how many.
 
-    Its last page of then stays, and so does the last from when the portal's pages were as usual: these are
-    what is extracted again, and what changed pages are compared with.
+    The last page of an address stays, and so does the last one from when the portal's pages were as usual:
+    they are needed to parse again, and to compare changed pages with.
     """
     return _prune_through(db, pages, partial(_prune_some_records, before=before), at_once)
 
 
 def prune_frontier(db: Database, *, before: float, at_once: int = ROWS_PRUNED_AT_ONCE) -> int:
-    """Forget the pages of jobs that ended before a moment; how many.
+    """Delete the frontier rows of jobs that ended before a moment; returns how many.
 
-    They stay counted, and those that failed stay themselves: so a job's numbers and its report are as before.
-    Their searches are forgotten with them.
+    Their counts and all failed rows stay, so a job's numbers and report do not change. Their searches are
+    deleted too.
     """
     ended = select(jobs.c.id).where(jobs.c.finished_at < before, exists().where(*_can_go(jobs.c.id)))
     job_ids = db.run_read(lambda connection: connection.scalars(ended).all())
     old = select(jobs.c.id).where(jobs.c.finished_at < before)
-    # Their sweeps have the sums.
+    # Their sweeps hold the totals.
     theirs = select(searches.c.id).where(searches.c.job_id.in_(old))
     for table, search_id in ((shown_adverts, shown_adverts.c.search_id), (searches, searches.c.id)):
         db.run_write(partial(Connection.execute, statement=delete(table).where(search_id.in_(theirs))))
     pruned = 0
     for job_id in job_ids:
-        while some := db.run_write(partial(_prune_some_pages, job_id=job_id, most=at_once)):
-            pruned += some
+        while removed := db.run_write(partial(_prune_some_pages, job_id=job_id, most=at_once)):
+            pruned += removed
     return pruned
 
 
 def _prune_through(
     db: Database, table: Table, prune_some: Callable[[Ids, Connection], int], at_once: int
 ) -> int:
-    """Once through all rows by their number, so many in each transaction."""
+    """Go through all rows by id, `at_once` in each transaction."""
     last = db.run_read(lambda connection: connection.scalar(select(func.max(table.c.id))))
     portions = [(first, first + at_once) for first in range(0, (last or 0) + 1, at_once)]
     return sum(db.run_write(partial(prune_some, ids)) for ids in portions)
@@ -67,7 +67,7 @@ def _prune_some_visits(ids: Ids, connection: Connection, *, before: float) -> in
     other = scrape_history.alias("other")
     same_page = and_(other.c.site == scrape_history.c.site, other.c.url_key == scrape_history.c.url_key)
     newer = and_(other.c.fetched_at > scrape_history.c.fetched_at, other.c.listing_id.is_not(None))
-    # Odd prices and gaps count when they were seen in a row: what was seen between says that they were not.
+    # Odd prices and gaps count when they occur in a row: visits in between show that they did not.
     odd = or_(other.c.result == "quarantined", other.c.unseen.is_not(None))
     nothing = or_(
         scrape_history.c.listing_id.is_(None),
@@ -107,11 +107,11 @@ def _delete(connection: Connection, table: Table, ids: Ids, *which: ColumnElemen
 
 
 def _prune_some_pages(connection: Connection, *, job_id: str, most: int) -> int:
-    """Rows become a number in the transaction that removes them: what is counted of the job never moves."""
-    # The job is held first, as by all who write its pages: two that prune wait for each other, in no circle.
+    """Replace rows by their count in one transaction, so the job's numbers never change."""
+    # Lock the job first, as everyone who writes its rows does: no deadlock between two prunes.
     connection.execute(select(jobs.c.id).where(jobs.c.id == job_id).with_for_update(key_share=True))
-    some = select(frontier.c.id).where(*_can_go(job_id)).limit(most)
-    removed = delete(frontier).where(frontier.c.id.in_(some)).returning(frontier.c.kind, frontier.c.state)
+    ids = select(frontier.c.id).where(*_can_go(job_id)).limit(most)
+    removed = delete(frontier).where(frontier.c.id.in_(ids)).returning(frontier.c.kind, frontier.c.state)
     counted = Counter((row.kind, row.state) for row in connection.execute(removed))
     new = insert_into(connection, frontier_pruned)
     more = {"pages": frontier_pruned.c.pages + new.excluded.pages}
@@ -122,9 +122,9 @@ def _prune_some_pages(connection: Connection, *, job_id: str, most: int) -> int:
 
 
 def _can_go(job_id: ColumnElement[str] | str) -> tuple[ColumnElement[bool], ...]:
-    """Failed pages stay: they are looked at by name, long after their job. So does the last row of all.
+    """Failed rows stay, as people look them up long after their job. So does the last row of the table.
 
-    SQLite would give its number to the next row, and a claim from long ago would fit that.
+    SQLite would reuse its id for the next row, and an old claim would match that.
     """
     every = frontier.alias("every")
     last = select(func.max(every.c.id)).scalar_subquery()

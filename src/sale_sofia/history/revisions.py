@@ -1,8 +1,8 @@
-"""What changed: each change of an advert, or of what is said of it, has a number that followers go by.
+"""Revision numbers: each change of an advert, or of data about it, has a number that followers read up to.
 
-A transaction that changes adverts, their descriptions, their properties, the buyer's word or their scores
-touches them. It draws its number as its last act, from one counter whose row it holds until it is committed:
-so numbers are committed in their order, and who has read up to one has missed none below it.
+A transaction that changes adverts, their descriptions, their properties, the buyer's decisions or their
+scores touches them. It draws its number last, from one counter whose row it locks until it commits: so
+numbers are committed in order, and a follower that has read up to one has missed none below it.
 """
 
 from collections.abc import Collection, Iterable
@@ -20,7 +20,7 @@ _ONLY_ROW = 1
 
 
 class Changes(NamedTuple):
-    """The adverts that were touched since a follower looked last, and up to which number that is all."""
+    """The adverts that were touched after revision `since`, up to revision `upto`."""
 
     listing_ids: frozenset[int]
     since: int
@@ -28,10 +28,10 @@ class Changes(NamedTuple):
 
 
 def touch(connection: Connection, listing_ids: Iterable[int]) -> None:
-    """These adverts change in this transaction, which is a write of `Database`.
+    """Give these adverts the revision of this transaction, which must be a write of `Database`.
 
-    A property is touched by the id it has: that of its oldest advert. To be seen once more and to be as
-    before is no change.
+    A property is touched by its id, which is that of its oldest advert. An advert that is seen again
+    unchanged is not touched.
     """
     before_commit(connection, _number, listing_ids)
 
@@ -45,20 +45,20 @@ def _number(connection: Connection, listing_ids: Collection[int]) -> None:
 
 @cache
 def _numbering(dialect: str) -> tuple[Quick, Quick]:
-    """The statements that draw the next number, and that give it to adverts."""
+    """The statements that draw the next number and assign it to adverts."""
     first = insert_for(dialect, revision_counter).values(id=_ONLY_ROW, value=1)
-    next_one = {"value": revision_counter.c.value + 1}
-    drawn = first.on_conflict_do_update(index_elements=["id"], set_=next_one)
+    next_value = {"value": revision_counter.c.value + 1}
+    drawn = first.on_conflict_do_update(index_elements=["id"], set_=next_value)
     return Quick(drawn.returning(revision_counter.c.value)), Quick(replacing(dialect, revisions))
 
 
 def latest(connection: Connection) -> int:
-    """The number of the last change."""
+    """The latest revision."""
     return connection.scalar(select(revision_counter.c.value)) or 0
 
 
 def changes_since(connection: Connection, since: int) -> Changes:
-    """What was touched after this number."""
+    """The changes after this revision."""
     upto = latest(connection)
     if upto == since:
         return Changes(frozenset(), since, upto)
@@ -67,16 +67,16 @@ def changes_since(connection: Connection, since: int) -> Changes:
 
 
 def position(connection: Connection, follower: str, version: str) -> int:
-    """Up to which number a follower has read; 0 when it never did, or by another `version` of its rules."""
-    known = select(followers.c.revision).where(followers.c.name == follower, followers.c.version == version)
-    return connection.scalar(known) or 0
+    """The revision up to which a follower has read; 0 for a new one, or a new `version` of its rules."""
+    query = select(followers.c.revision).where(followers.c.name == follower, followers.c.version == version)
+    return connection.scalar(query) or 0
 
 
 def advance(connection: Connection, follower: str, version: str, changes: Changes) -> bool:
-    """The follower has dealt with these changes; `False`, and nothing is kept, if another was first.
+    """Move the follower past these changes; `False`, with nothing changed, if another process was first.
 
-    To be called in the transaction that keeps what came of them, before anything is written: those who are
-    refused begin anew, and find what is left.
+    Call it in the transaction that stores the results, before anything is written: after `False` start over
+    with what is left.
     """
     if changes.upto == changes.since:
         return True
@@ -87,12 +87,12 @@ def advance(connection: Connection, follower: str, version: str, changes: Change
     connection.execute(delete(followers).where(followers.c.name == follower, followers.c.version != version))
     row = {"name": follower, "version": version, "revision": changes.upto}
     first = insert_into(connection, followers).values(row).on_conflict_do_nothing()
-    # What it returns, not how many it wrote: of an insert PostgreSQL's driver does not say that.
+    # By what it returns: PostgreSQL's driver gives no row count for an insert.
     return connection.execute(first.returning(followers.c.name)).first() is not None
 
 
 def is_at(connection: Connection, follower: str, version: str, since: int) -> bool:
-    """Whether nobody has advanced the follower; nor does anybody until this write transaction ends."""
+    """Whether the follower is still at this revision; locks it there until this write transaction ends."""
     key = (followers.c.name == follower, followers.c.version == version)
     held = connection.scalar(select(followers.c.revision).where(*key).with_for_update())
     return (held or 0) == since

@@ -1,4 +1,4 @@
-"""The rules of the history: when an advert is looked at again, and what a price may turn into."""
+"""The rules of the history: when an advert is revisited, and which prices are believed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,74 +9,74 @@ from pydantic import BaseModel
 from sale_sofia.settings.types import decimal, whole
 
 SECONDS_PER_HOUR: Final = 3600.0
-"""Site files speak of hours, the database of seconds."""
+"""Site files use hours, the database seconds."""
 EARLIEST_LISTED: Final = 946_684_800.0
 """The year 2000 in seconds since 1970: no portal has an advert from before it."""
 QUIET_FACTOR: Final = 1.5
-"""An advert that did not change is left alone for so many times as long as before."""
+"""Factor on the revisit interval of an advert that did not change."""
 CHANGE_FACTOR: Final = 0.5
-"""One that changed is looked at again after this share of the time."""
+"""Factor on the revisit interval of an advert that changed."""
 EARLIEST_REVISIT_SHARE: Final = 0.5
-"""An advert's next visit is due somewhere between this share of its interval and all of it, each advert at
-its own place: what was first seen on one day does not come due on one day."""
+"""An advert's next visit is due between this share of its interval and all of it, spread over the adverts:
+what was first seen on one day does not all become due on one day."""
 
 ODD_RATIOS: Final[Sequence[float]] = (0.1, 10.0, 0.001, 1000.0)
-"""What a digit or three too few or too many do to a price."""
+"""What one or three digits too few or too many do to a price."""
 ODD_RATIO_TOLERANCE: Final = 0.01
-"""Share by which a price may miss such a ratio: a price per m² is printed without cents."""
+"""Share by which a price may deviate from such a ratio: a price per m² is printed without cents."""
 BUILT_TYPES: Final = frozenset({
     "apartment", "maisonette", "studio", "house", "house_floor", "villa", "office", "shop", "hotel",
     "industrial",
 })  # fmt: skip
-"""Property of which a whole one is never sold or let for what a square metre of it costs."""
+"""Property types that are never sold or let as a whole for the price of one square metre."""
 LEAST_PRICE_EUR: Final[Mapping[str, float]] = {"sale": 10_000.0, "rent": 60.0}
-"""A built property seen for less, for the first time, is taken for one whose price is another number."""
+"""If a built property is first seen for less, the number is not taken as its price."""
 CARD_AREA_TOLERANCE: Final = 0.05
-"""Share by which the area on a card may miss the one on the advert's page, and be of the same flat."""
+"""Share by which the area on a card may differ from that on the page of the same flat."""
 VAT_RATE: Final = 0.2
 """ЗДДС, art. 66: the standard rate; due on flats in new buildings, and on fees of notaries and agencies."""
 VAT_TOLERANCE: Final = 0.002
-"""Share by which they may miss it: portals print whole euros."""
+"""Share by which prices may deviate from it: portals print whole euros."""
 
 USUAL_SWEEPS: Final = 7
-"""Complete sweeps whose median of adverts is what is usual: a week of nightly crawls."""
+"""Complete sweeps whose median number of adverts is usual: a week of nightly crawls."""
 LEAST_USUAL_ADVERTS: Final = 10
-"""Below so many usual adverts half of them are a few, and no collapse."""
+"""Below this usual number of adverts a drop by half is no collapse."""
 LEAST_COVERAGE: Final = 0.98
-"""A sweep that saw this share of what the portal announced saw it all: adverts come and go while it reads."""
+"""Share of the announced adverts that counts as all of them: adverts come and go during a sweep."""
 COVERAGE_SLACK: Final = 2
-"""Adverts by which a small search may fall short of its total all the same."""
+"""Adverts by which a small search may fall short of its total."""
 SITEMAP_LEAST_UNIQUE: Final = 0.95
 """Share of a sitemap's adverts that must differ: one being rebuilt lists some twice and others not at all."""
 CAP_LEAST_ADVERTS: Final = 500
 """A search that ends early after fewer adverts has met no cap: portals show a thousand or more."""
 SITEMAP_MOST_DEPTH: Final = 3
-"""Indexes of sitemaps one below the other that are followed; the protocol knows one."""
+"""Nested sitemap indexes that are followed; the protocol knows one level."""
 CARDS_AT_ONCE: Final = 1000
-"""Cards of one page that one statement asks for: a sitemap may have tens of thousands."""
+"""Cards of one page in one statement: a sitemap may have tens of thousands."""
 THIN_SHARE: Final = 0.5
-"""A sweep of a whole portal that saw less than this share of its known size has missed the rest."""
+"""A sweep of a whole portal that saw less than this share of its known size is incomplete."""
 LEARNT_SECONDS: Final = 30 * 24 * SECONDS_PER_HOUR
-"""How long what was learnt of a portal's limits and filters is believed; then it is learnt anew."""
+"""How long what was learnt about a portal's limits and filters is valid."""
 LOOKS_AT_ONCE: Final = 5000
 """Most missing adverts that one sweep opens, at imot.bg's pace some four hours of reading."""
 RELATIVE_SEEN_SECONDS: Final = 7 * 24 * SECONDS_PER_HOUR
-"""An advert that its own portal's searches have not shown for so long speaks for no copy of it: it may be
-gone since, with nobody looking."""
+"""An advert that its own portal's searches have not shown for this long does not count as a relative: it may
+be gone without anyone having checked."""
 LEAST_COPIES_CHECKED: Final = 10
-"""Copies that a run must have opened as a sample before their differences are a trouble."""
+"""Copies that a run must have opened as a sample before their differences open an incident."""
 COPY_PRICE_EUR: Final = 1.0
-"""Prices less than this apart are the same: one portal prints cents, or works euros out of leva."""
+"""Prices less than this apart are the same: one portal prints cents, or converts from leva."""
 REMEMBERED_COUNTERS: Final = 16
-"""Runs whose counters a process keeps as it stored them last: more portals than one crawls at once."""
+"""Runs whose counters a process caches: more than the portals crawled at once."""
 SHOWN_CHANGES: Final = 200
 """Lines of `changes` for people; JSON has all of them."""
 STREAMED_CHANGES: Final = 1000
 """Rows of the history read at once."""
 ROWS_PRUNED_AT_ONCE: Final = 5000
-"""Rows that `prune` looks at in one transaction: a fraction of a second, so that no crawl waits for it."""
+"""Rows that `prune` processes in one transaction: a fraction of a second, so that no crawl waits for it."""
 SHOWN_IDS: Final = 3
-"""Ids of a filter that `sites learnt` names, of some two hundred; JSON has all of them."""
+"""Ids of a filter that `sites learnt` shows, of some two hundred; JSON has all of them."""
 SHOWN_SWEEPS: Final = 30
 """Sweeps that are listed: a month of nightly crawls."""
 
@@ -90,9 +90,9 @@ class HistoryRules:
     least_seconds: float = 24 * SECONDS_PER_HOUR
     most_seconds: float = 720 * SECONDS_PER_HOUR
     odd_price_visits: int = 3
-    """With so many visits in a row a price of another meaning is the price."""
+    """After this many visits in a row a price of another meaning is believed."""
     gone_value_visits: int = 2
-    """After so many visits in a row that do not show it, a value is gone."""
+    """After this many visits in a row without it, a value is gone."""
 
 
 class HistorySettings(BaseModel, defer_build=True):

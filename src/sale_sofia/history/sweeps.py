@@ -1,4 +1,4 @@
-"""Sweeps: which searches a job goes through, and whether what it did not see is missing."""
+"""Sweeps: the searches that a job goes through, and the adverts that they no longer show."""
 
 import hashlib
 import json
@@ -37,24 +37,24 @@ from sale_sofia.websites.site_file import DelistingTable
 
 @dataclass(frozen=True, slots=True)
 class SweepFigures:
-    """How far a sweep came: what was announced, what of it can be seen, was seen, opened, read in full."""
+    """How many adverts a sweep was announced, could reach, saw, opened and read in full."""
 
     announced: int | None
-    """What the portal says there is; None where it does not say."""
+    """By the portal; None where it does not say."""
     reachable: int
-    """What of it the portal lets through, by the caps that are known or were met."""
+    """What can be seen within the caps that were met."""
     adverts: int
     """What was seen."""
     opened: int
     stored: int
-    """Of those opened, the adverts with their price and their area."""
+    """Opened adverts with price and area."""
     missing: Said | None
-    """In one line why adverts of the portal were not seen; None when these are all."""
+    """Why adverts of the portal were not seen, in one line; None when these are all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """One job's way through its searches. Moments are seconds since 1970."""
+    """One job's pass through its searches. Moments are seconds since 1970."""
 
     job_id: str
     site: str
@@ -62,9 +62,9 @@ class Sweep:
     started_at: float
     finished_at: float | None
     complete: bool | None
-    """None while it goes on."""
+    """None while it is running."""
     reason: Said | None
-    """Why it says nothing of what it did not show."""
+    """Why it is not complete."""
     announced: int | None
     reachable: int | None
     adverts: int | None
@@ -95,9 +95,9 @@ def begin_sweep(  # noqa: PLR0913 - each is a choice of its own
     now: float,
     looks_for: Mapping[str, Any] | None = None,
 ) -> None:
-    """A job begins to go through these searches; their order says nothing.
+    """Begin the sweep of a job through these searches, in any order.
 
-    Of what it looks for only, it is a scope of its own: what it does not show, the whole may have.
+    With `looks_for` it is a scope of its own: the whole may have what it does not show.
     """
     start_urls = sorted(set(searches))
     scope_key = start_urls if looks_for is None else [start_urls, looks_for["wishes"]]
@@ -122,10 +122,10 @@ def scope_of(connection: Connection, job_id: str) -> Scope | None:
 
 
 def end_sweep(
-    connection: Connection, job_id: str, found: SweepFigures, *, reason: Said | None, gone: int, now: float
+    connection: Connection, job_id: str, figures: SweepFigures, *, reason: Said | None, gone: int, now: float
 ) -> None:
-    """The sweep is over: complete, or with the reason why it is not."""
-    ended = {"complete": reason is None, "reason": reason, "gone": gone, **asdict(found)}
+    """End the sweep: complete, or with the reason why it is not."""
+    ended = {"complete": reason is None, "reason": reason, "gone": gone, **asdict(figures)}
     own = update(sweeps).where(sweeps.c.job_id == job_id)
     connection.execute(own.values(**ended, finished_at=now))
 
@@ -143,7 +143,7 @@ def newest_card(connection: Connection, scope: Scope) -> float:
 
 
 def usual_adverts(connection: Connection, scope: Scope) -> float | None:
-    """What the last complete sweeps of the scope saw; None before the first."""
+    """The median of what the last complete sweeps of the scope saw; None before the first."""
     last = (
         select(sweeps.c.adverts)
         .where(sweeps.c.scope_id == scope.id, sweeps.c.complete.is_(True), sweeps.c.started_at < scope.since)
@@ -155,7 +155,7 @@ def usual_adverts(connection: Connection, scope: Scope) -> float | None:
 
 
 def is_first_sweep(connection: Connection, scope: Scope) -> bool:
-    """Whether nobody has been through these searches before."""
+    """Whether no earlier sweep of these searches has ended."""
     earlier = select(sweeps.c.job_id).where(
         sweeps.c.scope_id == scope.id, sweeps.c.started_at < scope.since, sweeps.c.finished_at.is_not(None)
     )
@@ -174,12 +174,12 @@ def get_sweep(connection: Connection, job_id: str) -> Sweep | None:
 
 
 _ALL: Any = select(
-    *(sweeps.c[one.name] for one in fields(Sweep) if one.name in sweeps.c), scopes.c.start_urls
+    *(sweeps.c[field.name] for field in fields(Sweep) if field.name in sweeps.c), scopes.c.start_urls
 ).join(scopes)
 
 
-def _sweeps(connection: Connection, chosen: Any) -> list[Sweep]:  # noqa: ANN401 - a statement of any columns
-    rows = connection.execute(chosen).mappings()
+def _sweeps(connection: Connection, query: Any) -> list[Sweep]:  # noqa: ANN401 - a statement of any columns
+    rows = connection.execute(query).mappings()
     return [Sweep(**{**row, "start_urls": tuple(row["start_urls"])}) for row in rows]
 
 
@@ -188,26 +188,26 @@ def spaced(number: int | None) -> str:
     return "?" if number is None else f"{number:,}".replace(",", " ")
 
 
-# The searches of a job, each from its first page to its last, and what was learnt of a portal's limits.
+# The searches of a job, and what was learnt about a portal's limits.
 
 
 class Ended(StrEnum):
-    """How a search came to its end."""
+    """How a search ended."""
 
     READ = "read"
     """All it announced was shown, or its last page was read."""
     SPLIT = "split"
-    """It was cut into smaller ones."""
+    """It was split into smaller ones."""
     WAITING = "waiting"
-    """It will be cut when the page is read that lists the ids of its parts."""
+    """It will be split when the page with the ids of its parts is read."""
     CAPPED = "capped"
-    """The portal shows no more of it, and it cannot be cut."""
+    """The portal shows no more of it, and it cannot be split."""
     SHORT = "short"
-    """It came to its end before it showed what it announced."""
+    """It ended before it showed what it announced."""
     EXCEEDED = "exceeded"
     """It showed far more than it announced, and went on."""
     ENDLESS = "endless"
-    """It went on after as many pages, or parts, as are read of any search."""
+    """It went on beyond the most pages or parts that are read of any search."""
     ABSENT = "absent"
     """The portal has no such search."""
     USELESS = "useless"
@@ -226,16 +226,16 @@ class Search:
     """Its first page."""
     parent_id: int | None = None
     way: str | None = None
-    """How its parent was cut."""
+    """How its parent was split."""
     announced: int | None = None
     """How many adverts the portal says it has."""
     exact: bool = False
-    """Whether that is the number itself: of "1000+", or of a number of pages, it is not."""
+    """Whether that number is exact: "1000+", or an estimate from a number of pages, is not."""
     pages: int = 0
     shown: int = 0
     """Adverts on its pages, each page counted once."""
     different: int = 0
-    """Different adverts on those of its pages that are followed by another."""
+    """Different adverts on those of its pages that have a next page."""
     stale: int = 0
     """How many of its last pages brought nothing new."""
     first_digest: str | None = None
@@ -248,18 +248,18 @@ class Search:
 def add_search(
     connection: Connection, job_id: str, url: str, *, parent_id: int | None = None, way: str | None = None
 ) -> int:
-    """A search of the job, of which nothing is read yet; its number."""
+    """Add a search to the job, with no page read yet; returns its id."""
     row = {"job_id": job_id, "url": url, "parent_id": parent_id, "way": way}
     return int(connection.execute(insert(searches).values(row).returning(searches.c.id)).scalar_one())
 
 
-# Put together once: they are run with every page of results.
+# Built once: they run with every page of results.
 _GET_SEARCH = Quick(select(searches).where(searches.c.id == bindparam("of_id")))
 _KEEP_SEARCH = Quick(update(searches).where(searches.c.id == bindparam("of_id")))
 
 
 def get_search(connection: Connection, search_id: int | None) -> Search | None:
-    """The search of this number."""
+    """The search with this id."""
     return next(map(_search, _GET_SEARCH.mappings(connection, {"of_id": search_id})), None)
 
 
@@ -269,8 +269,8 @@ def keep_search(connection: Connection, search: Search) -> None:
 
 
 def note_shown(connection: Connection, search_id: int, external_ids: Iterable[str]) -> int:
-    """These adverts stand on a page of the search; how many of them no page of it has shown before."""
-    rows = [{"search_id": search_id, "external_id": one} for one in dict.fromkeys(external_ids)]
+    """Note the adverts on a page of the search; returns how many of them it has not shown before."""
+    rows = [{"search_id": search_id, "external_id": advert} for advert in dict.fromkeys(external_ids)]
     return _showing(connection.dialect.name).run(connection, rows)
 
 
@@ -280,7 +280,7 @@ def _showing(dialect: str) -> Quick:
 
 
 def forget_shown(connection: Connection, search_id: int) -> None:
-    """The search has ended: which adverts it has shown is not asked any more."""
+    """Delete which adverts an ended search has shown."""
     connection.execute(delete(shown_adverts).where(shown_adverts.c.search_id == search_id))
 
 
@@ -291,12 +291,12 @@ def count_searches(connection: Connection, job_id: str) -> int:
 
 
 def searches_of(connection: Connection, job_id: str) -> list[Search]:
-    """All searches of a job, in the order in which they were found."""
+    """All searches of a job, in the order in which they were added."""
     return _read_searches(connection, searches.c.job_id == job_id)
 
 
 def parts_of(connection: Connection, search: Search) -> list[Search]:
-    """What a search was cut into."""
+    """The parts of a search."""
     return _read_searches(connection, searches.c.parent_id == search.id)
 
 
@@ -310,15 +310,15 @@ def _search(row: Mapping[Any, Any]) -> Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
-    """What crawls learnt of a portal, as far as it is not too old to be believed."""
+class LearntLimits:
+    """What crawls learnt about a portal, unless it is too old."""
 
     most: int | None = None
-    """How many adverts of one search it was seen to show."""
+    """How many adverts of one search it shows at most."""
     ids: Mapping[str, tuple[str, ...]] | None = None
     """The ids of its filters, by the key of their query."""
     useless: frozenset[str] = frozenset()
-    """Ways to cut a search that were seen to change nothing."""
+    """Ways to split a search that change nothing."""
 
 
 _MOST, _IDS, _USELESS = "most", "ids:", "useless:"
@@ -331,55 +331,55 @@ _READ_LEARNT = Quick(
 )
 
 
-def read_learnt(connection: Connection, site: str, *, now: float) -> Learnt:
-    """What is known of the portal."""
-    asked = {"of_site": site, "after": now - LEARNT_SECONDS}
-    known = dict(_READ_LEARNT.rows(connection, asked))
-    return Learnt(
-        known.get(_MOST),
-        {name.removeprefix(_IDS): tuple(ids) for name, ids in known.items() if name.startswith(_IDS)},
-        frozenset(name.removeprefix(_USELESS) for name in known if name.startswith(_USELESS)),
+def read_learnt(connection: Connection, site: str, *, now: float) -> LearntLimits:
+    """What was learnt about the portal."""
+    parameters = {"of_site": site, "after": now - LEARNT_SECONDS}
+    values = dict(_READ_LEARNT.rows(connection, parameters))
+    return LearntLimits(
+        values.get(_MOST),
+        {name.removeprefix(_IDS): tuple(ids) for name, ids in values.items() if name.startswith(_IDS)},
+        frozenset(name.removeprefix(_USELESS) for name in values if name.startswith(_USELESS)),
     )
 
 
 def learn_most(connection: Connection, site: str, most: int, *, now: float) -> None:
-    """The portal showed so many adverts of a search that has more."""
+    """Store how many adverts the portal showed of a search that has more."""
     _learn(connection, site, _MOST, most, now)
 
 
 def learn_ids(connection: Connection, site: str, query: str, ids: Sequence[str], *, now: float) -> None:
-    """The portal named the ids of one of its filters."""
+    """Store the ids of one of the portal's filters."""
     _learn(connection, site, f"{_IDS}{query}", list(ids), now)
 
 
 def learn_useless(connection: Connection, site: str, way: str, *, now: float) -> None:
-    """A way to cut searches changes nothing."""
+    """Store that a way to split searches changes nothing."""
     _learn(connection, site, f"{_USELESS}{way}", way, now)
 
 
 def learnt_rows(connection: Connection, site: str | None = None) -> list[dict[str, Any]]:
-    """All that was learnt of a portal, or of all, for people."""
-    chosen = select(learnt).order_by(learnt.c.site, learnt.c.name)
-    rows = connection.execute(chosen.where(learnt.c.site == site) if site else chosen).mappings()
+    """All that was learnt about a portal, or about all, for people."""
+    query = select(learnt).order_by(learnt.c.site, learnt.c.name)
+    rows = connection.execute(query.where(learnt.c.site == site) if site else query).mappings()
     return [dict(row) for row in rows]
 
 
 def forget_learnt(connection: Connection, site: str) -> int:
-    """Let the next crawl of the portal learn anew; how many things were forgotten."""
+    """Delete what was learnt, so that the next crawl learns it again; returns how many entries."""
     return connection.execute(delete(learnt).where(learnt.c.site == site)).rowcount
 
 
 def _learn(connection: Connection, site: str, name: str, value: object, now: float) -> None:
     new = insert_into(connection, learnt).values(site=site, name=name, value=value, learnt_at=now)
-    told = {"value": new.excluded.value, "learnt_at": new.excluded.learnt_at}
-    connection.execute(new.on_conflict_do_update(index_elements=["site", "name"], set_=told))
+    newest = {"value": new.excluded.value, "learnt_at": new.excluded.learnt_at}
+    connection.execute(new.on_conflict_do_update(index_elements=["site", "name"], set_=newest))
 
 
-# Adverts that searches no longer show: missed by complete sweeps, looked at, and then gone.
+# Adverts that searches no longer show: missed by complete sweeps, checked, and then gone.
 
 
 def _missing(scope: Scope, *columns: ColumnElement[object]) -> Select[*tuple[object, ...]]:
-    """What the sweep has not seen, neither in a search nor by opening it, and is not gone already."""
+    """Adverts that the sweep has neither shown nor opened and that are not gone already."""
     same_advert = and_(
         listings.c.site == cards.c.site,
         listings.c.external_id == cards.c.external_id,
@@ -405,24 +405,24 @@ def to_look_at(
     now: float,
     may_be: Callable[[Mapping[Any, Any]], bool] | None = None,
 ) -> list[str]:
-    """The addresses of missing adverts whose own page must be asked; the longest missing first.
+    """The addresses of missing adverts whose own page must be checked; the longest missing first.
 
-    Where absence means something, those that this sweep would make gone; elsewhere, those due for a visit.
-    With `may_be` only those of which it says so.
+    Where absence counts, those that this sweep would delist; elsewhere, those due for a visit.
+    With `may_be` only those for which it is true.
     """
     if not rule.look:
         return []
     last = cards.c.misses + 1 >= rule.sweeps if rule.absence else listings.c.revisit_at <= now
     columns = [listings.c.url] if may_be is None else listings.c
     longest_first = _missing(scope, *columns).where(last).order_by(cards.c.seen_at)
-    found = connection.execute(longest_first if may_be else longest_first.limit(LOOKS_AT_ONCE)).mappings()
-    return list(islice((row["url"] for row in found if may_be is None or may_be(row)), LOOKS_AT_ONCE))
+    rows = connection.execute(longest_first if may_be else longest_first.limit(LOOKS_AT_ONCE)).mappings()
+    return list(islice((row["url"] for row in rows if may_be is None or may_be(row)), LOOKS_AT_ONCE))
 
 
 def count_misses(connection: Connection, scope: Scope, *, at: float) -> None:
-    """A complete sweep did not show these adverts; the first that did not is remembered.
+    """Count a miss for each advert that a complete sweep did not show, and date the first one.
 
-    One that was opened and is there begins anew: its page knows better than the search.
+    An advert that was opened and is there starts again at zero: its page counts more than the search.
     """
     opened = select(listings.c.external_id).where(
         listings.c.site == scope.site, listings.c.closed_at.is_(None), listings.c.last_seen_at >= scope.since
@@ -437,15 +437,15 @@ def count_misses(connection: Connection, scope: Scope, *, at: float) -> None:
 
 
 def delist(connection: Connection, scope: Scope, rule: DelistingTable, *, now: float) -> int:
-    """Make gone what the rule says is gone; how many that are.
+    """Delist what the rule says is gone; returns how many adverts.
 
-    Where absence means something, they are dated by the first complete sweep without them; elsewhere by the
-    visit of their own page.
+    Where absence counts, they are dated by the first complete sweep without them; elsewhere by the visit of
+    their own page.
     """
-    chosen = _missing(scope, listings.c.id, cards.c.external_id, cards.c.missed_at)
+    query = _missing(scope, listings.c.id, cards.c.external_id, cards.c.missed_at)
     if rule.absence:
-        chosen = chosen.where(cards.c.misses >= rule.sweeps)
-    rows = connection.execute(chosen.order_by(listings.c.id).with_for_update(of=listings)).all()
+        query = query.where(cards.c.misses >= rule.sweeps)
+    rows = connection.execute(query.order_by(listings.c.id).with_for_update(of=listings)).all()
     removed: dict[str, float] = {}
     keys = [listing_key(row.external_id) for row in rows] if rule.look else []
     for first in range(0, len(keys), LOOKS_AT_ONCE):

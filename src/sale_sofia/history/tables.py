@@ -24,19 +24,19 @@ from sale_sofia.storage.tables import Id, Sentence, metadata
 
 
 def _column(name: str, kind: Any) -> Column[Any]:  # noqa: ANN401 - a type
-    """The column of a fact of an advert: what it may be is said by the model alone."""
-    plain = {get_origin(one) or one for one in _plain_types(kind)}
+    """The column of a fact of an advert, by its type in the model."""
+    plain = {get_origin(member) or member for member in _plain_types(kind)}
     if tuple in plain:
         return Column(name, JSON, nullable=False)
     stored = {bool: Boolean, int: Integer, float: Float}
-    return Column(name, next((stored[one] for one in stored if one in plain), Text))
+    return Column(name, next((column for python, column in stored.items() if python in plain), Text))
 
 
 def _plain_types(kind: Any) -> Iterator[Any]:  # noqa: ANN401 - a type
     """A type without its bounds and without None."""
     if get_origin(kind) in (Union, UnionType):
-        for one in get_args(kind):
-            yield from _plain_types(one)
+        for member in get_args(kind):
+            yield from _plain_types(member)
     else:
         yield get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
@@ -53,38 +53,38 @@ listings = Table(
     Column("first_seen_at", Float, nullable=False),
     Column("last_seen_at", Float, nullable=False),
     Column("page_digest", String(64)),
-    # A portal's advert id may be given to another flat: that is the next generation, a listing of its own.
+    # A portal may reuse an advert id for another flat: that is the next generation, a listing of its own.
     Column("generation", Integer, nullable=False, server_default=text("1")),
     Column("visited_at", Float, nullable=False),
     Column("consecutive_unchanged", Integer, nullable=False, server_default=text("0")),
     Column("revisit_seconds", Float, nullable=False),
     Column("revisit_at", Float, nullable=False),
-    # A price of another meaning waits here, seen so often in a row, before it is believed.
+    # A price of another meaning, and how often in a row it was seen, until it is believed.
     Column("odd_price_eur", Float),
     Column("odd_visits", Integer, nullable=False, server_default=text("0")),
-    # What its page does not show any more and is kept, each with the visits in a row that did not show it.
+    # Stored values that its page no longer shows, each with the number of visits in a row without it.
     Column("unseen", JSON(none_as_null=True)),
     Column("gone_at", Float),
     Column("closed_at", Float),
     Column("closed_reason", String(20)),
     Column("etag", Text),
     Column("last_modified", Text),
-    # The run that saw it first and did not read what adverts have: it is not new until it is read right.
+    # The run that saw it first but did not read the required facts: it is not new until it is read correctly.
     Column("held_by", String(40)),
-    # When it was held back, or let go and so is new since; nothing for one that was new from the first.
+    # When it was held back, or released and so is new since; NULL for one that was new at first sight.
     Column("new_at", Float),
-    # When its own page was read last; nothing for one of which only cards were seen.
+    # When its own page was last read; NULL for one seen only on cards.
     Column("opened_at", Float),
-    # Whether its price is the word of a card that no page has confirmed yet.
+    # Whether its price comes from a card that no page has confirmed yet.
     Column("price_by_card", Boolean, nullable=False, server_default=text("false")),
-    # Of one that was not opened: the advert of another portal whose copy it is, and whose page was read.
+    # For one that was not opened: the advert of another portal that it is a copy of, and whose page was read.
     Column("copy_of", Id),
     UniqueConstraint("site", "external_id", "generation"),
     Index(None, "neighbourhood"),
     Index(None, "first_seen_at"),
     Index(None, "site", "last_seen_at"),
 )
-# Adverts that are, or were, held back are few, and looked for at the end of every run.
+# Adverts that are or were held back are few, and looked for at the end of every run.
 for _name in ("held_by", "new_at"):
     Index(
         f"ix_listings_{_name}",
@@ -114,7 +114,7 @@ listing_changes = Table(
     metadata,
     Column("id", Id, primary_key=True, autoincrement=True),
     Column("listing_id", ForeignKey("listings.id"), nullable=False),
-    # The row of scrape_history it was seen in; no foreign key, which would cost an index on every change.
+    # The row of scrape_history; no foreign key, which would cost an index on every change.
     Column("visit_id", Id, nullable=False),
     Column("field", String(40), nullable=False),
     Column("old", JSON),
@@ -132,8 +132,8 @@ price_points = Table(
     Column("price_eur", Float),
     Column("price_bgn", Float),
     Column("vat", String(20)),
-    # What moved: first, price, vat (not the price), currency (another one is printed, or one fewer). Or
-    # `PRINTED_BEFORE`: not what was asked, but what the page says was asked before; once for each sum.
+    # What changed: first, price, vat (not the price), currency (another one is printed, or one fewer). Or
+    # `PRINTED_BEFORE`: not the asking price, but an earlier one that the page mentions; once for each sum.
     Column("kind", String(20), nullable=False),
     Column("visit_id", Id, nullable=False),
     Column("seen_at", Float, nullable=False),
@@ -143,9 +143,9 @@ _MOVED: Final = price_points.c.kind == "price"
 Index("ix_price_points_moved", price_points.c.seen_at, sqlite_where=_MOVED, postgresql_where=_MOVED)
 PRINTED_BEFORE: Final = "printed_before"
 WAS_ASKED: Final = price_points.c.kind != PRINTED_BEFORE
-"""The price points that were asked when we looked: what changes, cuts, figures and alerts are made of."""
+"""The points that were asking prices when we looked: the basis of changes, cuts, figures and alerts."""
 
-# Which archived bytes belong to which address, so that everything can be extracted again without the network.
+# Which archived pages belong to which address, so that everything can be parsed again without the network.
 pages = Table(
     "pages",
     metadata,
@@ -161,9 +161,9 @@ pages = Table(
 )
 
 
-# The tables of what was seen and what is gone.
+# The tables of sightings and removals.
 
-# Every page that was asked for. The rows of one advert are its sightings, of which its history is a function.
+# Every page that was requested. The rows of one advert are its sightings; its history is a function of them.
 scrape_history = Table(
     "scrape_history",
     metadata,
@@ -174,25 +174,25 @@ scrape_history = Table(
     Column("fetched_at", Float, nullable=False),
     Column("verdict", String(40), nullable=False),
     Column("seconds", Float),
-    # Of an advert that was read: its content, its page, the listing it is a sighting of, what came of it.
+    # Of an advert that was read: its content, its page, its listing, and the result.
     Column("content_hash", String(64)),
     Column("page_digest", String(64)),
     Column("listing_id", Id),
     Column("result", String(12)),
     # The price fields as the page had them, where they were not believed.
     Column("odd", JSON(none_as_null=True)),
-    # The fields that were known and that the page did not show, where they were kept.
+    # Stored fields that the page did not show, where they were kept.
     Column("unseen", JSON(none_as_null=True)),
-    # Of an advert that was seen as a card on a page of results: what the card said.
+    # The facts on the card of an advert that was seen on a page of results.
     Column("said", JSON(none_as_null=True)),
-    # Whether its price, its type, or what it does not show, says nothing: the pages of its run were not read
-    # as they are.
+    # Whether its price, its type, or its missing values are disregarded: the pages of its run were not read
+    # correctly.
     Column("held", Boolean, nullable=False, server_default=text("false")),
     Column("held_type", Boolean, nullable=False, server_default=text("false")),
     Column("held_gaps", Boolean, nullable=False, server_default=text("false")),
     Index(None, "site", "url_key", "fetched_at"),
 )
-# Visits that are held back are few, and looked for at the end of every run.
+# Held visits are few, and looked for at the end of every run.
 for _name in ("held", "held_gaps"):
     Index(
         f"ix_scrape_history_{_name}",
@@ -201,7 +201,7 @@ for _name in ("held", "held_gaps"):
         postgresql_where=scrape_history.c[_name].is_(True),
     )
 
-# When an advert left the market and when it came back: dated by what was seen, noted when it was known.
+# When an advert left the market and came back: `at` by what was seen, `noted_at` when it became known.
 market_events = Table(
     "market_events",
     metadata,
@@ -226,7 +226,7 @@ scopes = Table(
 )
 Index("uq_scopes_site_digest", scopes.c.site, scopes.c.digest, unique=True)
 
-# One job's way through all pages of a scope; complete, or with the reason why it says nothing of absence.
+# One job's pass through all pages of a scope; complete, or with the reason why absence proves nothing.
 sweeps = Table(
     "sweeps",
     metadata,
@@ -238,8 +238,8 @@ sweeps = Table(
     Column("finished_at", Float),
     Column("complete", Boolean),
     Column("reason", Sentence),
-    # What the searches announced, what of it the portal lets through, what was seen of it, opened, and read
-    # with its price and its area.
+    # Adverts that the searches announced, that can be reached, that were seen, opened, and read with price
+    # and area.
     Column("announced", Integer),
     Column("reachable", Integer),
     Column("adverts", Integer),
@@ -251,7 +251,7 @@ sweeps = Table(
     Index(None, "scope_id", "started_at"),
 )
 
-# Each search of a job, from its first page to its last: a start, or a part of a search that had to be cut.
+# Each search of a job, from its first page to its last: a start, or a part of a search that had to be split.
 searches = Table(
     "searches",
     metadata,
@@ -264,10 +264,10 @@ searches = Table(
     Column("exact", Boolean, nullable=False, server_default=text("false")),
     Column("pages", Integer, nullable=False, server_default=text("0")),
     Column("shown", Integer, nullable=False, server_default=text("0")),
-    # Of its pages that are followed by another: the different adverts on them, the last that brought none.
+    # Of its pages with a next page: the different adverts on them, and how many of the last brought none.
     Column("different", Integer, nullable=False, server_default=text("0")),
     Column("stale", Integer, nullable=False, server_default=text("0")),
-    # Of the adverts on its first page and on the one read last: a portal may show the same page for ever.
+    # Digests of the ids on its first and its last page: a portal may show the same page forever.
     Column("first_digest", String(64)),
     Column("last_digest", String(64)),
     Column("next_url", Text),
@@ -275,7 +275,7 @@ searches = Table(
     Index(None, "job_id"),
 )
 
-# What a search that goes on has shown: whether a page of it brings anything new. Forgotten when it ends.
+# What a running search has shown, to tell whether a page brings anything new. Deleted when it ends.
 shown_adverts = Table(
     "shown_adverts",
     metadata,
@@ -283,7 +283,7 @@ shown_adverts = Table(
     Column("external_id", String(80), primary_key=True),
 )
 
-# What crawls learnt of a portal: ids of its filters, filters without effect, how much of a search it shows.
+# What crawls learnt about a portal: ids of its filters, useless filters, how much of a search it shows.
 learnt = Table(
     "learnt",
     metadata,
@@ -293,7 +293,7 @@ learnt = Table(
     Column("learnt_at", Float, nullable=False),
 )
 
-# An advert as the searches of a scope showed it last, and how many complete sweeps have missed it since.
+# An advert as last shown by the searches of a scope, and how many complete sweeps have missed it since.
 cards = Table(
     "cards",
     metadata,
@@ -301,7 +301,7 @@ cards = Table(
     Column("external_id", String(80), primary_key=True),
     Column("site", String(80), nullable=False),
     Column("card_hash", String(64), nullable=False),
-    # What of it an advert's own page may lack (`fills` in the site file).
+    # Facts that the advert's own page may lack (`fills` in the site file).
     Column("facts", JSON(none_as_null=True)),
     Column("opened_hash", String(64)),
     Column("price_eur", Float),
@@ -315,28 +315,28 @@ cards = Table(
 
 # The tables of how pages usually look.
 
-# What the pages of one run were like: counted in the transactions that store the pages, judged at its end.
+# Counts on the pages of one run: updated in the transactions that store the pages, judged at its end.
 drift_runs = Table(
     "drift_runs",
     metadata,
     Column("job_id", ForeignKey("jobs.id"), primary_key=True),
     Column("site", String(80), nullable=False),
     Column("counters", JSON, nullable=False),
-    # Runs are compared when they went through the same searches with the same limit.
+    # Runs with the same searches and the same limit are compared.
     Column("scope_id", Integer),
     Column("listing_limit", Integer),
-    # The first selector of each field as the site file had it then.
+    # The first selector of each field in the site file of that time.
     Column("firsts", JSON(none_as_null=True)),
     Column("findings", JSON(none_as_null=True)),
-    # Whether the run says how pages usually look; unknown while it goes on.
+    # Whether the run counts as usual for later ones; NULL while it is running.
     Column("sound", Boolean),
     Column("judged_at", Float),
     Index(None, "site", "judged_at"),
 )
 
 
-# What changed. The counter is one row; each advert has the number of the last transaction that touched it;
-# a follower has dealt with all up to its number, by the rules that its version names.
+# Revisions. The counter is one row; each advert has the number of the last transaction that touched it; a
+# follower has processed all up to its number, by the rules of its version.
 revision_counter = Table(
     "revision_counter",
     metadata,

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from redis.asyncio import Redis
 
-from sale_sofia.crawl.resilience.scripts import ScriptRunner, ToldTime, connect
+from sale_sofia.crawl.resilience.scripts import CallerTime, ScriptRunner, connect
 from sale_sofia.crawl.resilience.settings import STATE_TTL_SECONDS
 from sale_sofia.proxies.model import EVERYWHERE, DomainStats, Lease, NoProxy, Proxy, ProxyQuery, Use
 from sale_sofia.proxies.settings import KEEP_SHARE, SESSIONS_MOST, STATS_FILE, PoolRules
@@ -473,14 +473,14 @@ class RedisProxyPool:
     seed: Callable[[], int] = new_seed
     chance: Callable[[], float] = random.random
     clock: Callable[[], float] = time.monotonic
-    """Used only where tests set the time."""
-    told_time: ToldTime | None = None
+    """Counts only where tests tell the time."""
+    caller_time: CallerTime | None = None
     _scripts: ScriptRunner = field(init=False)
 
     def __post_init__(self) -> None:
         fixed = {"ttl_ms": STATE_TTL_SECONDS * 1000, "keep_share": KEEP_SHARE}
         rules = {**asdict(self.rules), **fixed}
-        self._scripts = ScriptRunner(self.redis, rules, told_time=self.told_time)
+        self._scripts = ScriptRunner(self.redis, rules, caller_time=self.caller_time)
 
     async def pick(self, domain: str, query: ProxyQuery) -> Lease | NoProxy:
         """See `MemoryProxyPool`."""

@@ -1,4 +1,4 @@
-"""All tables of all slices, known to one `metadata` once this module is imported."""
+"""Imports the tables of all slices, so that `metadata` has all of them."""
 
 from sale_sofia.advice import tables as advice
 from sale_sofia.alerts import tables as alerts

@@ -1,4 +1,4 @@
-"""Connections that no forked child inherits, the database's own thread, and patience with its server."""
+"""Fork-safe connections, the database's own thread, waiting for its server, and JSON columns."""
 
 import asyncio
 import json
@@ -19,12 +19,12 @@ from sale_sofia.storage.errors import DatabaseUnreachable
 from sale_sofia.storage.settings import FIRST_OUTAGE_PAUSE_SECONDS, LONGEST_OUTAGE_PAUSE_SECONDS
 
 _engines: WeakSet[Engine] = WeakSet()
-# Even closing an inherited SQLite connection is unsafe: the child keeps it, unused, until it ends.
+# Even closing an inherited SQLite connection is unsafe: the child keeps it unused until it ends.
 _inherited: list[Pool] = []
 
 
 def guard_forks(engine: Engine) -> None:
-    """From now on every forked child starts with an empty pool of its own."""
+    """Make every later forked child start with an empty pool of its own."""
     _engines.add(engine)
 
 
@@ -37,15 +37,15 @@ def _start_empty() -> None:
 os.register_at_fork(after_in_child=_start_empty)
 
 
-# A thread for work that an event loop must not wait for.
+# A thread for blocking work.
 
 T = TypeVar("T")
 
 
 class OwnThread:
-    """Does one piece of work after the other, in the order they came; started when first needed.
+    """Runs work in one thread, in order; the thread starts when first needed.
 
-    One thread, not a pool: SQLite has one writer anyway, and each thread more keeps a connection, its page
+    One thread, not a pool: SQLite has one writer anyway, and each further thread costs a connection, its page
     cache and a heap of its own. A forked child starts its own thread.
     """
 
@@ -55,11 +55,11 @@ class OwnThread:
         self._executor: ThreadPoolExecutor | None = None
 
     async def run(self, work: Callable[[], T]) -> T:
-        """What `work` gives; a caller that is cancelled does not stop what has begun."""
+        """Run `work` in the thread; cancelling the caller does not stop work that has begun."""
         return await asyncio.get_running_loop().run_in_executor(self._started(), work)
 
     def close(self) -> None:
-        """Wait for what has begun and end the thread; the next work starts another."""
+        """Wait for running work and end the thread; the next work starts another."""
         executor, self._executor = self._executor, None
         if executor is not None and self._owner == os.getpid():
             executor.shutdown()
@@ -71,16 +71,16 @@ class OwnThread:
         return self._executor
 
 
-# A database server that went away: how long its users wait for it to come back.
+# Waiting for a database server that went away.
 
 log = logging.getLogger(__name__)
 
 
-class Outage:
-    """What a process knows of one server: whether it ever answered, and since when it does not.
+class ServerOutage:
+    """Tracks whether a server ever answered, and since when it does not.
 
-    One that never answered is a wrong address: nobody waits for it. The patience is for the outage, not for
-    each of the many who meet it.
+    A server that never answered is a wrong address and is not waited for. The time limit is for the whole
+    outage, not for each caller.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -90,11 +90,11 @@ class Outage:
         self._given_up = threading.Event()
 
     def give_up(self) -> None:
-        """From now on nobody waits."""
+        """Stop waiting, now and later."""
         self._given_up.set()
 
     def over(self) -> None:
-        """The server did what was asked."""
+        """Note that the server answered."""
         if self._since is not None:
             log.warning("The database answers again.")
         self._answered, self._since = True, None
@@ -103,7 +103,7 @@ class Outage:
         """Wait a moment before the next try.
 
         Raises:
-            DatabaseUnreachable: the patience is at its end.
+            DatabaseUnreachable: the outage has lasted too long.
         """
         if not self._answered or self._given_up.is_set():
             raise error
@@ -116,19 +116,19 @@ class Outage:
         self._given_up.wait(random.uniform(longest / 2, longest))  # noqa: S311 - a pause
 
 
-# As columns keep it. An advert has seven lists, most of them empty, which need no spelling.
+# JSON columns. An advert has seven lists, most of them empty: those are the fast path.
 
 
 class Spelled(str):
-    """JSON already: what `to_json` gave, kept by somebody who asks later whether it is still the same."""
+    """A text that is JSON already: a result of `to_json`, kept to compare it later."""
 
     __slots__ = ()
 
 
 def to_json(value: object) -> str:
-    """What a column keeps: letters as they are, for those of a Cyrillic text take three times as many bytes.
+    """JSON for a column, unescaped, as escaped Cyrillic letters take three times as many bytes.
 
-    A text that no database can keep so, having half a letter in it, is spelled in ASCII.
+    A text with a lone surrogate, which no database can store so, is escaped to ASCII.
     """
     if value == []:
         return "[]"
@@ -140,6 +140,6 @@ def to_json(value: object) -> str:
         return json.dumps(value)
 
 
-def from_json(text: str) -> Any:  # noqa: ANN401 - whatever was kept
-    """What `to_json` kept."""
+def from_json(text: str) -> Any:  # noqa: ANN401 - whatever was stored
+    """The inverse of `to_json`."""
     return [] if text == "[]" else json.loads(text)

@@ -15,16 +15,16 @@ DatabaseError
 from collections.abc import Callable, Sequence
 
 Stop = Callable[[], bool]
-"""Asked again and again by long work: whether it is to end."""
+"""Polled by long work: whether it is to end."""
 
 
 def never() -> bool:
-    """Long work that nobody ends."""
+    """A `Stop` for work that runs to its end."""
     return False
 
 
 class CheckStopped(Exception):
-    """A check of the whole database was stopped; what it had found until then."""
+    """A check of the whole database was stopped; `found` holds its findings so far."""
 
     def __init__(self, found: Sequence[str]) -> None:
         super().__init__("the check was stopped")
@@ -32,19 +32,19 @@ class CheckStopped(Exception):
 
 
 class DatabaseError(Exception):
-    """The database could not do what was asked; the text is for the person at the screen."""
+    """The database could not do its work; the message is for people."""
 
 
 class DatabaseBusy(DatabaseError):
-    """Another process keeps it locked. Nothing was written, so the work can be done again as a whole."""
+    """Another process holds the lock. Nothing was written, so the work can be retried as a whole."""
 
 
 class DatabaseUnreachable(DatabaseError):
-    """Its server does not answer. Nothing was written, so the work can be done again as a whole."""
+    """Its server does not answer. Nothing was written, so the work can be retried as a whole."""
 
 
 class DatabaseDenied(DatabaseError):
-    """Its server does not let us in, or not do this."""
+    """Its server refuses the login or the operation."""
 
 
 class DatabaseMissing(DatabaseError):

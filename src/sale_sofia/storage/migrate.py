@@ -1,4 +1,4 @@
-"""Bring the tables to the form this program knows; the steps are in `migrations/`."""
+"""Upgrades the tables to the schema of this program; the steps are in `migrations/`."""
 
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,7 @@ The names of steps follow each other as text does.
 
 
 def initialize_database(db: Database) -> None:
-    """Afterwards the database is there and current. Any number of processes may call it at once, at any time.
+    """Create or upgrade the database, so that it is current. Safe to call concurrently, at any time.
 
     Raises:
         DatabaseTooNew: a newer program made it; it is left as it is.
@@ -30,7 +30,7 @@ def initialize_database(db: Database) -> None:
 
 
 def upgrade(db: Database) -> None:
-    """Do the steps that are missing, all in one transaction, while no other process does."""
+    """Run the missing steps in one transaction, in one process at a time."""
 
     @retry_on_busy(db.busy_retries)
     def upgrade_alone() -> None:
@@ -45,13 +45,13 @@ def upgrade(db: Database) -> None:
 
 
 def current_revision(db: Database) -> str | None:
-    """The last step done, or `None` where there is no database or no tables yet."""
+    """The last step that was run, or `None` where there is no database or no tables yet."""
     if not db.exists():
-        # Looked at first: between a failed opening and its explanation another process may make it.
+        # Checked first: between a failed opening and its explanation another process may create it.
         return None
     try:
-        found = text("SELECT version_num FROM alembic_version")
-        return db.run_read(lambda connection: connection.execute(found).scalar())
+        query = text("SELECT version_num FROM alembic_version")
+        return db.run_read(lambda connection: connection.execute(query).scalar())
     except DatabaseMissing:
         return None
 
@@ -67,26 +67,26 @@ def check(db: Database) -> list[str]:
 def _upgrade(connection: Connection, db: Database) -> None:
     from sale_sofia.storage.migrations import runner  # noqa: PLC0415 - Alembic is slow to import and rarely needed
 
-    found = runner.revision(connection)
-    if found is not None and not runner.is_known(found):
-        if found < HEAD:
+    stored = runner.revision(connection)
+    if stored is not None and not runner.is_known(stored):
+        if stored < HEAD:
             raise DatabaseError(
-                f"The database {db.name} has revision {found}, which is of no release since 1.0.0; "
+                f"The database {db.name} has revision {stored}, which is of no release since 1.0.0; "
                 "bring it up to a release with a program of its time first."
             )
         raise DatabaseTooNew(
-            f"The database {db.name} has revision {found}, and this program knows no newer one than {HEAD}; "
+            f"The database {db.name} has revision {stored}, and this program knows no newer one than {HEAD}; "
             "update the program."
         )
     try:
         runner.run(connection)
     except runner.StepFailed as failure:
-        # A full disk or a lost connection says so itself; all else is a step that does not fit this database.
+        # A full disk or a lost connection explains itself; all else is a step that fails on this database.
         cause = failure.__cause__
-        known = db.explain(cause) if isinstance(cause, DBAPIError) else None
-        if known is not None and type(known) is not DatabaseError:
-            raise known from failure
-        at = f"revision {found}" if found else "no tables of ours"
+        reason = db.explain(cause) if isinstance(cause, DBAPIError) else None
+        if reason is not None and type(reason) is not DatabaseError:
+            raise reason from failure
+        at = f"revision {stored}" if stored else "no tables of ours"
         raise DatabaseError(f"The database {db.name} stays at {at}: {failure}.") from failure
 
 

@@ -1,4 +1,4 @@
-"""All that is particular to PostgreSQL: how it is reached, and how a transaction begins and ends."""
+"""Everything specific to PostgreSQL: its connections, transactions, locks and errors."""
 
 import logging
 import math
@@ -17,7 +17,7 @@ from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event,
 from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.storage import settings as config
-from sale_sofia.storage.connections import Outage, guard_forks, to_json
+from sale_sofia.storage.connections import ServerOutage, guard_forks, to_json
 from sale_sofia.storage.errors import (
     CheckStopped,
     DatabaseBusy,
@@ -35,7 +35,7 @@ from sale_sofia.storage.settings import LOCK_SPACE, MARK_SECONDS, SITE_LOCK_LOOK
 
 log = logging.getLogger(__name__)
 
-# What a failure of PostgreSQL, or of the way to it, means to a person. Each sentence names the database.
+# Errors of PostgreSQL, or of the connection to it, for people. Each sentence names the database.
 
 Meaning = tuple[type[DatabaseError], str]
 _MET_ANOTHER: Final = (
@@ -84,7 +84,7 @@ _BY_STATE: Final[Mapping[str, Meaning]] = {
 # Shut down, crashed, starting, recovering; an idle transaction that was ended; no place or memory left.
 _AWAY: Final = frozenset({"57P01", "57P02", "57P03", "57P05", "25P03", "53300", "53200", "53000"})
 
-# What is said before there is a session comes without a code. The particular stand before the general.
+# Errors before there is a session have no code. The first match counts, so specific ones come first.
 _BY_WORDS: Final[Mapping[str, Meaning]] = {
     "password authentication failed": _WRONG_PASSWORD,
     "no password supplied": (
@@ -140,7 +140,7 @@ def _state_of(error: DBAPIError) -> str:
 
 
 def _is_loss(error: DBAPIError) -> bool:
-    """Whether the connection is gone: what was asked last may or may not have been done."""
+    """Whether the connection is lost: the last statement may or may not have taken effect."""
     if error.connection_invalidated:
         return True
     state = getattr(error.orig, "sqlstate", None)
@@ -150,7 +150,7 @@ def _is_loss(error: DBAPIError) -> bool:
 
 
 def _explain_outside(words: str, name: str) -> DatabaseError:
-    """A failure of the way to the server, or of its door; its words hold no password."""
+    """The error for a failed connection or login; its message holds no password."""
     meaning = next((meaning for mark, meaning in _BY_WORDS.items() if mark in words), None)
     if 'database "' in words and "does not exist" in words:
         meaning = _MISSING
@@ -167,7 +167,7 @@ def _first_line(words: str) -> str:
     return (words.strip().splitlines() or ["no reason was given"])[0].rstrip(".")
 
 
-# Advisory locks of PostgreSQL: held by a connection, let go by the server when it ends, however it ends.
+# Advisory locks: held by a connection, released by the server when it ends, however it ends.
 
 _HOLDER = text(
     "SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid) "
@@ -182,7 +182,7 @@ def _keys(name: str) -> dict[str, int]:
 
 
 class _Keeper:
-    """Holds a portal's lock by a connection of its own, and takes it again when that was lost."""
+    """Holds a portal's lock on a connection of its own, and takes it again after a lost connection."""
 
     def __init__(self, engine: Engine, site: str) -> None:
         self._engine = engine
@@ -192,7 +192,7 @@ class _Keeper:
         self._thread = threading.Thread(target=self._keep, name=f"lock of {site}", daemon=True)
 
     def take(self) -> str | None:
-        """None when the lock is ours, else who has it."""
+        """Try to take the lock: None when it is ours, else who has it."""
         if self._connection is None:
             self._connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         keys = _keys(self._site)
@@ -202,11 +202,11 @@ class _Keeper:
         return self._connection.execute(_HOLDER, lock).scalar() or "another machine"
 
     def start(self) -> None:
-        """From now on look from time to time whether it still holds."""
+        """Start checking at intervals whether the lock still holds."""
         self._thread.start()
 
     def end(self) -> None:
-        """Let go: the server does when the connection ends."""
+        """Release the lock by ending its connection."""
         self._over.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -219,7 +219,7 @@ class _Keeper:
                     self._connection.execute(text("SELECT 1"))
                 elif holder := self.take():
                     log.error("While the database was away %s began to crawl %s too.", holder, self._site)
-            except DBAPIError:  # not back yet: the next look tries again
+            except DBAPIError:  # not back yet: the next round tries again
                 self._drop()
 
     def _drop(self) -> None:
@@ -230,14 +230,14 @@ class _Keeper:
             connection.close()
 
 
-# Each write leaves a mark, so that a commit whose answer was lost can be looked up. A connection that
-# breaks during COMMIT leaves its user not knowing whether the write was kept: doing it again could do it
-# twice, leaving it could lose it. So each connection has a row with the number of its last write, changed
-# in the same transaction. Whoever looks waits for that row, thus for the end of a write that is still under
-# way on the server.
+# Each write leaves a mark, so that a commit whose answer was lost can be looked up. When a connection breaks
+# during COMMIT, its user does not know whether the write was committed: a retry could apply it twice, no
+# retry could lose it. So each connection has a row with the number of its last write, changed in the same
+# transaction. A look-up waits for that row, and thus for the end of a write that is still running on the
+# server.
 
 TABLE: Final = "write_marks"
-"""Made beside the schema's tables, and never copied: it is about the connections of this server."""
+"""Created beside the schema's tables, and never copied: it is about the connections of this server."""
 _MAKE_TABLE: Final = text(
     "CREATE TABLE IF NOT EXISTS write_marks "
     "(writer text PRIMARY KEY, number bigint NOT NULL, seen_at timestamptz NOT NULL DEFAULT now())"
@@ -257,18 +257,18 @@ _FORGET = text(
 
 
 def _leave_mark(connection: Connection) -> dict[str, Any]:
-    """Mark the write that the connection is in; its first one forgets the marks of the long dead."""
-    known = connection.info
-    if "mark_writer" not in known:
-        known["mark_writer"], known["mark_number"] = secrets.token_hex(12), 0
+    """Mark the connection's current write; its first one also deletes old marks."""
+    info = connection.info
+    if "mark_writer" not in info:
+        info["mark_writer"], info["mark_number"] = secrets.token_hex(12), 0
         connection.execute(_FORGET, {"seconds": MARK_SECONDS})
-    known["mark_number"] += 1
-    mark = {"writer": known["mark_writer"], "number": known["mark_number"]}
+    info["mark_number"] += 1
+    mark = {"writer": info["mark_writer"], "number": info["mark_number"]}
     connection.execute(_LEAVE, mark)
     return mark
 
 
-# What can be found wrong with the tables of a server from outside: all of them are read.
+# Checks of the tables of a server from outside: all of them are read.
 
 _UNFINISHED: Final = text(
     "SELECT format('index %s is not valid', indexrelid::regclass) FROM pg_index WHERE NOT indisvalid "
@@ -285,7 +285,7 @@ _INDEXES: Final = text(
     "AND EXISTS (SELECT FROM pg_extension WHERE extname = 'amcheck') ORDER BY 1"
 )
 _DAMAGED_STATES: Final = frozenset({"XX000", "XX001", "XX002", "58030", "58P01"})
-"""What PostgreSQL answers when it meets what it did not write; files that cannot be read are among it."""
+"""The error codes of PostgreSQL for damaged data, unreadable files included."""
 _DRIVER: Final = "postgresql+psycopg"
 _SERVER = text(
     "SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS standby, "
@@ -294,17 +294,17 @@ _SERVER = text(
 
 
 class PostgresStore:
-    """One database of a server. Writers lock the rows they are about; readers see one moment."""
+    """One database of a server. Writers lock the rows they change; readers see one snapshot."""
 
     def __init__(self, url: URL, busy_timeout: float, limits: ServerLimits) -> None:
         if url.drivername not in {"postgresql", _DRIVER}:
             raise DatabaseUnsupported(
                 f"{url.drivername} is no driver of ours; write postgresql://… or {_DRIVER}://…"
             )
-        # Where it is: no user either, as a password may have slipped into its place.
+        # Without the user too, as a password may have slipped into its place.
         options = {name: value for name, value in url.query.items() if name in {"host", "port"}}
-        shown = URL.create("postgresql", None, None, url.host, url.port, url.database, options)
-        self.name = shown.render_as_string()
+        address = URL.create("postgresql", None, None, url.host, url.port, url.database, options)
+        self.name = address.render_as_string()
         self._limits = limits
         self._session = _session_settings(busy_timeout, limits)
         self._writer = self._engine(url, writes=True)
@@ -324,7 +324,7 @@ class PostgresStore:
             max_overflow=-1,  # without limit
             json_serializer=to_json,
             pool_pre_ping=True,
-            pool_use_lifo=True,  # those beyond what is needed fall asleep and are ended by nobody's traffic
+            pool_use_lifo=True,  # surplus connections stay idle
         )
         event.listen(engine, "do_connect", _name_session)
         event.listen(engine, "connect", self._begin_session if writes else self._begin_reading)
@@ -344,7 +344,7 @@ class PostgresStore:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """One transaction, kept as a whole at the end of the block, also when the answer to that is lost."""
+        """One transaction, committed at the end of the block, even when the answer to that is lost."""
         with self._writer.connect() as connection, connection.begin() as transaction:
             yield connection
             mark = _leave_mark(connection)
@@ -355,8 +355,8 @@ class PostgresStore:
                     raise
 
     def _was_kept(self, mark: Mapping[str, Any]) -> bool:
-        """Whether the marked write was committed; it certainly will not be any more when this says no."""
-        outage = Outage(self._limits.outage_seconds)
+        """Whether the marked write was committed; after False it never will be."""
+        outage = ServerOutage(self._limits.outage_seconds)
         outage.over()
         for tries in count():
             try:
@@ -377,15 +377,15 @@ class PostgresStore:
         raise AssertionError("counting has no end")
 
     def read(self) -> AbstractContextManager[Connection]:
-        """One view of the data; writing through it is refused."""
+        """One consistent snapshot of the data; writing through it is refused."""
         return self._reader.connect()
 
     def exists(self) -> bool:
-        """A server is there, or it says itself why not."""
+        """Always true: a missing server raises its own error."""
         return True
 
     def prepare(self) -> None:
-        """Refuse a server that cannot be used, and make the table of marks; nothing else has to be there."""
+        """Reject a server that cannot be used, and create the table of marks."""
         with self._writer.begin() as connection:
             server = connection.execute(_SERVER).one()
             if server.version < config.LEAST_SERVER_VERSION:
@@ -405,7 +405,7 @@ class PostgresStore:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Only one process of all is inside.
+        """Only one process is inside.
 
         Raises:
             DatabaseBusy: another one stayed inside for too long.
@@ -428,7 +428,7 @@ class PostgresStore:
 
     @contextmanager
     def portal_lock(self, site: str) -> Iterator[str | None]:
-        """Hold the portal, also over a restart of the server; gives who has it when that is somebody else."""
+        """Lock the portal, even across a restart of the server; yields the holder if another has it."""
         keeper = _Keeper(self._writer, site)
         try:
             holder = keeper.take()
@@ -439,22 +439,21 @@ class PostgresStore:
             keeper.end()
 
     def faults(self, connection: Connection, stop: Stop) -> list[str]:
-        """Indexes that were not finished, constraints that were never checked, tables that cannot be read.
+        """Invalid indexes, constraints that were never checked, tables that cannot be read.
 
-        Every value of every row is read; the order of indexes is checked where the extension `amcheck` is
-        there.
+        Every value of every row is read; indexes are checked too if the extension `amcheck` is installed.
 
         Raises:
-            CheckStopped: it was to stop before it had seen all.
+            CheckStopped: it was stopped before it had checked everything.
         """
-        found = list(connection.execute(_UNFINISHED).scalars())
+        faults = list(connection.execute(_UNFINISHED).scalars())
         tables = connection.execute(_TABLES).scalars().all()  # quoted by the server where it must be
         looks = {name: text(f"SELECT sum(length(CAST(one AS text))) FROM {name} AS one") for name in tables}  # noqa: S608
         check = text("SELECT bt_index_check(CAST(:name AS regclass))")
         looks |= {name: check.bindparams(name=name) for name in connection.execute(_INDEXES).scalars().all()}
         for name, look in looks.items():
             if stop():
-                raise CheckStopped(found)
+                raise CheckStopped(faults)
             try:
                 with connection.begin_nested():
                     connection.execute(look)
@@ -462,11 +461,11 @@ class PostgresStore:
                 if _state_of(error) not in _DAMAGED_STATES:
                     raise
                 reason = str(error.orig).strip().partition("\n")[0]
-                found.append(f"damaged: {name}: {reason}")
-        return found
+                faults.append(f"damaged: {name}: {reason}")
+        return faults
 
     def explain(self, error: DBAPIError) -> DatabaseError | None:
-        """The one sentence for a failure of the environment; `None` for a caller's mistake."""
+        """The error for people behind a failure of the environment; `None` for a caller's mistake."""
         cause, state = error.orig, _state_of(error)
         if state in _BY_STATE:
             kind, sentence = _BY_STATE[state]
@@ -480,14 +479,14 @@ class PostgresStore:
         return None
 
     def dispose(self) -> None:
-        """Close what is open."""
+        """Close all connections."""
         self._writer.dispose()
         self._reader.dispose()
 
 
 def _session_settings(busy_timeout: float, limits: ServerLimits) -> dict[str, str]:
-    """What the server is told of each session; it too notices that its other end is gone."""
-    lock = max(1, _milliseconds(busy_timeout))  # zero would be for ever
+    """The server's settings for each session, so that it notices a lost client too."""
+    lock = max(1, _milliseconds(busy_timeout))  # zero would mean forever
     values = {
         "lock_timeout": lock,
         "statement_timeout": max(_milliseconds(limits.statement_seconds), lock + 1),
@@ -505,5 +504,5 @@ def _milliseconds(seconds: float) -> int:
 
 
 def _name_session(_dialect: object, _record: object, _arguments: object, parameters: dict[str, Any]) -> None:
-    """So that people who look at the server see who is there."""
+    """Set the application name, so that people can see on the server who is connected."""
     parameters.setdefault("application_name", f"sale-sofia {socket.gethostname()} {os.getpid()}"[:63])

@@ -1,4 +1,4 @@
-"""How the database is waited for, and how much of it is read at once."""
+"""Timeouts, retries and batch sizes of the database."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,45 +10,45 @@ from pydantic_core.core_schema import ValidationInfo
 from sale_sofia.settings.types import decimal, password_file, whole, with_password
 
 BUSY_FIRST_PAUSE_SECONDS: Final = 0.05
-"""The long wait for a busy database is its own; between two of them a short pause lets others go first."""
+"""Pause between two tries of a busy database, which waits long itself; lets others go first."""
 BUSY_LONGEST_PAUSE_SECONDS: Final = 2.0
 """The pauses double, up to this."""
 PREPARING_LOOK_SECONDS: Final = 0.02
-"""While another process makes or upgrades the file, it is looked at so often whether it is done."""
+"""How often to check whether another process has finished creating or upgrading the file."""
 CHECK_LOOK_STEPS: Final = 100_000
-"""Steps of SQLite, some milliseconds, between two looks whether a check of the whole file is to stop."""
+"""Steps of SQLite, a few milliseconds, between two polls whether a check of the whole file is to stop."""
 CACHED_STATEMENTS: Final = 512
-"""Statements that a connection keeps prepared: with a list in it, one for each length of the list."""
+"""Prepared statements that a connection caches: one with a list needs one for each length of the list."""
 PAGES_STREAMED_AT_ONCE: Final = 500
-"""Records of archived pages that are in memory at once."""
+"""Records of archived pages in memory at once."""
 EXPORTED_AT_ONCE: Final = 1000
 """Adverts that an export holds in memory; in Parquet, a row group."""
 
 
-# How PostgreSQL is used; what no environment variable sets says its unit and why.
+# PostgreSQL: fixed values, each with its unit and reason.
 
 LEAST_SERVER_VERSION: Final = 130_000
 LEAST_SERVER_NAME: Final = "13"
-"""The oldest server that is used, as it and as people number it: older ones get no repairs any more."""
+"""The oldest supported server, by its own and by people's numbering: older ones get no fixes any more."""
 ENCODING: Final = "UTF8"
-"""What a database must hold its texts in: adverts are in Cyrillic."""
+"""The required encoding of a database: adverts are in Cyrillic."""
 
 KEEPALIVE_IDLE_SECONDS: Final = 10
 KEEPALIVE_INTERVAL_SECONDS: Final = 5
 KEEPALIVE_COUNT: Final = 3
-"""A connection whose other end is gone without a word is noticed after 25 s, on both ends."""
+"""A connection that was lost silently is noticed after 25 s, on both ends."""
 
 FIRST_OUTAGE_PAUSE_SECONDS: Final = 0.1
 LONGEST_OUTAGE_PAUSE_SECONDS: Final = 2.0
-"""Pauses between two looks whether a server that went away is back; they double, and chance shortens them."""
+"""Pauses between two tries to reach a server that went away; they double, with jitter."""
 
 MARK_SECONDS: Final = 86_400.0
-"""A connection that wrote nothing for a day needs its mark no more: nobody asks for it that late."""
+"""A connection that wrote nothing for a day no longer needs its mark."""
 
 LOCK_SPACE: Final = 0x5A1E
-"""First half of our advisory locks' keys, so that another program in the same database has others."""
+"""First half of our advisory locks' keys, to avoid those of other programs in the same database."""
 SITE_LOCK_LOOK_SECONDS: Final = 2.0
-"""How often a local crawl looks whether its lock of a portal still holds: a lost connection loses it."""
+"""How often a local crawl checks that it still holds its portal's lock: a lost connection loses it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class ServerLimits:
     outage_seconds: float = 300.0
 
 
-# Settings of PostgreSQL as the store, and passwords that stand in files.
+# Settings of PostgreSQL as the store, and passwords in files.
 
 
 class PostgresSettings(BaseModel, defer_build=True):

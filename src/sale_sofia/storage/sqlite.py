@@ -1,4 +1,4 @@
-"""All that is particular to SQLite: how a file is made, opened and locked, and how a transaction begins."""
+"""Everything specific to SQLite: its file, locks, transactions and errors."""
 
 import errno
 import fcntl
@@ -29,7 +29,7 @@ from sale_sofia.storage.errors import (
 )
 from sale_sofia.storage.settings import CACHED_STATEMENTS, CHECK_LOOK_STEPS, PREPARING_LOOK_SECONDS
 
-# What a failure of SQLite, or of its disk, means to a person.
+# Errors of SQLite, or of its disk, for people.
 
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
 _CORRUPT: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
@@ -40,7 +40,7 @@ _NO_ROOM: Final = frozenset(
 
 
 def explain(error: BaseException | None, path: Path, busy_timeout: float) -> DatabaseError | None:
-    """The one sentence for a failure of the environment; `None` for a caller's mistake."""
+    """The error for people behind a failure of the environment; `None` for a caller's mistake."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
     primary = code & 0xFF
     if primary in _BUSY:
@@ -60,7 +60,7 @@ def explain(error: BaseException | None, path: Path, busy_timeout: float) -> Dat
 
 
 def _explain_os_error(error: OSError, path: Path) -> DatabaseError:
-    """The one sentence for a folder or file that could not be made."""
+    """The error for a folder or file that could not be created."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
         return _full(path)
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
@@ -73,7 +73,7 @@ def _cannot_open(path: Path) -> DatabaseError:
         return _missing(path)
     as_who_we_are = os.access in os.supports_effective_ids
     if not all(os.access(place, os.W_OK, effective_ids=as_who_we_are) for place in (path, path.parent)):
-        return _read_only(path)  # even a reader needs to write the log's index beside the file
+        return _read_only(path)  # even a reader has to write the WAL index beside the file
     return DatabaseError(f"The database {path} cannot be opened; is it a file?")
 
 
@@ -99,7 +99,7 @@ def _read_only(path: Path) -> DatabaseReadOnly:
     )
 
 
-# Which files are not on a disk of this machine: SQLite must not be on a share.
+# Network shares, on which SQLite must not be.
 
 _MOUNTS: Final = Path("/proc/self/mountinfo")
 _SHARES: Final = frozenset(
@@ -109,17 +109,17 @@ _SHARES: Final = frozenset(
 
 
 def network_share(path: Path, mounts: str | None = None) -> str | None:
-    """The kind of network share that the path is on; None on a disk of this machine, or if nobody knows."""
+    """The type of network share that the path is on; None on a local disk, or if it is unknown."""
     if mounts is None:
         try:
             mounts = _MOUNTS.read_text("utf-8", "surrogateescape")
         except OSError:
             return None
-    kinds = {}  # by place; what is mounted later hides what was there
+    kinds = {}  # by mount point; a later mount hides an earlier one
     for line in mounts.splitlines():
         left, mark, right = line.partition(" - ")
         if mark:
-            place = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), left.split()[4])
+            place = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), left.split()[4])
             kinds[Path(place)] = right.split()[0]
     here = path.absolute()
     kind = next((kinds[place] for place in (here, *here.parents) if place in kinds), None)
@@ -127,7 +127,7 @@ def network_share(path: Path, mounts: str | None = None) -> str | None:
 
 
 class SqliteStore:
-    """One file. A write has the whole of it to itself from its first moment; readers never wait."""
+    """One file. A write locks all of it from its start; readers never wait."""
 
     def __init__(self, url: URL, busy_timeout: float) -> None:
         self.file = file_of(url)
@@ -149,8 +149,8 @@ class SqliteStore:
             json_serializer=to_json,
             json_deserializer=from_json,
         )
-        # A write's lock is taken before anything is read: what it has read cannot change under it. No event
-        # of the engine's: with a single one, each statement looks whether anybody listens to it.
+        # A write takes its lock before it reads, so what it has read cannot change. Not by an engine event:
+        # with a single one, SQLAlchemy checks for listeners on every statement.
         statement = "BEGIN IMMEDIATE" if writes else "BEGIN"
 
         def begin(dbapi_connection: PoolProxiedConnection) -> None:
@@ -161,7 +161,7 @@ class SqliteStore:
         return engine
 
     def _connect(self, *, writes: bool) -> sqlite3.Connection:
-        # mode=rw: opening never makes a file. isolation_level=None: the driver begins no transaction itself.
+        # mode=rw: opening never creates a file. isolation_level=None: the driver begins no transactions.
         connection = sqlite3.connect(
             f"{self.file.as_uri()}?mode=rw",
             uri=True,
@@ -170,18 +170,18 @@ class SqliteStore:
             check_same_thread=False,  # the pool hands a connection to one thread after another, never to two
             cached_statements=CACHED_STATEMENTS,
         )
-        connection.execute("PRAGMA synchronous = FULL")  # what was committed stays when the power goes
+        connection.execute("PRAGMA synchronous = FULL")  # commits survive a power cut
         connection.execute("PRAGMA foreign_keys = ON")
         if not writes:
             connection.execute("PRAGMA query_only = ON")
         return connection
 
     def write(self) -> AbstractContextManager[Connection]:
-        """One transaction, kept as a whole at the end of the block."""
+        """One transaction, committed at the end of the block."""
         return self._writer.begin()
 
     def read(self) -> AbstractContextManager[Connection]:
-        """One view of the data."""
+        """One consistent snapshot of the data."""
         return self._reader.connect()
 
     def exists(self) -> bool:
@@ -189,10 +189,10 @@ class SqliteStore:
         return self.file.exists()
 
     def prepare(self) -> None:
-        """Make the file if there is none, for readers and one writer at once; it remembers that for ever.
+        """Create the file if there is none, in WAL mode, which is permanent.
 
         Raises:
-            DatabaseUnsupported: it would be on a network share, where its locks do not hold.
+            DatabaseUnsupported: it would be on a network share, where its locks do not work.
         """
         if kind := network_share(self.file.parent):
             raise DatabaseUnsupported(
@@ -210,53 +210,53 @@ class SqliteStore:
             raise explain(error, self.file, self._busy_timeout) or error from error
 
     def exclusive(self) -> AbstractContextManager[None]:
-        """Only one process of all on this machine is inside."""
+        """Only one process of this machine is inside."""
         return exclusive(self.file, self._busy_timeout)
 
     def portal_lock(self, _site: str) -> AbstractContextManager[str | None]:
-        """A file has no crawls on other machines: the lock in DATA_DIR is enough."""
+        """Nothing: a file is used on one machine, where the lock in DATA_DIR is enough."""
         return nullcontext()
 
     def faults(self, connection: Connection, stop: Stop) -> list[str]:
         """What SQLite itself finds wrong in the file.
 
         Raises:
-            CheckStopped: it was to stop before it had seen all.
+            CheckStopped: it was stopped before it had checked everything.
         """
-        found: list[str] = []
+        faults: list[str] = []
         driver = cast("sqlite3.Connection", connection.connection.driver_connection)
         driver.set_progress_handler(stop, CHECK_LOOK_STEPS)
         try:
             for fault in _faults(connection):
-                found.append(fault)  # noqa: PERF402 - what was found stays when the next look is stopped
+                faults.append(fault)  # noqa: PERF402 - keeps the findings when the next step is stopped
         except DBAPIError as error:
             if getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_INTERRUPT:
                 raise
-            raise CheckStopped(found) from None
+            raise CheckStopped(faults) from None
         finally:
             driver.set_progress_handler(None, 0)
-        return found
+        return faults
 
     def explain(self, error: DBAPIError) -> DatabaseError | None:
-        """The one sentence for a failure of the environment; `None` for a caller's mistake."""
+        """The error for people behind a failure of the environment; `None` for a caller's mistake."""
         return explain(error.orig, self.file, self._busy_timeout)
 
     def dispose(self) -> None:
-        """Close what is open."""
+        """Close all connections."""
         self._writer.dispose()
         self._reader.dispose()
 
 
 def file_of(url: URL) -> Path:
-    """The file that an address names, absolute, so that a later change of folder does not move it.
+    """The file of an address, absolute, so that a later change of the working directory does not matter.
 
     Raises:
-        DatabaseUnsupported: the address names no file: such a database would forget everything.
+        DatabaseUnsupported: the address names no file; a database in memory would lose everything.
     """
     if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
-        shown = url.render_as_string(hide_password=True)
+        address = url.render_as_string(hide_password=True)
         raise DatabaseUnsupported(
-            f"{shown} is no SQLite file and no PostgreSQL server; name one as sqlite:///path or "
+            f"{address} is no SQLite file and no PostgreSQL server; name one as sqlite:///path or "
             "postgresql://user:password@host:port/name."
         )
     return Path(url.database).absolute()
@@ -264,12 +264,12 @@ def file_of(url: URL) -> Path:
 
 @contextmanager
 def exclusive(path: Path, patience: float) -> Iterator[None]:
-    """Hold the lock file beside the database, whose folder is made if need be.
+    """Hold the lock file beside the database; its folder is created if needed.
 
-    The kernel lets go of the lock when its holder dies.
+    The kernel releases the lock when its holder dies.
 
     Raises:
-        DatabaseBusy: another process kept it for longer than `patience` seconds.
+        DatabaseBusy: another process held it for longer than `patience` seconds.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -309,10 +309,10 @@ def _faults(connection: Connection) -> Iterator[str]:
 
 
 def is_in_use(file: Path) -> bool:
-    """Whether any process has the database open; one that is absent or damaged is used by nobody.
+    """Whether any process has the database open; False for a missing or damaged one.
 
-    In WAL mode every connection holds a lock on the file as long as it is open, and one that wants the file
-    alone gets it only when there is no other.
+    In WAL mode every open connection holds a lock on the file, and an exclusive lock is granted only when
+    there is no other connection.
     """
     if not file.exists():
         return False

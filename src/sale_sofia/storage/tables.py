@@ -1,4 +1,4 @@
-"""What all tables share. A migration makes each change to a table; nothing happens on import."""
+"""What all tables share. Tables are created and changed by migrations, never on import."""
 
 import json
 
@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, Dialect, Integer, MetaData, Text, TypeDecorat
 
 from sale_sofia.settings.words import Said
 
-# Names that do not depend on the database, so that a migration can always find what it changes.
+# Constraint names that do not depend on the database, so that migrations can always find them.
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -18,17 +18,17 @@ metadata = MetaData(
 
 
 class Sentence(TypeDecorator[Said]):
-    """A sentence as JSON of its code and its values; words that have no code are of the code `other`."""
+    """A sentence as JSON of its code and values; a plain text has the code `other`."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - its base's
-        """As it is stored."""
+        """The stored form."""
         return None if value is None else json.dumps(Said.of(value).stored(), ensure_ascii=False)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Said | None:  # noqa: ARG002 - its base's
-        """As it was."""
+        """The sentence again."""
         return None if value is None else Said.of(json.loads(value))
 
 

@@ -1,4 +1,4 @@
-"""Inserts that say what to do when the row is there already; each kind of database has its own."""
+"""Upserts, which differ between SQLite and PostgreSQL."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -18,12 +18,12 @@ _LAST_NUMBER: Final = Quick(select(func.last_insert_rowid()))
 
 
 def insert_into(connection: Connection, table: Table) -> Insert:
-    """An insert that can be told what to do on a conflict."""
+    """An insert that supports ON CONFLICT."""
     return insert_for(connection.dialect.name, table)
 
 
 def insert_for(dialect: str, table: Table) -> Insert:
-    """The same by the name of the kind of database, for statements that are put together once."""
+    """The same by dialect name, for statements that are built once."""
     if dialect == "sqlite":
         return SqliteInsert(table)
     from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert  # noqa: PLC0415 - not with a file
@@ -32,10 +32,10 @@ def insert_for(dialect: str, table: Table) -> Insert:
 
 
 def insert_numbered(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Insert rows into a table that numbers them; their numbers, in the order of the rows.
+    """Insert rows into a table that numbers them; returns their ids, in the order of the rows.
 
-    SQLite numbers the rows of one writer one after the other: it is asked for the last number alone, where
-    asking for each would make a statement of every row. The table has no trigger and refuses no row silently.
+    SQLite numbers the rows of one writer consecutively, so only the last id is read; returning each would
+    need one statement per row. The table must have no triggers and skip no row silently.
     """
     if not rows:
         return []
@@ -43,7 +43,7 @@ def insert_numbered(connection: Connection, table: Table, rows: Sequence[Mapping
         _inserting(table).run(connection, rows)
         [(last,)] = _LAST_NUMBER.rows(connection)
         return list(range(last - len(rows) + 1, last + 1))
-    return list(connection.execute(_inserting_told(table), rows).scalars())
+    return list(connection.execute(_inserting_returning(table), rows).scalars())
 
 
 @cache
@@ -52,18 +52,18 @@ def _inserting(table: Table) -> Quick:
 
 
 @cache
-def _inserting_told(table: Table) -> ReturningInsert[int]:
+def _inserting_returning(table: Table) -> ReturningInsert[int]:
     return insert(table).returning(table.c.id, sort_by_parameter_order=True)
 
 
 def replace_in(connection: Connection, table: Table) -> Insert:
-    """An insert that takes the place of the row with the same primary key."""
+    """An upsert that replaces the row with the same primary key."""
     return replacing(connection.dialect.name, table)
 
 
 @cache
 def replacing(dialect: str, table: Table) -> Insert:
-    """Put together once: that took longer than the database does to run it."""
+    """As `replace_in`; cached, since building it takes longer than running it."""
     new = insert_for(dialect, table)
     keys = [column.name for column in table.primary_key]
     others = {column.name: new.excluded[column.name] for column in table.c if column.name not in keys}
@@ -71,15 +71,15 @@ def replacing(dialect: str, table: Table) -> Insert:
 
 
 def replace_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Store rows of all columns in their order, in place of those with the same primary key.
+    """Upsert rows of all columns, in column order, by primary key.
 
-    Past everything that looks at each value: it is for very many, which are what the database needs.
+    Bypasses SQLAlchemy's processing of values: for very many rows whose values the driver takes as they are.
     """
     if not rows:
         return
-    made = replace_in(connection, table).compile(dialect=connection.dialect)
-    if made.positional:
-        connection.exec_driver_sql(str(made), list(rows))
+    statement = replace_in(connection, table).compile(dialect=connection.dialect)
+    if statement.positional:
+        connection.exec_driver_sql(str(statement), list(rows))
     else:
         names = table.c.keys()
-        connection.exec_driver_sql(str(made), [dict(zip(names, row, strict=True)) for row in rows])
+        connection.exec_driver_sql(str(statement), [dict(zip(names, row, strict=True)) for row in rows])

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select, update
 from contract.storage.helpers import advert
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.linking import is_sample
-from sale_sofia.crawl.frontier.ranking import rank_adverts, turned
+from sale_sofia.crawl.frontier.ranking import rank_adverts, waiting_rank
 from sale_sofia.crawl.runners.site_crawl import SiteCrawl
 from sale_sofia.crawl.tables import Code, Kin
 from sale_sofia.crawl.tables import frontier as rows
@@ -182,7 +182,7 @@ def test_of_those_that_wait_the_last_of_the_other_portal_come_first(copies: Data
         names = [str(20_000_000 + number) for number in range(6)]
         ranks = rank_adverts(connection, JOB, SITE, names, (), now=NOW, waiting=set(names[:4]))
     assert sorted(names, key=ranks.__getitem__) == [names[one] for one in (4, 5, 3, 2, 1, 0)]
-    assert turned(1_000_007) == 1_999_992
+    assert waiting_rank(1_000_007) == 1_999_992
 
 
 def test_the_sample_is_always_the_same_and_of_its_size(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from itertools import count
 from typing import TypeVar
 
 from redis_servers import fresh_database, shared_server
-from sale_sofia.crawl.resilience.scripts import ToldTime, connect
-from sale_sofia.proxies.model import Lease, NoProxy, Proxy, ProxyAddress, ProxyQuery, Tier, Use
+from sale_sofia.crawl.resilience.scripts import CallerTime, connect
+from sale_sofia.proxies.model import Lease, NoProxy, Proxy, ProxyAddress, Tier, Use, Wish
 from sale_sofia.proxies.pool import MemoryProxyPool, RedisProxyPool, ScoredProxyPool
 from sale_sofia.proxies.settings import PoolRules
 
@@ -78,7 +78,7 @@ def memory_world(rules: PoolRules = RULES) -> World:
 def redis_world(rules: PoolRules = RULES) -> World:
     names = map(str, count())
     redis = connect(fresh_database(shared_server()))
-    pool = RedisProxyPool(redis=redis, rules=rules, token=names.__next__, told_time=ToldTime())
+    pool = RedisProxyPool(redis=redis, rules=rules, token=names.__next__, caller_time=CallerTime())
     world = World(pool=pool)
     return told_by(world, pool)
 

@@ -127,8 +127,8 @@ def test_workers_are_sent_out_again(database: Database) -> None:
     with database.write() as connection:
         connection.execute(update(jobs).values(woken_at=NOW + DAY, runner="celery", generation=1))
     repair = partial(dispatching.repair, job_id="job")
-    assert database.run_write(partial(repair, now=NOW)).what is Next.NOTHING
-    assert database.run_write(partial(repair, now=NOW + 30)).what is Next.LANES
+    assert database.run_write(partial(repair, now=NOW)).kind is Next.NOTHING
+    assert database.run_write(partial(repair, now=NOW + 30)).kind is Next.LANES
 
 
 def test_a_new_job_is_the_newest_of_its_portal(database: Database) -> None:

@@ -15,7 +15,7 @@ from photo_servers import PhotoServer, bomb, endless_scans, pair, photo_server, 
 from property_worlds import dispose_all, ids_of, new_matching, parts, save
 from sale_sofia.buyer.evaluations import By, evaluate
 from sale_sofia.crawl.photos import decoding, running
-from sale_sofia.crawl.photos.decoding import Seen, look
+from sale_sofia.crawl.photos.decoding import DecodedPicture, look
 from sale_sofia.crawl.photos.fetching import place_of
 from sale_sofia.crawl.photos.running import PhotoRun, PhotoSummary, fetch_photos
 from sale_sofia.flats.photos.store import PhotoResult, SavedPicture, save_photo
@@ -356,7 +356,7 @@ def test_traps_cost_little_and_stop_nothing(tmp_path: Path, portal: PhotoServer)
 
 def test_a_picture_of_too_many_pixels_is_not_unpacked() -> None:
     assert look(119_999, ROOMS[0]) == "a picture of 400 times 300 pixels"
-    assert isinstance(look(120_000, ROOMS[0]), Seen)
+    assert isinstance(look(120_000, ROOMS[0]), DecodedPicture)
     # Its head alone is read: there is nothing behind it.
     assert look(10**6, png(30_000, 30_000, b"")) == "a picture of 30000 times 30000 pixels"
 

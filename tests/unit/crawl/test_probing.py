@@ -4,7 +4,7 @@ import pytest
 
 from sale_sofia.cli.sites import sample
 from sale_sofia.crawl.fetch.base import Response
-from sale_sofia.crawl.probe import Advert, Look, Probe, values_of, without_phones
+from sale_sofia.crawl.probe import Look, Probe, ProbedAdvert, values_of, without_phones
 from sale_sofia.listings.model import Listing
 from sale_sofia.websites.base import SearchCard, SearchPage
 from tables import each_row
@@ -23,7 +23,7 @@ def results(*ids: str, total: int | None, following: bool = True) -> Look:
 def advert(*, on_request: bool = False, without: str = "", **more: object) -> Look:
     facts = {name: value for name, value in {**WHOLE, **more}.items() if name != without}
     listing = Listing.model_validate({"site": SITE, "url": URL, "external_id": "1", **facts})
-    return Look("advert", URL, "listing", answer=ANSWER, advert=Advert(listing, on_request))
+    return Look("advert", URL, "listing", answer=ANSWER, advert=ProbedAdvert(listing, on_request))
 
 
 def seen(first: Look, second: Look | None, *adverts: Look) -> Probe:

@@ -21,7 +21,7 @@ from sale_sofia.crawl.frontier.planning import (
 )
 from sale_sofia.crawl.resilience.owners import this_owner
 from sale_sofia.crawl.runners import dispatching, tasks
-from sale_sofia.crawl.runners.dispatching import Next, Step
+from sale_sofia.crawl.runners.dispatching import JobStep, Next
 from sale_sofia.crawl.runners.local import LocalRunner
 from sale_sofia.crawl.runners.runners import (
     SiteBusy,
@@ -78,7 +78,7 @@ def add_adverts(database: Database, job_id: str, count: int) -> None:
 
 
 def dispatch(database: Database, job_id: str, now: float) -> Next:
-    return database.run_write(partial(dispatching.begin, job_id=job_id, now=now)).what
+    return database.run_write(partial(dispatching.begin, job_id=job_id, now=now)).kind
 
 
 def running(database: Database, now: float) -> str | None:
@@ -187,7 +187,7 @@ def test_a_stopped_job_is_nobodys_until_it_is_resumed(settings: Settings, databa
     database.run_write(partial(let_go, job_id=job_id, runner=CELERY))
     assert running(database, now) is None
     after = partial(dispatching.after_lanes, job_id=job_id, now=now + 60)
-    assert database.run_write(after).what is Next.NOTHING
+    assert database.run_write(after).kind is Next.NOTHING
     resume_for_workers(settings, database, job_id)
     # Nobody waits for the grace that a lost wake-up has: the message alone brings it on its way.
     assert dispatch(database, job_id, now + 1) is Next.LANES
@@ -210,7 +210,7 @@ def test_one_process_alone_works_out_the_end_of_a_job(
 ) -> None:
     job_id = plan_for_workers(settings, database, PLAN)
     done: list[str] = []
-    monkeypatch.setattr(dispatching, "repair", lambda *_, **__: Step(Next.OVER))
+    monkeypatch.setattr(dispatching, "repair", lambda *_, **__: JobStep(Next.OVER))
     monkeypatch.setattr(tasks, "settings", lambda: settings)
     monkeypatch.setattr(tasks, "database", lambda: database)
     monkeypatch.setattr(tasks, "show_progress", lambda _: None)

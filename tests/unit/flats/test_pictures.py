@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from sale_sofia.crawl.photos.decoding import Seen, look
+from sale_sofia.crawl.photos.decoding import DecodedPicture, look
 from sale_sofia.flats.photos.pictures import Hashes, alike, mirrored, signature, unpacked
 from sale_sofia.flats.photos.store import Gallery, count_flats
 from sale_sofia_simulator.photos import Photo, cropped, draw, marked, packed, treat
@@ -20,7 +20,7 @@ Treatment = Callable[[Random, Image.Image], bytes]
 
 def hashes(body: bytes) -> Hashes:
     seen = look(MOST_PIXELS, body)
-    assert isinstance(seen, Seen)
+    assert isinstance(seen, DecodedPicture)
     found = signature(seen.tiles)
     assert found is not None
     return unpacked([found]).reshape(-1, 2)
@@ -88,7 +88,7 @@ def test_a_mirror_in_a_mirror_is_the_picture_itself(bodies: list[bytes], rooms: 
 @pytest.mark.parametrize("light", [0, 128, 255])
 def test_a_blank_picture_says_nothing(light: int) -> None:
     seen = look(MOST_PIXELS, packed(Image.new("RGB", (300, 200), (light, light, light)), 90))
-    assert isinstance(seen, Seen)
+    assert isinstance(seen, DecodedPicture)
     assert signature(seen.tiles) is None
 
 

@@ -2,14 +2,14 @@ from collections import Counter
 from dataclasses import replace
 
 from sale_sofia.history.jobs import Job, JobState
-from sale_sofia.history.runs.facts import Comparison, PageCounts, RunFacts
+from sale_sofia.history.runs.facts import PageCounts, RunComparison, RunFacts
 from sale_sofia.history.runs.health import Health, HealthState, judge, worst
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.incidents import IncidentKind
 from sale_sofia.telemetry.metrics import DomainMetrics, TimeSpans
 from tables import each_row
 
-USUAL = Comparison(7, 100, 100, 0.0, 1.0, 1.0)
+USUAL = RunComparison(7, 100, 100, 0.0, 1.0, 1.0)
 
 
 def run(
@@ -29,7 +29,7 @@ def run(
     return RunFacts(job, PageCounts(100 - failed, failed, 0, adverts), {"imot.bg": counted}, 9000.0)
 
 
-def judged(facts: RunFacts, comparison: Comparison | None = USUAL, **limits: float) -> Health:
+def judged(facts: RunFacts, comparison: RunComparison | None = USUAL, **limits: float) -> Health:
     return judge(facts, comparison, Settings.model_validate(limits))
 
 
@@ -99,7 +99,7 @@ def test_the_thresholds_are_settings() -> None:
 
 
 def test_a_collapse_is_critical() -> None:
-    few = Comparison(7, 100, 100, 0.0, 1.0, 0.49)
+    few = RunComparison(7, 100, 100, 0.0, 1.0, 0.49)
     assert judged(run(adverts=49), few).reasons == ["49 adverts, where 100 are usual"]
     assert judged(run(adverts=49), few).state is HealthState.CRITICAL
     assert judged(run(adverts=49), few, health_collapse_share=0.4).reasons == []

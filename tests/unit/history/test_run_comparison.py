@@ -4,7 +4,7 @@ import pytest
 
 from contract.storage.helpers import database
 from sale_sofia.history.jobs import JobState
-from sale_sofia.history.runs.facts import Comparison, compare, read_run
+from sale_sofia.history.runs.facts import RunComparison, compare, read_run
 from sale_sofia.storage.database import Database
 from unit.telemetry.monitoring_workers import make_run
 
@@ -16,7 +16,7 @@ def db(store_url: str) -> Iterator[Database]:
     made.dispose()
 
 
-def compared(db: Database, job_id: str = "now") -> Comparison | None:
+def compared(db: Database, job_id: str = "now") -> RunComparison | None:
     return db.run_read(lambda c: compare(c, read_run(c, job_id, now=1e6)))
 
 
@@ -34,7 +34,7 @@ def test_medians_of_the_last_seven(db: Database) -> None:
         make_run(db, f"j{number}", adverts=count, failures=failures, began=100.0 * number, requests=count * 2)
     make_run(db, "now", adverts=8, began=5000.0, requests=40)
     # The median run is the sixth: its 16 adverts and one search were read, and 5 pages failed.
-    assert compared(db) == Comparison(7, 32, 16, 5 / 22, 40 / 32, 8 / 16)
+    assert compared(db) == RunComparison(7, 32, 16, 5 / 22, 40 / 32, 8 / 16)
 
 
 def test_only_completed_runs_of_the_same_search_count(db: Database) -> None:
@@ -47,14 +47,14 @@ def test_only_completed_runs_of_the_same_search_count(db: Database) -> None:
     make_run(db, "elsewhere", adverts=1, start_urls=["https://imot.bg/other"], began=1006.0)
     make_run(db, "neighbour", adverts=1, site="bazar.bg", began=1007.0)
     make_run(db, "now", adverts=5, requests=11, began=2000.0)
-    assert compared(db) == Comparison(1, 11, 10, 0.0, 1.0, 0.5)
+    assert compared(db) == RunComparison(1, 11, 10, 0.0, 1.0, 0.5)
 
 
 def test_a_share_of_nothing_is_unknown_and_no_collapse(db: Database) -> None:
     make_run(db, "before", adverts=0)
     make_run(db, "now", adverts=5, began=2000.0)
     found = compared(db)
-    assert found == Comparison(1, 0, 0, 0.0, None, None)
+    assert found == RunComparison(1, 0, 0, 0.0, None, None)
     assert not found.collapsed(1.0)
 
 
@@ -62,4 +62,4 @@ def test_a_share_of_nothing_is_unknown_and_no_collapse(db: Database) -> None:
     ("ratio", "least", "collapsed"), [(0.5, 0.5, False), (0.49, 0.5, True), (0, 0.1, True)]
 )
 def test_a_collapse_is_less_than_the_share(ratio: float, least: float, collapsed: bool) -> None:  # noqa: FBT001
-    assert Comparison(7, 1, 100, 0.0, 1.0, ratio).collapsed(least) is collapsed
+    assert RunComparison(7, 1, 100, 0.0, 1.0, ratio).collapsed(least) is collapsed

@@ -1,4 +1,4 @@
-"""Which addresses may be asked: the portal's own hosts over http(s), and nothing inside a private network."""
+"""Which addresses may be requested: the portal's own hosts over http(s), nothing in a private network."""
 
 import asyncio
 import ipaddress
@@ -18,12 +18,12 @@ _WITH_IPV4_AT_THE_END: Final = tuple(map(ipaddress.IPv6Network, ("::ffff:0:0/96"
 # Parsers of addresses disagree on these, so a host could be read as one name here and another in curl.
 UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
 _PLAIN_ORIGIN: Final = re.compile(r"(?P<scheme>https?)://(?P<netloc>[a-z0-9.-]+(?::[0-9]+)?)(?:[/?#]|\Z)")
-"""What all parsers read alike."""
+"""Origins that all parsers read alike."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An address that may be asked, and the IP addresses that were looked at for it."""
+    """An address that may be requested, and the IP addresses that were checked for it."""
 
     url: str
     host: str
@@ -33,20 +33,20 @@ class Target:
 
     @property
     def pin(self) -> str | None:
-        """How curl is told to connect only to what was looked at; the name may mean another host by then."""
+        """Curl's RESOLVE entry: connect only to the checked addresses, wherever the name leads by then."""
         if not self.addresses:
             return None
-        # Without a plus, with which the entry would grow old and curl look the name up by itself.
+        # No leading plus: with one the entry would expire and curl would look the name up itself.
         return f"{self.host}:{self.port}:{','.join(self.addresses)}"
 
 
 class AddressGuard:
-    """Says which addresses may be asked. Look-ups never block the loop and hold for `dns_cache_seconds`."""
+    """Decides which addresses may be requested. Look-ups never block the loop; cached `dns_cache_seconds`."""
 
     def __init__(self, dns_cache_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = dns_cache_seconds
         self._clock = clock
-        self._known: dict[tuple[str, int], tuple[float, tuple[str, ...]]] = {}
+        self._resolved: dict[tuple[str, int], tuple[float, tuple[str, ...]]] = {}
         self._allowed: dict[tuple[str, str, frozenset[str]], tuple[str, int, bool]] = {}
 
     async def check(self, url: str, hosts: frozenset[str], *, looked_up_elsewhere: bool = False) -> Target:
@@ -57,14 +57,14 @@ class AddressGuard:
             PrivateAddress: it leads into a private network and is not itself a private address in `hosts`.
             NetworkDns: the name is unknown.
         """
-        # The few origins that are allowed are asked for again and again.
-        plain = None if UNSAFE.search(url) else _PLAIN_ORIGIN.match(url)
-        place = (plain["scheme"], plain["netloc"], hosts) if plain else None
-        if place is None or place not in self._allowed:
+        # The same few origins are checked for every page.
+        origin = None if UNSAFE.search(url) else _PLAIN_ORIGIN.match(url)
+        key = (origin["scheme"], origin["netloc"], hosts) if origin else None
+        if key is None or key not in self._allowed:
             parts = _split(url)
-            place = (parts.scheme, parts.netloc, hosts)
-            self._allowed[place] = _allowed(parts, hosts)
-        host, port, needs_look_up = self._allowed[place]
+            key = (parts.scheme, parts.netloc, hosts)
+            self._allowed[key] = _allowed(parts, hosts)
+        host, port, needs_look_up = self._allowed[key]
         if not needs_look_up or looked_up_elsewhere:
             return Target(url, host, port, ())
         addresses = await self._look_up(host, port)
@@ -73,15 +73,15 @@ class AddressGuard:
         return Target(url, host, port, addresses)
 
     async def _look_up(self, host: str, port: int) -> tuple[str, ...]:
-        expires, addresses = self._known.get((host, port), (0.0, ()))
+        expires, addresses = self._resolved.get((host, port), (0.0, ()))
         if addresses and self._clock() < expires:
             return addresses
         try:
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
             raise NetworkDns(f"{host}: {error.strerror or error}") from error
-        addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
-        self._known[host, port] = self._clock() + self._seconds, addresses
+        addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))
+        self._resolved[host, port] = self._clock() + self._seconds, addresses
         return addresses
 
 
@@ -89,7 +89,7 @@ def is_private(text: str) -> bool:
     """Whether an IP address is private, loopback, link-local or reserved: not of the public internet."""
     address = ipaddress.ip_address(text.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
-        # What counts is the IPv4 address that a gateway would make of it (mapped, NAT64, 6to4, Teredo).
+        # Judge the IPv4 address that a gateway would translate it to (mapped, NAT64, 6to4, Teredo).
         inner = address.sixtofour or (address.teredo[1] if address.teredo else None)
         if any(address in network for network in _WITH_IPV4_AT_THE_END):
             inner = ipaddress.IPv4Address(address.packed[-4:])
@@ -98,7 +98,7 @@ def is_private(text: str) -> bool:
 
 
 def is_inside(host: str) -> bool:
-    """Whether a host says by itself that it is in a private network; a name has to be looked up to know."""
+    """Whether a host is private without a look-up: `localhost`, or a private IP address."""
     return host == LOCALHOST or (_is_literal(host) and is_private(host))
 
 
@@ -117,11 +117,11 @@ def _allowed(parts: SplitResult, hosts: Collection[str]) -> tuple[str, int, bool
     """Host, port, and whether the host is a name that has to be looked up."""
     host = (parts.hostname or "").lower()
     port = parts.port or PORTS[parts.scheme]
-    # What `hosts` may call this host: a port that goes without saying may be said or not.
-    shown = f"[{host}]" if ":" in host else host
-    names = {f"{shown}:{port}"}
+    # The spellings of this host in `hosts`: a default port may be given or left out.
+    bracketed = f"[{host}]" if ":" in host else host
+    names = {f"{bracketed}:{port}"}
     if port == PORTS[parts.scheme]:
-        names |= {host, shown}
+        names |= {host, bracketed}
     if names.isdisjoint(hosts):
         if is_inside(host):
             raise PrivateAddress(f"no start address names the private host {host}")

@@ -1,4 +1,4 @@
-"""The pages as they came, compressed and named by their content, so that they can be read again offline."""
+"""Fetched pages, compressed and named by their digest, so that they can be parsed again offline."""
 
 import hashlib
 import os
@@ -18,17 +18,17 @@ from sale_sofia.settings.files import write_whole
 def is_page_of(digest: str, packed: IO[bytes]) -> bool:
     """Whether these bytes are a zstd frame that unpacks to the page of this SHA-256 digest.
 
-    It is read piece by piece, however large it is.
+    Reads in pieces, so memory stays bounded whatever its size.
     """
-    found, size = hashlib.sha256(), 0
+    digester, size = hashlib.sha256(), 0
     try:
         with zstandard.ZstdDecompressor().stream_reader(packed, closefd=False) as page:
             while (piece := page.read(ARCHIVED_READ_BYTES)) and size <= ARCHIVED_MOST_BYTES:
-                found.update(piece)
+                digester.update(piece)
                 size += len(piece)
     except (zstandard.ZstdError, MemoryError):
         return False
-    return size <= ARCHIVED_MOST_BYTES and found.hexdigest() == digest
+    return size <= ARCHIVED_MOST_BYTES and digester.hexdigest() == digest
 
 
 LEVEL: Final = 3
@@ -36,7 +36,7 @@ DIGEST: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 class ArchiveDamaged(Exception):
-    """A stored page is not what its name says: it must be fetched anew."""
+    """A stored page does not match its digest: it must be fetched again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class Pruned:
 
 
 class PageArchive:
-    """Keeps each body once, under its SHA-256. Several processes may share a folder.
+    """Stores each body once, under its SHA-256. Several processes may share a folder.
 
-    A page is there whole or not at all, and what was put stays when the power goes: the database names it
-    afterwards. Nothing is removed except by `prune`.
+    Writes are atomic and durable: a page is there whole or not at all, and survives a power cut, because the
+    database refers to it afterwards. Only `prune` and `remove_damaged` remove pages.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
@@ -60,12 +60,12 @@ class PageArchive:
         self._total: int | None = None
 
     def put(self, body: bytes) -> str:
-        """Store a body; its digest. A body that is there already, and whole, only counts as seen again."""
+        """Store a body and return its digest. One that is stored whole already only gets a new time stamp."""
         digest, packed = hashlib.sha256(body).hexdigest(), zstandard.compress(body, LEVEL)
         path = self._path(digest)
         with suppress(FileNotFoundError):
             os.utime(path)
-            # One that was cut off when the machine lost its power is written anew.
+            # A file that a power cut left incomplete is written again.
             if path.stat().st_size == len(packed):
                 return digest
         write_whole(path, packed)
@@ -92,29 +92,29 @@ class PageArchive:
         return body
 
     def size(self) -> int:
-        """Bytes on disk, of all processes; looks at every file."""
+        """Bytes on disk, written by all processes; stats every file."""
         self._total = sum(stat.st_size for _, stat in self._files())
         return self._total
 
     @property
     def full(self) -> bool:
-        """Whether it is time to prune. Cheap: knows what the last look found and our own pages since."""
+        """Whether it is time to prune. Cheap: the last measured size plus what this process has added."""
         total = self.size() if self._total is None else self._total
         return total > self._max_bytes
 
     def prune(self, max_bytes: int | None = None) -> Pruned:
         """Remove the pages that were seen longest ago until the rest is within the limit."""
         limit = self._max_bytes if max_bytes is None else max_bytes
-        # Temporary files of a process that died are among them and go when their turn comes.
+        # Temporary files of crashed processes are included and go when they are the oldest.
         files = sorted(self._files(), key=lambda file: file[1].st_mtime_ns)
         total = sum(stat.st_size for _, stat in files)
-        too_much, removed = total - limit, []
+        excess, removed = total - limit, []
         for path, stat in files:
-            if too_much <= 0:
+            if excess <= 0:
                 break
-            too_much -= stat.st_size
+            excess -= stat.st_size
             with suppress(FileNotFoundError):
-                # One that a crawl has met again since it was looked at stays.
+                # Keep a page that a crawl has stored again since the listing.
                 if path.stat().st_mtime_ns == stat.st_mtime_ns:
                     path.unlink()
                     removed.append(stat.st_size)
@@ -122,12 +122,12 @@ class PageArchive:
         return Pruned(len(removed), sum(removed))
 
     def remove_damaged(self) -> Iterator[str]:
-        """Remove the pages that are not what their names say; the digests of each."""
+        """Remove the pages whose content does not match their digest, and yield the digests."""
         for path, _ in self._files():
             digest = f"{path.parent.name}{path.stem}"
             if not DIGEST.fullmatch(digest):
                 continue
-            with suppress(FileNotFoundError):  # one that is pruned meanwhile is nobody's to judge
+            with suppress(FileNotFoundError):  # another process may prune it meanwhile
                 with path.open("rb") as file:
                     is_whole = is_page_of(digest, file)
                 if not is_whole:

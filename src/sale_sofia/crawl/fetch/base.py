@@ -1,4 +1,4 @@
-"""What a fetch is: a request with its limits, an answer as it came, a verdict before anything is parsed."""
+"""The types of a fetch: a request with its limits, the raw answer, and the verdict before parsing."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,14 +20,14 @@ login; legal: a 451; redirect: sent to the home page."""
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way out through a proxy, as one visitor: its cookies, its profile and the proxy belong together."""
+    """A proxy used as one visitor: its cookies, its profile and the proxy belong together."""
 
     proxy: str
     """`scheme://host:port`; never empty, as curl would take that for no proxy at all."""
     session: str
-    """Whose cookies are sent and kept."""
+    """Name of the cookie jar."""
     profile: str | None = None
-    """The browser it speaks like; None: as all do."""
+    """The browser it impersonates; None: the default."""
     user: str = ""
     password: str = field(default="", repr=False)
 
@@ -45,14 +45,14 @@ class Patience:
 
 
 class Escort(Protocol):
-    """Goes along with an admitted request: every request that becomes of it is sent in a turn of its own."""
+    """Accompanies an admitted request: every HTTP request it leads to is sent in a turn of its own."""
 
     waited: float
-    """Seconds spent on waiting for turns: no slowness of the portal's."""
+    """Seconds spent waiting for turns; not counted as the portal's latency."""
 
     @property
     def fresh(self) -> Turn | None:
-        """The turn at hand; None where another has to be waited for."""
+        """The unused turn; None where another has to be waited for."""
 
     async def turn(self) -> Turn:
         """The next turn, waited for unless there is a fresh one. Raises `LeftAlone`: none comes in time."""
@@ -64,28 +64,28 @@ class Escort(Protocol):
         """Whether the request's place is surely its own; if not, nothing more may be sent."""
 
     def seconds_left(self) -> float:
-        """What the page as a whole may still take."""
+        """Seconds left for the page as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One page to ask for. `hosts` are all it may ever talk to, redirects included."""
+    """One page to fetch. Only `hosts` are ever contacted, redirects included."""
 
     url: str
     hosts: frozenset[str]
-    """`host` or `host:port` as in the address; a private address must be among them to be asked."""
+    """`host` or `host:port` as in the address; a private address is requested only if it is listed here."""
     connect_timeout_seconds: float
     timeout_seconds: float
     max_bytes: int
     headers: Mapping[str, str] = field(default_factory=dict)
     follow_redirects: bool = True
-    """If not, the answer is the redirect itself: whoever counts requests asks for each step."""
+    """If not, the answer is the redirect itself: for callers that count each request."""
     route: Route | None = None
     """None: directly."""
     profile: str | None = None
-    """The browser a direct request speaks like; None: as all do."""
+    """The browser a direct request impersonates; None: the default."""
     escort: Escort | None = field(default=None, compare=False, repr=False)
-    """None: whoever asks has seen to its turn."""
+    """None: the caller has arranged its turn."""
     browser_allowed: bool = False
     """Whether it may be opened in a browser; only with an escort."""
 
@@ -106,11 +106,11 @@ class Response:
     body: bytes
     seconds: float
     strategy: str = "direct"
-    """How it was asked for: direct, proxy or browser."""
+    """How it was fetched: direct, proxy or browser."""
     proxy: str | None = None
-    """By which one, without its login."""
+    """The proxy used, without its login."""
     disprove: Callable[[str], Awaitable[None]] = field(default=_nobody, compare=False, repr=False)
-    """To be told when what looked like a page turns out to be a block; who led us there learns from it."""
+    """Called with the reason when what looked like a page is a block after all: counts against its proxy."""
 
 
 class Fetcher(Protocol):
@@ -120,7 +120,7 @@ class Fetcher(Protocol):
         """The answer to one request."""
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
 
 
 @dataclass(frozen=True, slots=True)

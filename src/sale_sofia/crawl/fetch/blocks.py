@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from sale_sofia.crawl.fetch.base import BlockKind, Response
 from sale_sofia.crawl.fetch.settings import LOOKED_AT_BYTES, TINY_BYTES, TITLE_MAX_BYTES
 
-# By what a block or challenge page is known. A decisive mark is on no good page, whatever the status. A
+# The marks of block and challenge pages. A decisive mark is on no good page, whatever the status. A
 # supporting mark is on some, and counts only where the status refuses us, where the page is tiny, or where
 # what was asked for is not on it. Never a mark, because good pages have them: Cloudflare's beacon (`/cdn-
 # cgi/challenge-platform/scripts/jsd/`, `__CF$cv$params`); the headers `cf-ray`, `x-amzn-requestid`, `x-amz-
@@ -22,31 +22,31 @@ from sale_sofia.crawl.fetch.settings import LOOKED_AT_BYTES, TINY_BYTES, TITLE_M
 # `UndecodablePage`; one that says that it is another's is `ForeignPage`. A 444, 502 or 504 may be the
 # portal's fault or a proxy's: a server error.
 
-HeaderMarks: TypeAlias = tuple[tuple[str, re.Pattern[str], "Mark"], ...]
-"""A header, how its whole value looks in small letters, and what that means."""
-BodyMarks: TypeAlias = Mapping[bytes, "Mark"]
-"""Words in small letters, because pages are searched in small letters."""
+HeaderMarks: TypeAlias = tuple[tuple[str, re.Pattern[str], "BlockMark"], ...]
+"""A header, a pattern for its whole value in lower case, and the mark it stands for."""
+BodyMarks: TypeAlias = Mapping[bytes, "BlockMark"]
+"""Words in lower case, because pages are searched in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class BlockMark:
     """Whose page it is and what kind of block."""
 
     vendor: str
     kind: BlockKind
 
 
-CLOUDFLARE: Final = Mark("Cloudflare", "cloudflare")
-CLOUDFLARE_BAN: Final = Mark("Cloudflare", "ip_ban")
-CLOUDFLARE_RATE: Final = Mark("Cloudflare", "rate_limit")
-DATADOME: Final = Mark("DataDome", "captcha")
-PERIMETERX: Final = Mark("PerimeterX", "captcha")
-IMPERVA: Final = Mark("Imperva", "challenge")
-AKAMAI: Final = Mark("Akamai", "ip_ban")
-AWS: Final = Mark("AWS WAF", "challenge")
-AWS_CAPTCHA: Final = Mark("AWS WAF", "captcha")
-KASADA: Final = Mark("Kasada", "challenge")
-WIDGET: Final = Mark("captcha widget", "captcha")
+CLOUDFLARE: Final = BlockMark("Cloudflare", "cloudflare")
+CLOUDFLARE_BAN: Final = BlockMark("Cloudflare", "ip_ban")
+CLOUDFLARE_RATE: Final = BlockMark("Cloudflare", "rate_limit")
+DATADOME: Final = BlockMark("DataDome", "captcha")
+PERIMETERX: Final = BlockMark("PerimeterX", "captcha")
+IMPERVA: Final = BlockMark("Imperva", "challenge")
+AKAMAI: Final = BlockMark("Akamai", "ip_ban")
+AWS: Final = BlockMark("AWS WAF", "challenge")
+AWS_CAPTCHA: Final = BlockMark("AWS WAF", "captcha")
+KASADA: Final = BlockMark("Kasada", "challenge")
+WIDGET: Final = BlockMark("captcha widget", "captcha")
 
 DECISIVE_BODY: Final[BodyMarks] = {
     b"window._cf_chl_opt": CLOUDFLARE,
@@ -61,8 +61,8 @@ DECISIVE_BODY: Final[BodyMarks] = {
     b"press & hold": PERIMETERX,
     b"press &amp; hold": PERIMETERX,
     b"incapsula incident id": IMPERVA,
-    b'<script id="anubis_challenge"': Mark("Anubis", "challenge"),
-    b"sucuri website firewall - access denied": Mark("Sucuri", "ip_ban"),
+    b'<script id="anubis_challenge"': BlockMark("Anubis", "challenge"),
+    b"sucuri website firewall - access denied": BlockMark("Sucuri", "ip_ban"),
 }
 WIDGETS: Final[BodyMarks] = {b"g-recaptcha": WIDGET, b"h-captcha": WIDGET, b"cf-turnstile": WIDGET}
 TINY_BODY: Final[BodyMarks] = {b"_incapsula_resource": IMPERVA, **WIDGETS}
@@ -73,14 +73,14 @@ STATUS_BODY: Final[Mapping[int, BodyMarks]] = {
     429: {b"ips.js": KASADA},
 }
 """Decisive with this status only. AWS challenges with 202, and asks for a person with 405."""
-DECISIVE_TITLES: Final[Mapping[bytes, tuple[tuple[bytes, ...], Mark]]] = {
+DECISIVE_TITLES: Final[Mapping[bytes, tuple[tuple[bytes, ...], BlockMark]]] = {
     b"just a moment...": ((b"",), CLOUDFLARE),
     b"access denied": (
         (b"errors.edgesuite.net", b"errors&#46;edgesuite&#46;net", b"reference #", b"reference&#32;&#35;"),
         AKAMAI,
     ),
 }
-"""Titles in small letters, each with words of which one must be in the body too."""
+"""Titles in lower case, each with words of which one must be in the body too."""
 
 
 def _error(number: bytes) -> tuple[bytes, ...]:
@@ -99,7 +99,7 @@ SUPPORTING_BODY: Final[BodyMarks] = {
 }
 
 
-def _headers(*rows: tuple[str, str, Mark]) -> HeaderMarks:
+def _headers(*rows: tuple[str, str, BlockMark]) -> HeaderMarks:
     return tuple((name, re.compile(pattern, re.DOTALL), mark) for name, pattern, mark in rows)
 
 
@@ -110,7 +110,7 @@ DECISIVE_HEADERS: Final = _headers(
     ("x-amzn-waf-action", "challenge", AWS),
     ("x-amzn-waf-action", "captcha", AWS_CAPTCHA),
     ("x-kasada-challenge", ".+", KASADA),
-    ("x-vercel-mitigated", "challenge", Mark("Vercel", "challenge")),
+    ("x-vercel-mitigated", "challenge", BlockMark("Vercel", "challenge")),
 )
 SUPPORTING_HEADERS: Final = _headers(
     ("set-cookie", ".*aws-waf-token=.*", AWS),
@@ -123,7 +123,7 @@ FORBIDDEN_HEADERS: Final = _headers(
     ("set-cookie", ".*datadome=.*", DATADOME),
     ("server", "cloudflare", CLOUDFLARE),
 )
-"""On every answer of a portal behind them, so they name the vendor of a 403 and nothing else."""
+"""On every answer of a portal behind these vendors, so they only name the vendor of a 403."""
 
 
 TITLE: Final = re.compile(rb"<title[^<>]{0,%d}>([^<]{0,%d})<" % (TITLE_MAX_BYTES, TITLE_MAX_BYTES))
@@ -131,8 +131,8 @@ CHALLENGE_PATH: Final = re.compile(r"/(captcha|sorry|challenge|blocked)(?![a-z])
 LOGIN_PATH: Final = re.compile(r"/(login|log-in|signin|sign-in|vhod)(?![a-z])", re.IGNORECASE)
 
 
-def decisive_mark(response: Response, *, moved: bool, proof: Collection[bytes]) -> Mark | None:
-    """What no good page has, whatever the status. `moved`: the answer comes from another path than asked.
+def decisive_mark(response: Response, *, moved: bool, proof: Collection[bytes]) -> BlockMark | None:
+    """A mark that no good page has, whatever the status. `moved`: the answer is from another path.
 
     Marks in the body do not count on a page that is proven good: an advert may quote any of them.
     """
@@ -149,7 +149,7 @@ def decisive_mark(response: Response, *, moved: bool, proof: Collection[bytes]) 
 
 
 def asks_for_browser(response: Response, proof: Collection[bytes]) -> bool:
-    """Whether the answer is a challenge that a browser's JavaScript may pass; one for a person is none."""
+    """Whether the answer is a challenge that a browser's JavaScript may pass; a captcha is not."""
     mark = decisive_mark(response, moved=False, proof=proof)
     return mark is not None and mark.kind in {"cloudflare", "challenge"}
 
@@ -157,13 +157,13 @@ def asks_for_browser(response: Response, proof: Collection[bytes]) -> bool:
 def is_proven(response: Response, proof: Collection[bytes]) -> bool:
     """Whether the answer holds one of the portal's own marks, which no page but its good ones has.
 
-    Asked before any mark of a block is looked for: the verdict is the same and a good page costs one search.
+    Checked before any block mark: the verdict is the same, and a good page costs one search.
     """
     return response.status == HTTPStatus.OK and any(mark in response.body for mark in proof)
 
 
-def supporting_mark(response: Response) -> Mark | None:
-    """Who may have refused us; means nothing unless something else says that we are not wanted."""
+def supporting_mark(response: Response) -> BlockMark | None:
+    """Who may have refused us; means nothing without another sign of a block."""
     return (
         _in_body(_start(response), SUPPORTING_BODY)
         or _header(response, SUPPORTING_HEADERS)
@@ -171,7 +171,7 @@ def supporting_mark(response: Response) -> Mark | None:
     )
 
 
-def _header(response: Response, marks: HeaderMarks) -> Mark | None:
+def _header(response: Response, marks: HeaderMarks) -> BlockMark | None:
     for name, pattern, mark in marks:
         value = response.headers.get(name)
         if value is not None and pattern.fullmatch(value.strip().lower()):
@@ -179,25 +179,25 @@ def _header(response: Response, marks: HeaderMarks) -> Mark | None:
     return None
 
 
-def _place(response: Response) -> Mark | None:
-    """Where we are sent when we are not wanted; an advert that is gone leads to its category instead."""
+def _place(response: Response) -> BlockMark | None:
+    """The block that a redirect target stands for; a removed advert redirects to its category instead."""
     path = urlsplit(response.url).path
-    if found := CHALLENGE_PATH.search(path):
-        return Mark(f"address {found[0]}", "captcha")
-    if found := LOGIN_PATH.search(path):
-        return Mark(f"address {found[0]}", "login")
-    return None if path.strip("/") else Mark("address /", "redirect")
+    if match := CHALLENGE_PATH.search(path):
+        return BlockMark(f"address {match[0]}", "captcha")
+    if match := LOGIN_PATH.search(path):
+        return BlockMark(f"address {match[0]}", "login")
+    return None if path.strip("/") else BlockMark("address /", "redirect")
 
 
 def _start(response: Response) -> bytes:
     return response.body[:LOOKED_AT_BYTES].lower()
 
 
-def _in_body(start: bytes, marks: BodyMarks) -> Mark | None:
+def _in_body(start: bytes, marks: BodyMarks) -> BlockMark | None:
     return next((mark for words, mark in marks.items() if words in start), None)
 
 
-def _title(start: bytes) -> Mark | None:
-    found = TITLE.search(start)
-    words, mark = DECISIVE_TITLES.get(found[1].strip(), ((), None)) if found else ((), None)
+def _title(start: bytes) -> BlockMark | None:
+    match = TITLE.search(start)
+    words, mark = DECISIVE_TITLES.get(match[1].strip(), ((), None)) if match else ((), None)
     return mark if any(word in start for word in words) else None

@@ -1,4 +1,4 @@
-"""Is there a browser? The system's Chromium, driven by an optional package."""
+"""Finds the system's Chromium, which an optional package drives."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from sale_sofia.proxies.settings import PROGRAMS
 
 
 class BrowserMissing(ValueError):
-    """There is no browser to use; the sentence says what is missing and how it is had."""
+    """There is no browser to use; the message says what is missing and how to install it."""
 
 
 def find_browser(path: Path | None) -> Path:
@@ -23,9 +23,9 @@ def find_browser(path: Path | None) -> Path:
         if not path.is_file() or not os.access(path, os.X_OK):
             raise BrowserMissing(f"BROWSER_PATH: {path} is no program; a Chromium is wanted.")
         return path
-    found = next((place for name in PROGRAMS if (place := shutil.which(name))), None)
-    if found is None:
+    program = next((located for name in PROGRAMS if (located := shutil.which(name))), None)
+    if program is None:
         raise BrowserMissing(
             "No Chromium in PATH; install the system's (`apt-get install chromium`) or set BROWSER_PATH."
         )
-    return Path(found)
+    return Path(program)

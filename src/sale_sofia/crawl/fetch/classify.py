@@ -1,4 +1,4 @@
-"""What an answer is, decided before parsing: no block page ever becomes data or a delisting."""
+"""Classifies an answer before parsing, so that no block page ever becomes data or a delisting."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from sale_sofia.crawl.fetch.base import BlockKind, Response, Verdict
-from sale_sofia.crawl.fetch.blocks import Mark, decisive_mark, is_proven, supporting_mark
+from sale_sofia.crawl.fetch.blocks import BlockMark, decisive_mark, is_proven, supporting_mark
 from sale_sofia.crawl.fetch.client import retry_after_seconds
 from sale_sofia.crawl.fetch.settings import NEAR_END_BYTES, TINY_BYTES
 
@@ -48,7 +48,7 @@ def classify(
 
 
 def disguised_block(response: Response, *, proof: Collection[bytes] = ()) -> Verdict | None:
-    """For a page on which what was asked for is not found: the block it is, or None for a new layout.
+    """For a page without the expected content: the block it is, or None for a new layout.
 
     A page with one of the portal's own marks (`proof`) is the portal's, so a person must look at it.
     """
@@ -61,7 +61,7 @@ def _by_status(response: Response, wait: float | None) -> Verdict:
     if status in REMOVED:
         return Verdict("removed", f"HTTP {status}")
     if status in REFUSED:
-        return _blocked(response, supporting_mark(response) or Mark("the portal", REFUSED[status]), wait)
+        return _blocked(response, supporting_mark(response) or BlockMark("the portal", REFUSED[status]), wait)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return _slow_down(response, wait)
     if status == HTTPStatus.SERVICE_UNAVAILABLE and "retry-after" in response.headers:
@@ -81,7 +81,7 @@ def _slow_down(response: Response, wait: float | None) -> Verdict:
     return Verdict("rate_limited", f"HTTP {response.status}{by}", wait)
 
 
-def _blocked(response: Response, mark: Mark, wait: float | None) -> Verdict:
+def _blocked(response: Response, mark: BlockMark, wait: float | None) -> Verdict:
     return Verdict("blocked", f"HTTP {response.status} by {mark.vendor}", wait, mark.kind, mark.vendor)
 
 
@@ -89,7 +89,7 @@ def _by_body(response: Response, proof: Collection[bytes]) -> Verdict:
     body = response.body.removeprefix(BOM)
     if not body or body.isspace():
         return Verdict("empty", "no body")
-    if len(body) < TINY_BYTES:  # no room for an advert: nothing at all, or what a supporting mark says it is
+    if len(body) < TINY_BYTES:  # too small for an advert: empty, or a block if it has a supporting mark
         if WHITE_PAGE.fullmatch(SPACE.sub(b"", body)):
             return Verdict("empty", "a page without content")
         if _is_html(response) and (block := disguised_block(response, proof=proof)):

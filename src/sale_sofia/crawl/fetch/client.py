@@ -23,10 +23,10 @@ PRINTABLE: Final = "".join(map(chr, range(0x21, 0x7F)))
 
 
 class CurlFetcher:
-    """Gets pages over one session: connections and cookies are kept from page to page.
+    """Fetches pages over one session: connections and cookies are reused from page to page.
 
     The session belongs to the loop of the first fetch; after `close` there the next fetch opens another.
-    Names are looked up anew for every hop unless `dns_cache_seconds` says how long they hold.
+    Names are looked up for every hop unless `dns_cache_seconds` lets look-ups be reused.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class CurlFetcher:
     async def fetch(self, request: Request) -> Response:
         """The answer to one request, redirects followed within its hosts and its time, each in its turn.
 
-        Its time stands still while it waits for a turn.
+        Waiting for a turn does not count towards its timeout.
         Raises `CrawlError`: no whole answer could be had; its class says why.
         """
         started = time.monotonic() - _waited(request)
@@ -55,7 +55,7 @@ class CurlFetcher:
         return Response(url, answer.status, answer.headers, answer.body, seconds)
 
     async def close(self) -> None:
-        """Let go of all connections. A fetch that is still under way ends as `NetworkConnection`."""
+        """Close all connections. A fetch that is still under way fails with `NetworkConnection`."""
         pool, self._pool = self._pool, None
         if pool is not None:
             await pool.close()
@@ -63,16 +63,16 @@ class CurlFetcher:
             await self._closing.pop()()
 
     def also_close(self, close: Callable[[], Awaitable[None]]) -> None:
-        """Let go of something else too when this fetcher is closed."""
+        """Register another `close` to be awaited when this fetcher is closed."""
         self._closing.append(close)
 
     def forget_sessions(self) -> None:
-        """Drop all cookies: the next requests are another visitor's."""
+        """Drop all cookies: the next requests come from a new visitor."""
         if self._pool is not None:
             self._pool.forget_sessions()
 
     def cookies_of(self, session: str) -> tuple[bytes, ...]:
-        """A session's cookies, as curl's own lines; without a route all requests are the nameless session."""
+        """A session's cookies, as curl's own lines; requests without a route use the session named ""."""
         return tuple(self._open().cookies_of(session).lines.values())
 
     def give_cookies(self, session: str, lines: Iterable[bytes]) -> None:
@@ -117,7 +117,7 @@ class CurlFetcher:
                 answer = await pool.get(quoted, setup, patience, turn)
             except CurlError as error:
                 if turn.missed:
-                    continue  # it connected for longer than its place was its own: nothing was sent
+                    continue  # connecting outlasted the lease on its place: nothing was sent
                 raise crawl_error(error, url, through_proxy=request.route is not None) from error
             if pool.closed:
                 # Closing ends open requests as if they were complete.
@@ -130,7 +130,7 @@ def _waited(request: Request) -> float:
 
 
 async def _turn(request: Request, deadline: asyncio.Timeout) -> Turn:
-    """The next turn; the deadline is as far away as before, however long it was waited for."""
+    """The next turn; the deadline is moved by the time spent waiting for it."""
     if request.escort is None:
         return Turn()
     if fresh := request.escort.fresh:
@@ -146,13 +146,13 @@ async def _turn(request: Request, deadline: asyncio.Timeout) -> Turn:
 def redirect_of(status: int, headers: Mapping[str, str], url: str) -> str | None:
     """Where an answer to this address sends us; None where it does not.
 
-    Raises `ForeignAddress`: to what is no address.
+    Raises `ForeignAddress`: the target is not an address.
     """
     location = headers.get("location")
     if status not in REDIRECTS or not location:
         return None
     try:
-        # Bytes beyond ASCII go back as they came: an old portal's addresses are in windows-1251.
+        # Non-ASCII bytes are sent back unchanged: an old portal's addresses are in windows-1251.
         location = quote(location.encode("latin-1"), safe=PRINTABLE)
         return urldefrag(urljoin(url, location)).url
     except ValueError:

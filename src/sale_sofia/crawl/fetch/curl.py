@@ -1,4 +1,4 @@
-"""curl handles that are set up once and used for many pages: curl_cffi's own session sets up each anew."""
+"""curl handles that are set up once and reused; curl_cffi's own session sets one up for every page."""
 
 import re
 from collections import OrderedDict
@@ -42,13 +42,13 @@ MEANING: Final[Mapping[int, type[CrawlError]]] = {
     CurlECode.HTTP3: errors.NetworkBroken,
     CurlECode.TOO_LARGE: errors.NetworkBroken,
 }
-"""What curl's error codes mean in our own tree."""
+"""Our error class for each of curl's error codes."""
 THROUGH_PROXY: Final = frozenset({CurlECode.COULDNT_CONNECT, CurlECode.RECV_ERROR, CurlECode.SEND_ERROR})
-"""With a proxy these are its connection, or its refusal to lead on."""
+"""With a proxy these mean that the proxy could not be reached, or refused the tunnel."""
 
 
 def crawl_error(error: CurlError, url: str, *, through_proxy: bool = False) -> CrawlError:
-    """The error of our tree for one of curl's; what is not known otherwise is a failed connection."""
+    """Our error for one of curl's; an unlisted code is a failed connection."""
     sentence = str(error).partition(". See http")[0]
     if through_proxy and error.code in THROUGH_PROXY:
         return ServiceProxy(f"{url}: {sentence}")
@@ -56,9 +56,9 @@ def crawl_error(error: CurlError, url: str, *, through_proxy: bool = False) -> C
 
 
 class SentOnce:
-    """Ends a request as aborted where curl is about to send it without a turn.
+    """Aborts a request that curl is about to send without a turn.
 
-    curl would repeat a request whose kept connection was reset, and late.
+    curl would silently repeat a request whose reused connection was reset.
     """
 
     def __init__(self, curl: Curl) -> None:
@@ -72,7 +72,7 @@ class SentOnce:
 
 @ffi.callback("int(void *, char *, char *, int, int)", error=1)  # type: ignore[untyped-decorator]
 def _before_sending(name: Any, *_: object) -> int:  # noqa: ANN401 - a pointer of curl's
-    """The connection stands, and nothing was sent on it: 0 sends, 1 refuses."""
+    """Curl's callback between connecting and sending: 0 sends, 1 aborts."""
     request: SentOnce = ffi.from_handle(name)
     return 0 if request.turn.use() else 1
 
@@ -81,22 +81,22 @@ _NAME_FIELDS = (0, 2, 5)  # curl's cookie lines: domain, subdomains, path, secur
 
 
 class CookieJar:
-    """What the portals set, as curl's own lines, shared by all handles: a portal sees one visitor, not many.
+    """The portals' cookies, as curl's own lines, shared by all handles: a portal sees one visitor, not many.
 
-    Each handle gives back only what it changed itself.
+    Each handle merges back only what it changed itself.
     """
 
     def __init__(self) -> None:
         self.lines: Mapping[tuple[bytes, ...], bytes] = {}
-        """Every cookie by its domain, path and name; never changed in place, so the same are equal."""
+        """Every cookie by its domain, path and name; replaced, never changed in place: compare with `is`."""
 
     def take(self, before: Mapping[tuple[bytes, ...], bytes], after: Iterable[bytes]) -> None:
-        """Add what is new or changed since `before`, and drop what the portal took back."""
-        now = {_key(line): line for line in after}
-        kept = {key: line for key, line in self.lines.items() if key in now or key not in before}
-        changed = {key: line for key, line in now.items() if before.get(key) != line}
-        # Of a portal that sets ever new ones the newest are kept, or its pages would fill our memory.
-        self.lines = dict([*kept.items(), *changed.items()][-MOST_COOKIES:])
+        """Add what is new or changed since `before`, and drop what the portal deleted."""
+        current = {_key(line): line for line in after}
+        remaining = {key: line for key, line in self.lines.items() if key in current or key not in before}
+        changed = {key: line for key, line in current.items() if before.get(key) != line}
+        # Only the newest stay: a portal that sets ever new cookies must not fill our memory.
+        self.lines = dict([*remaining.items(), *changed.items()][-MOST_COOKIES:])
 
 
 def _key(line: bytes) -> tuple[bytes, ...]:
@@ -105,7 +105,7 @@ def _key(line: bytes) -> tuple[bytes, ...]:
 
 
 class Body:
-    """Collects a decompressed body; curl stops at once when it outgrows its limit, also in a gzip bomb."""
+    """Collects a decompressed body; aborts the transfer at once beyond its limit, also for a gzip bomb."""
 
     __slots__ = ("_limit", "_parts", "_size", "url")
 
@@ -116,7 +116,7 @@ class Body:
         self._parts: list[bytes] = []
 
     def write(self, chunk: bytes) -> int:
-        """Take one piece, as curl's write callback."""
+        """Curl's write callback: store one piece."""
         self._size += len(chunk)
         if self._size > self._limit:
             raise BodyTooLarge(f"{self.url}: more than {self._limit} bytes")
@@ -135,7 +135,7 @@ OPTIONS: Final[Mapping[CurlOpt, Any]] = {
     CurlOpt.FOLLOWLOCATION: 0,
     CurlOpt.BUFFERSIZE: READ_BYTES,
     CurlOpt.COOKIEFILE: "",  # switches cookies on
-    # curl reads http_proxy and its kin unless told of no proxy.
+    # curl reads http_proxy and the like unless it is given an empty proxy.
     CurlOpt.PROXY: "",
     CurlOpt.NOPROXY: "*",
     # No browser offers HTTP/2 without TLS; the profile would.
@@ -145,19 +145,19 @@ OPTIONS: Final[Mapping[CurlOpt, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a handle is made for; it serves all requests that need the same."""
+    """The options of a handle, which serves all requests with equal options."""
 
     profile: str
     pin: str | None
-    """Where the host's name was found to lead; curl connects there alone."""
+    """curl's RESOLVE entry: it connects to these addresses only."""
     max_bytes: int
     headers: tuple[tuple[str, str], ...] = ()
     route: Route | None = None
     """The proxy to go through; None: directly."""
     ca_file: str = ""
-    """Whom to trust instead of those everybody does."""
+    """Certificate authorities to trust instead of the usual ones."""
     fresh: bool = False
-    """On a connection of its own: after a redirect the old one may just be closing."""
+    """Whether it needs a new connection: after a redirect the old one may be closing."""
 
 
 class Handle:
@@ -177,7 +177,7 @@ class Handle:
     async def get(
         self, url: str, patience: Patience, turn: Turn, multi: AsyncCurl, cookies: CookieJar
     ) -> Response:
-        """Ask once, in this turn; redirects are not followed.
+        """Send one request, in this turn; redirects are not followed.
 
         Raises a `CurlError`, or what the body's limit or a proxy's refusal raises.
         """
@@ -205,10 +205,10 @@ class Handle:
         return self._body.write(chunk)
 
     def _take_header(self, line: bytes) -> int:
-        """One line; what comes before anything was asked is the proxy's, and no part of the answer.
+        """Curl's header callback. Lines before the request is sent are the proxy's, not part of the answer.
 
-        Raises `ServiceProxy` where it does not lead on: curl would read what comes with a 407 to its end,
-        however far that is, and nobody else's request would go on meanwhile.
+        Raises `ServiceProxy` if it refuses the tunnel: curl would read the body of a 407 to its end, however
+        long, and block all other requests meanwhile.
         """
         begins = line.startswith(b"HTTP/")
         if not self._sending.turn.used:
@@ -225,7 +225,7 @@ def _curl(setup: Setup) -> Curl:
     curl = Curl()
     lines = [f"{name}: {value}".encode() for name, value in (("Accept-Language", LANGUAGES), *setup.headers)]
     curl.setopt(CurlOpt.HTTPHEADER, lines)
-    curl.setopt(CurlOpt.ACCEPT_ENCODING, "")  # unpack all that curl can; the profile says which it names
+    curl.setopt(CurlOpt.ACCEPT_ENCODING, "")  # decode whatever curl can; the profile sets what it announces
     profile = (setup.route and setup.route.profile) or setup.profile
     if curl.impersonate(resolve_latest_browser_type(profile)):  # type: ignore[no-untyped-call]
         raise ValueError(f"FETCH_PROFILE: curl cannot speak like {profile!r}; try chrome or firefox")
@@ -244,22 +244,22 @@ def _curl(setup: Setup) -> Curl:
 
 
 def _lead_through(curl: Curl, route: Route) -> None:
-    """Everything goes through the proxy's tunnel, which looks names up; curl never goes round it."""
+    """Send everything through the proxy's tunnel, which resolves names; curl never bypasses it."""
     curl.setopt(CurlOpt.NOPROXY, "")
     curl.setopt(CurlOpt.PROXY, route.proxy.replace("socks5://", "socks5h://", 1))
     curl.setopt(CurlOpt.HTTPPROXYTUNNEL, 1)
     # A ticket from one connection would tell the portal, through another proxy, that it is the same visitor.
     curl.setopt(CurlOpt.SSL_SESSIONID_CACHE, 0)
     if route.user:
-        # Apart from the address, which curl repeats in its messages.
+        # Not in the address, which curl repeats in its messages.
         curl.setopt(CurlOpt.PROXYUSERNAME, route.user)
         curl.setopt(CurlOpt.PROXYPASSWORD, route.password)
 
 
 def _read_headers(lines: list[bytes]) -> Mapping[str, str]:
-    """Names in lower case; values of a repeated name are joined, as HTTP says they may be.
+    """Names in lower case; values of a repeated name are joined, as HTTP allows.
 
-    Bytes beyond ASCII are read as Latin-1, so none is lost.
+    Non-ASCII bytes are read as Latin-1, so none is lost.
     """
     headers: dict[str, str] = {}
     for line in lines:
@@ -271,9 +271,9 @@ def _read_headers(lines: list[bytes]) -> Mapping[str, str]:
 
 
 class CurlPool:
-    """Makes a handle when none is idle, so no request waits for one; how many run is decided elsewhere.
+    """Creates a handle when none is idle, so no request waits for one; the gate limits how many run.
 
-    It belongs to the event loop it was made in.
+    It belongs to the event loop it was created in.
     """
 
     def __init__(self) -> None:
@@ -283,7 +283,7 @@ class CurlPool:
         self.closed = False
 
     async def get(self, url: str, setup: Setup, patience: Patience, turn: Turn) -> Response:
-        """Ask once, in this turn. A handle that failed or was cancelled is closed, its connection with it."""
+        """Send one request, in this turn. A failed or cancelled handle is closed with its connection."""
         handle = self._take(setup)
         try:
             session = setup.route.session if setup.route else ""
@@ -297,7 +297,7 @@ class CurlPool:
         return answer
 
     async def close(self) -> None:
-        """Let go of all connections; requests under way end as if they were complete."""
+        """Close all connections; requests under way end as if they were complete."""
         self.closed = True
         await self._multi.close()  # type: ignore[no-untyped-call]
         for handle in self._idle:
@@ -305,11 +305,11 @@ class CurlPool:
         self._idle.clear()
 
     def forget_sessions(self) -> None:
-        """Begin anew, as other visitors."""
+        """Drop all cookies."""
         self._cookies.clear()
 
     def cookies_of(self, session: str) -> CookieJar:
-        """The cookies of a session; without a route all requests are the nameless one."""
+        """The cookies of a session; requests without a route use the session named ""."""
         jar = self._cookies.setdefault(session, CookieJar())
         self._cookies.move_to_end(session)
         if len(self._cookies) > MOST_SESSIONS:

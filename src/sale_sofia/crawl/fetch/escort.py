@@ -1,4 +1,4 @@
-"""Every request that leaves for a portal has a turn of its own: each redirect, each of a browser's."""
+"""Gives every request to a portal a turn of its own: each redirect, and each request of a browser."""
 
 import time
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
 
 @dataclass(slots=True, eq=False)
 class GateEscort:
-    """Goes along with one admitted request; see `Escort`. It needs no second place, so none can lack."""
+    """The `Escort` of one admitted request. It reuses the request's place, so it never waits for another."""
 
     gate: Gate
     admission: Admission
-    """As it is after the last turn; to be reported at the end."""
+    """The admission of the last turn; to be reported at the end."""
     budget: TimeoutBudget
     """Of the page as a whole."""
     request_seconds: float
-    """What one request may take: a turn that leaves less time than this is none."""
+    """The most one request may take: a turn that would leave less time than this is refused."""
     robots: RobotsGate | None = None
     waited: float = 0.0
     refusal: Refusal | None = None
@@ -75,7 +75,7 @@ class GateEscort:
 
 
 def left_alone(refusal: Refusal) -> LeftAlone:
-    """The error for a request that had to stay."""
+    """The error for a request that was not sent."""
     error = LeftAlone(f"not asked, the portal is to be left alone ({refusal.why})")
     error.retry_after_seconds, error.why = refusal.retry_after_seconds, refusal.why
     return error

@@ -1,4 +1,4 @@
-"""robots.txt as RFC 9309 asks: fetched once for an origin, kept for a while; nothing is asked without it."""
+"""robots.txt by RFC 9309: fetched once per origin and cached; nothing is requested without it."""
 
 import asyncio
 import math
@@ -17,13 +17,13 @@ from sale_sofia.crawl.fetch.base import Escort, Fetcher, Request, Response
 from sale_sofia.crawl.resilience.errors import CrawlError, LeftAlone, RedirectLoop
 
 READ_BYTES: Final = 500 * 1024
-"""RFC 9309, 2.5: so much must be read of a robots.txt; what follows is left alone."""
+"""RFC 9309, 2.5: at least this much of a robots.txt must be read; the rest is ignored."""
 _AGENT: Final = re.compile(r"\s*user[- ]?agent(?:\s*:|\s)(?P<name>[^#]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of one origin until they expire; without `robots` nothing there may be asked."""
+    """The rules of one origin until they expire; without `robots` nothing there may be requested."""
 
     expires: float
     robots: Protego | None
@@ -35,11 +35,11 @@ UNKNOWN: Final = Rules(-math.inf, None)
 
 
 class RobotsGate:
-    """Says what robots.txt allows. However many ask at once, an origin's file is fetched once.
+    """Tells what robots.txt allows. Concurrent callers share one fetch of an origin's file.
 
-    No file (4xx) and a file that is no text allow everything. An origin that is unreachable, answers 5xx or
-    asks for patience (429) is left alone for `error_cache_seconds`, unless its last rules are still known.
-    Where our own gate gives the file no turn, nothing was learned: every question raises `LeftAlone`.
+    No file (4xx) and a file that is not text allow everything. An origin that is unreachable or answers 5xx
+    or 429 is left alone for `error_cache_seconds`, unless its last rules are still cached.
+    Where our own gate gives the file no turn, nothing is cached and every call raises `LeftAlone`.
     """
 
     def __init__(  # noqa: PLR0913 - two of them are for tests and for processes that make many gates
@@ -59,34 +59,34 @@ class RobotsGate:
         self._cache_seconds = cache_seconds
         self._error_cache_seconds = error_cache_seconds
         self._clock = clock
-        self._known = {} if known is None else known
+        self._rules = {} if known is None else known
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def allowed(self, url: str, escort: Escort | None = None) -> bool:
-        """Whether this address may be asked; who has an escort asks for the file in its turns."""
+        """Whether this address may be requested; with an escort the file is fetched in its turns."""
         robots = await self._robots(url, escort)
         return robots is not None and robots.can_fetch(url, self._user_agent)
 
     async def crawl_delay(self, url: str) -> float | None:
         """Seconds its origin wants between two requests; None where it does not say."""
         await self._robots(url)
-        return known_delay(self._known, url)
+        return known_delay(self._rules, url)
 
     async def can_be_had(self, url: str) -> bool:
-        """Whether its origin's rules are known, be they old ones; if not, all of it is closed for now."""
+        """Whether its origin's rules are known, even old ones; if not, nothing there may be requested now."""
         return await self._robots(url) is not None
 
     async def _robots(self, url: str, escort: Escort | None = None) -> Protego | None:
         origin = _origin(url)
         if self._is_fresh(origin):
-            return self._known[origin].robots
+            return self._rules[origin].robots
         async with self._locks[origin]:
             if not self._is_fresh(origin):
-                self._known[origin] = await self._fetch(origin, escort)
-        return self._known[origin].robots
+                self._rules[origin] = await self._fetch(origin, escort)
+        return self._rules[origin].robots
 
     def _is_fresh(self, origin: str) -> bool:
-        return self._clock() < self._known.get(origin, UNKNOWN).expires
+        return self._clock() < self._rules.get(origin, UNKNOWN).expires
 
     async def _fetch(self, origin: str, escort: Escort | None) -> Rules:
         request = replace(self._make_request(f"{origin}/robots.txt"), escort=escort)
@@ -96,7 +96,7 @@ class RobotsGate:
         except LeftAlone:
             raise
         except RedirectLoop:
-            # RFC 9309, 2.3.1.2: redirected too often is as good as no file.
+            # RFC 9309, 2.3.1.2: too many redirects count as no file.
             robots = Protego.parse("")
         except CrawlError:
             pass
@@ -104,13 +104,13 @@ class RobotsGate:
             delay = robots.crawl_delay(self._user_agent)
             return Rules(self._clock() + self._cache_seconds, robots, delay)
         # RFC 9309, 2.4: rules that were known hold for as long as no newer ones can be had.
-        known = self._known.get(origin, UNKNOWN)
-        return replace(known, expires=self._clock() + self._error_cache_seconds)
+        last = self._rules.get(origin, UNKNOWN)
+        return replace(last, expires=self._clock() + self._error_cache_seconds)
 
 
-def known_delay(known: Mapping[str, Rules], url: str) -> float | None:
-    """The Crawl-delay of an address's origin, if its rules are known and name one; nothing is asked."""
-    return known.get(_origin(url), UNKNOWN).delay
+def known_delay(rules: Mapping[str, Rules], url: str) -> float | None:
+    """The Crawl-delay of an address's origin, if its rules are cached and set one; nothing is fetched."""
+    return rules.get(_origin(url), UNKNOWN).delay
 
 
 def _origin(url: str) -> str:
@@ -125,21 +125,21 @@ def _parsed(answer: Response, user_agent: str) -> Protego | None:
         return Protego.parse("")
     body = answer.body
     if len(body) > READ_BYTES:
-        # Half a rule is another rule: the last line goes where it was cut.
+        # Half a rule is another rule: drop the last, incomplete line.
         body = body[:READ_BYTES].rpartition(b"\n")[0]
     return Protego.parse(without_others(body.decode("utf-8-sig", errors="replace"), user_agent))
 
 
 def without_others(text: str, user_agent: str) -> str:
-    """The rules with one name for everybody but us.
+    """The rules with one shared name for all other agents.
 
-    Protego keeps each rule as often as its group has names: thousands of both would fill our memory.
+    Protego stores each rule once per name in its group: thousands of both would fill our memory.
     """
-    kept = []
+    lines = []
     for line in text.splitlines():
-        found = _AGENT.match(line)
-        name = found["name"].strip().lower() if found else "*"
-        part = name.replace("*", "")
-        is_for_us = name == "*" or (part and part in user_agent.lower())
-        kept.append(line if is_for_us else "User-agent: somebody-else")
-    return "\n".join(kept)
+        match = _AGENT.match(line)
+        name = match["name"].strip().lower() if match else "*"
+        product = name.replace("*", "")
+        is_for_us = name == "*" or (product and product in user_agent.lower())
+        lines.append(line if is_for_us else "User-agent: somebody-else")
+    return "\n".join(lines)

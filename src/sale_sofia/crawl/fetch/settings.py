@@ -1,4 +1,4 @@
-"""Sizes by which an answer is judged; no environment variable sets them, each says its unit and why."""
+"""Fixed sizes by which an answer is judged, each with its unit and reason; not set by the environment."""
 
 from typing import Final
 

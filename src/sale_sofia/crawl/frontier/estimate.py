@@ -1,14 +1,14 @@
-"""How long a crawl takes at the current rates, before anything is sent: to what fits, and to its end."""
+"""Estimates, before anything is sent, how long a crawl takes: until all that fits is read, and in all."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, null, select
 
 from sale_sofia.crawl.frontier import frontier
-from sale_sofia.crawl.frontier.ranking import TOLD, current_wishes
+from sale_sofia.crawl.frontier.ranking import CARD_FIELDS, current_wishes
 from sale_sofia.crawl.frontier.wanted import Wanted
 from sale_sofia.crawl.settings import (
     ASSUMED_KINDS,
@@ -30,27 +30,27 @@ _SECONDS_PER_MINUTE = _MINUTES_PER_HOUR = 60
 _FIRST_REQUESTS = 2
 """robots.txt and the first page of results."""
 _LONG_MINUTES = 100
-"""From so many on hours are told."""
+"""From this many minutes on, durations are in hours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Requests and time of one sweep, and what the figures rest on."""
+    """Requests and time of one sweep, and what the figures are based on."""
 
     site: str
     requests: int
-    """Of the whole portal."""
+    """For the whole portal."""
     requests_per_minute: float
     basis: str
     fitting: int | None = None
-    """How many adverts may be what is looked for; None where nothing is."""
+    """How many adverts may fit what is looked for; None where nothing is looked for."""
     fitting_requests: int | None = None
     """Until the last of them is opened."""
     fitting_basis: Said | None = None
 
     @property
     def hours(self) -> float:
-        """At the politeness bound: the network is never what is waited for."""
+        """At the rate limit, which is always slower than the network."""
         return self.requests / self.requests_per_minute / _MINUTES_PER_HOUR
 
     @property
@@ -78,8 +78,8 @@ def estimate(
 ) -> Estimate:
     """From the last complete sweep when there is one, else from the portal's known size.
 
-    How much of it may fit, is told by what is stored. `wanted` is what the crawl is for; without it, what the
-    buyer's profiles and saved searches look for comes first in a crawl of everything.
+    The share that may fit comes from the stored adverts. `wanted` is what the crawl is for; without it, it
+    crawls everything, beginning with what the buyer's profiles and saved searches look for.
     """
     complete = (
         select(jobs.c.id, sweeps.c.adverts)
@@ -96,42 +96,41 @@ def estimate(
         requests = adverts + math.ceil(adverts / config.inventory.per_page)
     if limit is not None:
         requests = min(requests, limit + math.ceil(limit / config.inventory.per_page))
-    found = Estimate(config.site, requests, rate_per_minute(settings, config), basis)
-    looked_for = wanted or Wanted((), current_wishes(connection))
-    if not looked_for.wishes:
-        return found
-    share = _shares(connection, config, looked_for)
+    whole = Estimate(config.site, requests, rate_per_minute(settings, config), basis)
+    goal = wanted or Wanted((), current_wishes(connection))
+    if not goal.wishes:
+        return whole
+    share = _shares(connection, config, goal)
     fitting = round(adverts * share.fitting)
     to_open = max(0, fitting - share.opened)
-    if wanted is None:  # of a crawl of everything one turn in so many goes to what waits longest
-        asked = math.ceil(adverts / config.inventory.per_page) + math.ceil(
+    if wanted is None:  # a crawl of everything gives every FAIR_TURN-th turn to what waits longest
+        fitting_requests = math.ceil(adverts / config.inventory.per_page) + math.ceil(
             to_open * FAIR_TURN / (FAIR_TURN - 1)
         )
     else:
         starts = known_starts(config.site)
         searches = sum(len(wanted.narrow(get_scraper(config.site), url)) for url in starts)
-        asked = searches + math.ceil(adverts * share.shown / config.inventory.per_page) + to_open
-    return Estimate(
-        found.site,
-        found.requests,
-        found.requests_per_minute,
-        found.basis,
-        fitting if limit is None else min(fitting, limit),
-        min(asked, found.requests),
-        share.basis,
+        fitting_requests = (
+            searches + math.ceil(adverts * share.in_results / config.inventory.per_page) + to_open
+        )
+    return replace(
+        whole,
+        fitting=fitting if limit is None else min(fitting, limit),
+        fitting_requests=min(fitting_requests, whole.requests),
+        fitting_basis=share.basis,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Shares:
-    """Of a portal's adverts."""
+    """Shares of a portal's adverts."""
 
     fitting: float
-    """What may be looked for."""
-    shown: float
-    """What the searches show that are begun."""
+    """Those that may fit."""
+    in_results: float
+    """Those that the crawl's searches show."""
     opened: int
-    """How many that may be looked for need not be opened any more."""
+    """How many that may fit are opened already."""
     basis: Said
 
 
@@ -141,22 +140,25 @@ def _shares(connection: Connection, config: SiteConfig, wanted: Wanted) -> _Shar
     rows = own if len(own) >= ESTIMATE_LEAST_ADVERTS else _stored(connection, None)
     if len(rows) < ESTIMATE_LEAST_ADVERTS:
         return _Shares(
-            _assumed(wanted, frozenset(TOLD)), _assumed(wanted, facts), 0, Said("estimate.assumed")
+            _assumed(wanted, frozenset(CARD_FIELDS)), _assumed(wanted, facts), 0, Said("estimate.assumed")
         )
     opened = sum(row["opened_at"] is not None and wanted.may_be(row) for row in own)
-    known = [{name: row[name] if name in facts else None for name in TOLD} for row in rows]
+    filterable = [{name: row[name] if name in facts else None for name in CARD_FIELDS} for row in rows]
     code = "estimate.stored" if rows is own else "estimate.stored_elsewhere"
     return _Shares(
-        _share(wanted, rows), _share(wanted, known), opened, Said(code, site=config.site, adverts=len(rows))
+        _share(wanted, rows),
+        _share(wanted, filterable),
+        opened,
+        Said(code, site=config.site, adverts=len(rows)),
     )
 
 
 def _stored(connection: Connection, site: str | None) -> Sequence[Mapping[Any, Any]]:
-    """What is known of the adverts that are offered, on one portal or on all."""
-    columns = (listings.c[name] for name in (*TOLD, "opened_at"))
+    """The stored adverts that are on offer, on one portal or on all."""
+    columns = (listings.c[name] for name in (*CARD_FIELDS, "opened_at"))
     offered = select(*columns).where(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
-    chosen = offered if site is None else offered.where(listings.c.site == site)
-    return connection.execute(chosen).mappings().all()
+    query = offered if site is None else offered.where(listings.c.site == site)
+    return connection.execute(query).mappings().all()
 
 
 def _share(wanted: Wanted, rows: Sequence[Mapping[Any, Any]]) -> float:
@@ -164,7 +166,7 @@ def _share(wanted: Wanted, rows: Sequence[Mapping[Any, Any]]) -> float:
 
 
 def _assumed(wanted: Wanted, facts: frozenset[str]) -> float:
-    """By kind and place alone, as far as `facts` names them; nobody knows the prices yet."""
+    """The share by kind and place alone, as far as they are in `facts`; prices are not known yet."""
     kinds = [kind for kind in ASSUMED_KINDS if wanted.may_hold(kind, None)]
     of_kinds = sum(ASSUMED_KINDS[kind] for kind in kinds) if "rooms" in facts else 1.0
     everywhere = neighbourhoods()
@@ -174,27 +176,24 @@ def _assumed(wanted: Wanted, facts: frozenset[str]) -> float:
     return of_kinds * min(1.0, len(places) * ASSUMED_PLACE_SHARE)
 
 
-# In words: what a person asks before a crawl.
-
-
-def sentences(found: Sequence[Estimate], *, at_once: bool = True) -> Iterator[Said]:
-    """When the first answers come, when all that may fit is there, when everything is; and by what."""
+def sentences(estimates: Sequence[Estimate], *, at_once: bool = True) -> Iterator[Said]:
+    """When the first results come, when all that may fit is read, when everything is; and the basis."""
     together = max if at_once else sum
-    whole = duration(together(one.hours for one in found) * _MINUTES_PER_HOUR)
-    first = duration(min(one.first_minutes for one in found))
-    counted = [one.fitting for one in found if one.fitting is not None]
-    fitting = [one.fitting_minutes for one in found if one.fitting_minutes is not None]
+    whole = duration(together(portal.hours for portal in estimates) * _MINUTES_PER_HOUR)
+    first = duration(min(portal.first_minutes for portal in estimates))
+    counted = [portal.fitting for portal in estimates if portal.fitting is not None]
+    fitting = [portal.fitting_minutes for portal in estimates if portal.fitting_minutes is not None]
     if not fitting:
         yield Said("estimate.whole", first=first, whole=whole)
         return
     yield Said(
         "estimate.fitting", first=first, fitting=sum(counted), after=duration(together(fitting)), whole=whole
     )
-    yield from dict.fromkeys(one.fitting_basis for one in found if one.fitting_basis)
+    yield from dict.fromkeys(portal.fitting_basis for portal in estimates if portal.fitting_basis)
 
 
 def duration(minutes: float) -> Said:
-    """So long, as people say it."""
+    """Minutes in words, in hours if there are many."""
     if minutes >= _LONG_MINUTES:
         return Said("duration.hours", hours=round(minutes / _MINUTES_PER_HOUR, 1))
     return Said("duration.minutes", minutes=math.ceil(minutes))

@@ -1,4 +1,4 @@
-"""Jobs before and after they run: made with their first rows, ended by what the frontier says."""
+"""Creates jobs with their first rows, and ends them when the frontier is done."""
 
 import secrets
 import time
@@ -39,7 +39,7 @@ from sale_sofia.websites.registry import get_scraper
 
 @dataclass(frozen=True, slots=True)
 class SiteReport:
-    """What came of one portal's job."""
+    """The result of one portal's job."""
 
     job_id: str
     site: str
@@ -60,19 +60,19 @@ class SiteReport:
     missing: str | None = None
     """Why adverts of the portal were not seen, in one line."""
     notes: Sequence[str] = ()
-    """What a person should know of it though nothing is wrong, each in a sentence."""
+    """Things worth knowing though nothing is wrong, each in a sentence."""
     linked: int = 0
     """How many of its adverts were not opened: another portal's page of the same advert was."""
     sampled: int = 0
-    """How many of such were opened all the same, to check that."""
+    """How many such adverts were opened anyway, as a check."""
     disagreed: int = 0
-    """How many were opened because their cards say something else than the other portal's page."""
+    """How many were opened because their cards differ from the other portal's page."""
     differing: int = 0
-    """Of those that were checked, how many said something else."""
+    """How many of the checked ones differed."""
 
 
 def new_job_id(site: str) -> str:
-    """A name that sorts by time and is never given twice."""
+    """A unique id that sorts by time."""
     return f"{site}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
 
 
@@ -95,11 +95,10 @@ def begin_job(  # noqa: PLR0913 - each is a choice of its own
     job_id: str | None = None,
     wanted: Wanted | None = None,
 ) -> str:
-    """The job and its first rows in the caller's transaction: the id is known before anything runs.
+    """Create the job and its first rows in the caller's transaction, before anything runs; returns its id.
 
-    With `everything` adverts are opened also where their cards say nothing new. Without `job_id` it gets an
-    id of our own. With `wanted` it begins only searches that can hold that, and opens only adverts that may
-    be it.
+    With `everything` adverts are opened even where their cards are unchanged. Without `job_id` it gets a new
+    id. With `wanted` it begins only searches that can hold that, and opens only adverts that may fit.
     """
     looks_for = None if wanted is None else wanted.stored()
     targets = [target(site, check_start_url(site, url)) for url in start_urls]
@@ -113,14 +112,14 @@ def begin_job(  # noqa: PLR0913 - each is a choice of its own
         now=after_all_others(connection, site.name, now),
         looks_for=looks_for,
     )
-    frontier.add_targets(connection, job_id, [one for one in targets if one.kind != "search"])
-    if searches := [one for one in targets if one.kind == "search"]:
+    frontier.add_targets(connection, job_id, [page for page in targets if page.kind != "search"])
+    if searches := [page for page in targets if page.kind == "search"]:
         begin_narrowed(connection, job_id, site, list(dict.fromkeys(searches)))
         begin_sweep(
             connection,
             job_id=job_id,
             site=site.name,
-            searches=[one.key for one in searches],
+            searches=[search.key for search in searches],
             everything=everything,
             now=now,
             looks_for=looks_for,
@@ -129,7 +128,7 @@ def begin_job(  # noqa: PLR0913 - each is a choice of its own
 
 
 def end_job(connection: Connection, job: Job, *, now: float) -> JobState:
-    """Finish the job if its frontier says so; calling it again changes nothing."""
+    """Finish the job if no page is left; calling it again changes nothing."""
     if job.state.finished or frontier.count_rows(connection, job.id).open:
         return job.state
     close_frontier(connection, job, now=now)
@@ -139,20 +138,20 @@ def end_job(connection: Connection, job: Job, *, now: float) -> JobState:
 
 
 def close_frontier(connection: Connection, job: Job, *, now: float) -> None:
-    """No page is left: what the whole of them says is written down once, and the job is AGGREGATING."""
+    """When no page is left: judge drift, sweep and copies once, and set the job to AGGREGATING."""
     if not job.state.takes_pages:
         return
     state, _ = _verdict(connection, job.id)
     set_job_state(connection, job.id, JobState.AGGREGATING, now=now)
     review_drift(connection, job, state, get_scraper(job.site).config, get_settings(), now=now)
-    finish_sweep(connection, job, now=now)  # after it: what has drifted makes nothing gone
+    finish_sweep(connection, job, now=now)  # after the drift review: a drifted portal delists nothing
     review_copies(connection, known_job(connection, job.id), now=now)
     connection.execute(delete(frontier_places).where(frontier_places.c.job_id == job.id))
-    close_if_settled(connection, {job.site}, now=now)  # what was in doubt may be gone
+    close_if_settled(connection, {job.site}, now=now)  # doubtful adverts may be gone
 
 
 def _verdict(connection: Connection, job_id: str) -> tuple[JobState, Said | None]:
-    """No page, or no advert, that could be read is a failure, no advert at all an alarm; neither is done."""
+    """The final state: FAILED if no page or advert could be read, EMPTY if there was no advert."""
     if not frontier.count_rows(connection, job_id).done:
         failed = select(rows.c.url, rows.c.code, rows.c.reason).where(
             rows.c.job_id == job_id, rows.c.state == "failed"
@@ -168,13 +167,13 @@ def _verdict(connection: Connection, job_id: str) -> tuple[JobState, Said | None
 
 
 def _all_read(connection: Connection, job_id: str) -> bool:
-    """Whether every search was read: of what somebody looks for, a portal may have nothing."""
+    """Whether every search was read: a portal may have nothing of what is looked for."""
     read = {Ended.READ, Ended.SPLIT, Ended.ABSENT}
     return all(search.ended in read for search in searches_of(connection, job_id))
 
 
 def copy_notes(*, linked: int, sampled: int, disagreed: int, differing: int) -> Iterator[str]:
-    """In a sentence what became of adverts that another portal has too."""
+    """A sentence on the adverts that another portal has too, if there are any."""
     if linked or sampled or disagreed:
         yield (
             f"adverts whose cards say what another portal's pages say: {linked} not opened, {sampled} opened "
@@ -183,12 +182,12 @@ def copy_notes(*, linked: int, sampled: int, disagreed: int, differing: int) -> 
 
 
 def report(connection: Connection, job: Job, error: str | None = None) -> SiteReport:
-    """The job as its rows tell it."""
+    """The report on a job, from its rows."""
     adverts = frontier.count_rows(connection, job.id, "listing")
     everything = frontier.count_rows(connection, job.id)
-    failed = select(rows.c.code, func.count()).where(rows.c.job_id == job.id, rows.c.state == "failed")
-    counted = connection.execute(failed.group_by(rows.c.code).order_by(rows.c.code))
-    reasons = Counter({code or "unknown": pages for code, pages in counted})
+    query = select(rows.c.code, func.count()).where(rows.c.job_id == job.id, rows.c.state == "failed")
+    failures = connection.execute(query.group_by(rows.c.code).order_by(rows.c.code))
+    reasons = Counter({code or "unknown": pages for code, pages in failures})
     searches = searches_of(connection, job.id)
     forbidden = [search.url for search in searches if search.ended is Ended.FORBIDDEN]
     useless = sorted({search.way or "" for search in searches if search.ended is Ended.USELESS})
@@ -205,7 +204,7 @@ def report(connection: Connection, job: Job, error: str | None = None) -> SiteRe
         seconds=job.worked_seconds,
         error=error or job.error,
         reasons=dict(reasons.most_common()),
-        shortfalls=[one["found"] for one in shortfalls(connection, job.id)],
+        shortfalls=[shortfall["found"] for shortfall in shortfalls(connection, job.id)],
         held_back=count_held(connection, job.id),
         missing=sweep.missing if (sweep := get_sweep(connection, job.id)) else None,
         **copies,

@@ -1,4 +1,4 @@
-"""What a person wants to know of a crawl that goes on: what it has found, and how long it still takes."""
+"""The progress of a running crawl: what it has found, and how long it still takes."""
 
 from dataclasses import dataclass
 
@@ -16,23 +16,23 @@ from sale_sofia.websites.registry import get_scraper
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Adverts of a job by now, and minutes at the portal's rate, as far as its pages are known."""
+    """Adverts of a job so far, and minutes left at the portal's rate for the pages known so far."""
 
     seen: int
     opened: int
     fitting: int
-    """What may be what somebody looks for; of a job for that, what is not left alone."""
+    """Adverts that may fit a wish; for a job with a goal, those that are not left unopened as unwanted."""
     new: int
     searching: bool
-    """Whether pages of results wait: they may bring more."""
+    """Whether pages of results are pending, which may bring more."""
     fitting_minutes: float
-    """Until all that may fit is opened; pages of results come before."""
+    """Until all that may fit is opened; pages of results come first."""
     minutes: float
     """Until its end."""
 
     @property
     def told(self) -> Said:
-        """In one line."""
+        """The outlook in one line."""
         least = Said("outlook.least") if self.searching else None
         return Said(
             "outlook.told",
@@ -47,7 +47,7 @@ class Outlook:
 
 
 def read_outlook(connection: Connection, job: Job, settings: Settings) -> Outlook | None:
-    """Of a job that goes on and has seen adverts, at the rates of these settings; None of any other."""
+    """The outlook of a running job that has seen adverts, at the rates of these settings; else None."""
     if job.state.finished:
         return None
     advert, waits = rows.c.kind == "listing", rows.c.state.in_(("pending", "leased"))
@@ -56,9 +56,9 @@ def read_outlook(connection: Connection, job: Job, settings: Settings) -> Outloo
     fits = ranked if job.looks_for is None else code != Code.UNWANTED
     opened = and_(advert, rows.c.state == "done", code.not_in(LEFT_ALONE))
     conditions = (advert, opened, and_(advert, fits), and_(advert, fits, waits), and_(~advert, waits), waits)
-    counted = select(*(func.sum(case((one, 1), else_=0)) for one in conditions))
-    found = connection.execute(counted.where(rows.c.job_id == job.id)).one()
-    seen, read, fitting, to_open, pages, left = (count or 0 for count in found)
+    query = select(*(func.sum(case((condition, 1), else_=0)) for condition in conditions))
+    counts = connection.execute(query.where(rows.c.job_id == job.id)).one()
+    seen, read, fitting, to_open, pages, left = (count or 0 for count in counts)
     if not seen:
         return None
     rate = rate_per_minute(settings, get_scraper(job.site).config)

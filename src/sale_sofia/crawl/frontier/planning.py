@@ -1,4 +1,4 @@
-"""Which jobs a command runs: a new one, or the same one that was not finished."""
+"""Which job a command runs: a new one, or the same crawl that was not finished."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,28 +32,28 @@ class JobEnded(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class JobPlan:
-    """A crawl somebody asked for."""
+    """A requested crawl."""
 
     site: Site
     start_urls: tuple[str, ...]
     limit: int | None
     fresh: bool
     everything: bool = False
-    """Open adverts also where their cards say nothing new."""
+    """Open adverts even where their cards are unchanged."""
     job_id: str | None = None
-    """The id of the new job, by which it is known when it is asked for again; else one of our own."""
+    """The id of the new job, which makes repeated requests idempotent; None: a generated one."""
     wanted: Wanted | None = None
     """What it is for; None: everything."""
 
     def is_the_same(self, job: Job) -> bool:
-        """Whether an unfinished job is this very crawl, or opens more than it would."""
+        """Whether an unfinished job is the same crawl, or one that opens more."""
         looks_for = None if self.wanted is None else self.wanted.stored()
         same = (job.start_urls, job.listing_limit, job.looks_for) == (self.start_urls, self.limit, looks_for)
         return same and not self.everything
 
 
 def check_plans(plans: Sequence[JobPlan]) -> None:
-    """Refuse start URLs that lead nowhere and portals that are off, before anything is started or written."""
+    """Reject invalid start URLs and disabled portals before anything is started or written."""
     for plan in plans:
         if not plan.site.enabled:
             raise SiteConfigError(f"{plan.site.name} is switched off (enabled: false in its site file)")
@@ -95,9 +95,9 @@ def _same_or_new(connection: Connection, plan: JobPlan, now: float) -> str:
 
 
 def plan_for_workers(settings: Settings, database: Database, plan: JobPlan) -> str:
-    """The job for the workers, theirs from now on; the very one they are at, when it is the same crawl.
+    """The job for the workers, assigned to them; the one they are running, when it is the same crawl.
 
-    While another crawl of the portal runs it is refused by a `SiteBusy`, and nothing is written.
+    Raises `SiteBusy`, with nothing written, while another crawl of the portal runs.
     """
     check_plans([plan])
     with site_lock(database, settings.data_dir / "locks", plan.site.name):
@@ -117,7 +117,7 @@ def _plan_shared(connection: Connection, plan: JobPlan, now: float) -> str:
 
 
 def resume_for_workers(settings: Settings, database: Database, job_id: str) -> str:
-    """An unfinished job, the workers' from now on; `JobEnded` or `SiteBusy` where it cannot be."""
+    """Assign an unfinished job to the workers. Raises `JobEnded` or `SiteBusy` where it cannot go on."""
     job_to_resume(database, job_id)
     job = database.run_read(partial(known_job, job_id=job_id))
     with site_lock(database, settings.data_dir / "locks", job.site):
@@ -135,7 +135,7 @@ def _resume_shared(connection: Connection, job_id: str, now: float) -> str:
 
 
 def job_to_resume(database: Database, job_id: str) -> str:
-    """The job's id, when it can go on."""
+    """The job's id. Raises `JobEnded` where it cannot go on."""
     job = database.run_read(lambda connection: known_job(connection, job_id))
     if job.state.finished:
         raise JobEnded(f"job {job_id} has ended ({job.state.value}); begin a new one with `sale-sofia crawl`")
@@ -148,11 +148,11 @@ def unfinished_jobs(database: Database) -> list[str]:
     return [job.id for job in found if job]
 
 
-# Ending a job before its end. Whoever crawls it sees that when it wants the next page.
+# Cancelling. Whoever crawls the job notices when it claims the next page.
 
 
 def cancel_job(connection: Connection, job_id: str, *, now: float) -> bool:
-    """The job is cancelled afterwards, False when it was before; `JobEnded` if it came to another end."""
+    """Cancel the job; False when it was cancelled before. Raises `JobEnded` if it ended otherwise."""
     if set_job_state(connection, known_job(connection, job_id).id, JobState.CANCELLED, now=now):
         return True
     state = known_job(connection, job_id).state

@@ -1,10 +1,10 @@
-"""What follows from a page of results: its next page, the parts its search is cut into, or the search's end.
+"""What follows from a page of results: the next page, splitting its search into parts, or the search's end.
 
 Portals show a part of what they announce: the first thousand of a search, the first 199 pages, or the last
-page again and again. A search is followed to its end; where that comes before all was shown, it is cut into
-smaller ones by what the portal offers, as its site file says and as earlier crawls learnt. One without an end
-is given one: when pages in a row bring nothing new to it, when it shows far more than it announced, or at a
-bound. What that needs to know is in the database: a crawl that was killed goes on counting.
+page again and again. A search is followed to its end; if that comes before all adverts were shown, it is
+split into smaller ones by filters of the portal, by its site file and what earlier crawls learnt. A search
+without an end is stopped: when several pages in a row bring nothing new, when it shows far more than it
+announced, or at a bound. All counts are in the database, so a killed crawl continues them.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.frontier import REST
 from sale_sofia.crawl.frontier.linking import Kinship, is_copying, note_copies, of_cards
 from sale_sofia.crawl.frontier.ranking import current_wishes, rank_adverts
-from sale_sofia.crawl.frontier.wanted import NARROWED, unwanted, wanted_of
+from sale_sofia.crawl.frontier.wanted import NARROWED, find_unwanted, wanted_of
 from sale_sofia.crawl.tables import LEFT_ALONE, Code, Kin
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import Target, target
@@ -40,7 +40,7 @@ from sale_sofia.history.settings import (
     SITEMAP_MOST_DEPTH,
 )
 from sale_sofia.history.sightings import Sighting, listing_key
-from sale_sofia.history.sweeps import Ended, Learnt, Search, scope_of, searches_of
+from sale_sofia.history.sweeps import Ended, LearntLimits, Search, scope_of, searches_of
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import get_settings
 from sale_sofia.storage.quick import Quick
@@ -53,7 +53,7 @@ from sale_sofia.websites.splitting import Hints
 
 log: Final = logging.getLogger(__name__)
 SITEMAP: Final = "sitemap"
-"""How an index of sitemaps is cut."""
+"""The `way` of the parts of a sitemap index."""
 
 
 def begin_searches(
@@ -64,7 +64,7 @@ def begin_searches(
     parent_id: int | None = None,
     way: str | None = None,
 ) -> int:
-    """Add searches that begin at these addresses, each with its first page; how many are new."""
+    """Add searches that begin at these addresses, each with its first page; returns how many are new."""
     new = frontier.without_known(connection, job_id, targets)
     for page in new:
         search_id = sweeps.add_search(connection, job_id, page.url, parent_id=parent_id, way=way)
@@ -73,9 +73,9 @@ def begin_searches(
 
 
 def begin_narrowed(connection: Connection, job_id: str, site: Site, targets: Sequence[Target]) -> int:
-    """Begin these searches, of each only the parts that can hold what the job is for; how many are new.
+    """Begin the parts of these searches that can hold what the job is for; returns how many are new.
 
-    A start is kept beside its parts, as if it had been cut: one that the portal does not have is no loss.
+    The start is stored as their parent, as if it had been split: a part that the portal lacks is no loss.
     """
     wanted, new = wanted_of(connection, job_id), 0
     for whole in targets:
@@ -91,7 +91,7 @@ def begin_narrowed(connection: Connection, job_id: str, site: Site, targets: Seq
 
 
 def is_enough(shown: int, announced: int) -> bool:
-    """Whether so many adverts are as good as all that were announced."""
+    """Whether the shown adverts count as all that were announced."""
     return shown >= announced * LEAST_COVERAGE or announced - shown <= COVERAGE_SLACK
 
 
@@ -105,26 +105,26 @@ class SearchSteps:
     now: float
 
     @cached_property
-    def learnt(self) -> Learnt:
-        """What earlier crawls, and this one, know of the portal's limits."""
+    def learnt(self) -> LearntLimits:
+        """What earlier crawls and this one have learnt about the portal's limits."""
         return sweeps.read_learnt(self.connection, self.site.name, now=self.now)
 
     def read(self, page: Found) -> int:
-        """A page of results was read; how many further ones join the frontier."""
+        """Handle a page of results that was read; returns how many pages are added to the frontier."""
         before = sweeps.get_search(self.connection, page.claim.search_id)
-        if before is None:  # a page of no search: nobody asks whether it was whole
+        if before is None:  # a page without a search: its completeness does not matter
             return self._add_page(page.following, None)
         self._learn(page)
         if page.section == IDS:
             return self._reopen_waiting()
         if before.ended is not None:
-            return 0  # it was decided meanwhile, by another page
+            return 0  # another page has ended it meanwhile
         if page.moved and before.parent_id is not None and not before.pages:
             return self._end(before, Ended.ABSENT)
         return self._go_on(before, page)
 
     def unanswered(self, outcome: Gone | Failed) -> int:
-        """A page of results is not there, or could not be had; how many others are asked instead."""
+        """Handle a page of results that is gone or failed; returns how many pages are added instead."""
         search = sweeps.get_search(self.connection, outcome.claim.search_id)
         if search is None:
             return 0
@@ -137,16 +137,16 @@ class SearchSteps:
         return 0
 
     def _begin_elsewhere(self, search: Search) -> int:
-        """robots.txt forbids a start of the portal: take the next one, on the same host."""
+        """When robots.txt forbids a start of the portal: begin at the next one, on the same host."""
         whole = sweeps.get_search(self.connection, search.parent_id) if search.way == NARROWED else search
-        known = all_starts(self.site.name) if known_starts(self.site.name) else ()
-        starts = [list(map(path_and_query, urls)) for urls in known]
+        alternatives = all_starts(self.site.name) if known_starts(self.site.name) else ()
+        starts = [list(map(path_and_query, urls)) for urls in alternatives]
         own = path_and_query((whole or search).url)
-        places = [place for place, urls in enumerate(starts) if own in urls]
+        positions = [position for position, urls in enumerate(starts) if own in urls]
         is_start = whole is not None and whole.parent_id is None
-        if not is_start or not places or places[-1] + 1 >= len(starts):
+        if not is_start or not positions or positions[-1] + 1 >= len(starts):
             return 0
-        others = [target(self.site, urljoin(search.url, url)) for url in starts[places[-1] + 1]]
+        others = [target(self.site, urljoin(search.url, url)) for url in starts[positions[-1] + 1]]
         log.warning(
             "%s: robots.txt forbids %s; the crawl begins at %s", self.site.name, search.url, others[0].url
         )
@@ -160,11 +160,11 @@ class SearchSteps:
                 self._look_again()
 
     def _look_again(self) -> None:
-        """What was learnt is another now."""
+        """Read what was learnt again at its next use."""
         self.__dict__.pop("learnt", None)
 
     def _go_on(self, before: Search, page: Found) -> int:
-        search = _told(before, page)
+        search = _after_page(before, page)
         if page.sitemaps:
             return self._cut_index(search, page.sitemaps)
         first = search.pages == 1 and before.pages == 0
@@ -181,7 +181,7 @@ class SearchSteps:
         return self._finish(search, page)
 
     def _follow(self, before: Search, page: Found) -> int:
-        """Read on, while pages bring what the search has not shown, and no bound is reached."""
+        """Read on while pages bring new adverts and no bound is reached."""
         settings = get_settings()
         new = sweeps.note_shown(self.connection, before.id, (card.external_id for card, _ in page.adverts))
         search = replace(before, different=before.different + new, stale=0 if new else before.stale + 1)
@@ -189,18 +189,18 @@ class SearchSteps:
         if search.stale >= (page.stale_pages or settings.search_stale_pages):
             whole = announced is not None and is_enough(search.different, announced)
             return self._conclude(replace(search, shown=search.different), page, whole=whole)
-        # A page more than so many times what it announced: small totals are loose.
+        # One page of tolerance on top of the factor: small totals are imprecise.
         bound = math.inf if announced is None else announced * settings.search_total_factor
         if search.different > bound + len(page.adverts):
             return self._end(search, Ended.EXCEEDED)
         if search.pages >= settings.search_max_pages:
             return self._end(search, Ended.ENDLESS)
         self._end(search, None)
-        # A page that the job has already: they lead in a circle.
+        # Nothing is added if the job has the page already: the pages lead in a circle.
         return self._add_page(page.following, search.id) or self._finish(search, page)
 
     def _cut_index(self, search: Search, sitemaps: Sequence[Target]) -> int:
-        """Read the sitemaps of an index, unless they are without end."""
+        """Read the sitemaps of an index, unless they are nested too deep or too many."""
         depth = 0
         above: Search | None = search
         while above is not None:
@@ -210,7 +210,7 @@ class SearchSteps:
         return self._cut(search, sitemaps, SITEMAP)
 
     def _may_be_cut(self, parts: int) -> bool:
-        """Whether the job may have so many more searches."""
+        """Whether the job may have this many more searches."""
         return sweeps.count_searches(self.connection, self.job_id) + parts <= get_settings().search_max_parts
 
     def _is_capped(self, search: Search, page: Found) -> bool:
@@ -218,7 +218,7 @@ class SearchSteps:
         return page.capped or (most is not None and search.announced is not None and search.announced > most)
 
     def _cut_up(self, search: Search, page: Found | None) -> int:
-        """Cut the search by the first way that can; nothing where none does."""
+        """Split the search by the first way that works; returns 0 where none does."""
         hints = self._hints(search, page)
         while True:
             parts = self.site.parts(search.url, hints)
@@ -228,19 +228,19 @@ class SearchSteps:
                 return self._cut(search, [target(self.site, url) for url in parts.urls], parts.way)
             if parts.ids_page is None:
                 return 0
-            # Put off until this page is read; not where that was tried already.
+            # Wait until this page is read, unless that was tried already.
             if self._add_page(target(self.site, parts.ids_page), search.id) or self._waiting():
                 self._end(search, Ended.WAITING)
                 return 1
-            hints = replace(hints, useless=hints.useless | {parts.way})  # its ids could not be had
+            hints = replace(hints, useless=hints.useless | {parts.way})  # its ids could not be read
 
     def _hints(self, search: Search, page: Found | None) -> Hints:
-        known = search.exact or (page is not None and page.last_page is not None)
+        is_total_known = search.exact or (page is not None and page.last_page is not None)
         by_pages = page.most_pages * len(page.adverts) if page and page.most_pages else None
         by_file = [table.most for table in self.site.config.searches.values() if table.most]
         most = (page.most if page else None) or by_pages or self.learnt.most or min(by_file, default=None)
         return Hints(
-            total=search.announced if known else None,
+            total=search.announced if is_total_known else None,
             most=most,
             ids=self.learnt.ids or {},
             useless=self.learnt.useless,
@@ -251,7 +251,7 @@ class SearchSteps:
         return begin_searches(self.connection, self.job_id, parts, parent_id=search.id, way=way)
 
     def _reopen_waiting(self) -> int:
-        """The page that lists ids was read, or cannot be: cut what waited for it, or read it to its end."""
+        """When the page of ids was read or failed: split the searches waiting for it, or continue them."""
         waiting = self._waiting()
         for search in waiting:
             self._end(search, None)
@@ -262,7 +262,7 @@ class SearchSteps:
         return [search for search in own if search.ended is Ended.WAITING]
 
     def _reopened(self, search: Search) -> int:
-        """Cut the search, or read on where its first page ended."""
+        """Split the search, or continue after its first page."""
         search = replace(search, ended=None)
         if added := self._cut_up(search, None):
             return added
@@ -271,31 +271,31 @@ class SearchSteps:
         return self._end(search, None) + self._add_page(target(self.site, search.next_url), search.id)
 
     def _beside_others(self, search: Search, parent: Search) -> Search:
-        """A part that has all of the whole, beside others: two such parts show that the filter is ignored.
+        """Compare a part as large as the whole with other such parts: equal ones prove the filter useless.
 
-        Where they show other adverts, it is only the total that does not follow the filter, and says nothing.
+        Where they show other adverts, only the total ignores the filter, and it is not believed.
         """
-        others = [one for one in sweeps.parts_of(self.connection, parent) if one.id != search.id]
-        alike = [one for one in others if _has_all_of(one, parent)]
-        if any(one.first_digest == search.first_digest for one in alike):
+        others = [part for part in sweeps.parts_of(self.connection, parent) if part.id != search.id]
+        alike = [part for part in others if _has_all_of(part, parent)]
+        if any(part.first_digest == search.first_digest for part in alike):
             return replace(search, ended=Ended.USELESS)
-        for one in alike:
-            sweeps.keep_search(self.connection, replace(one, announced=None, exact=False))
-        disbelieved = alike or any(one.pages and one.announced is None for one in others)
+        for part in alike:
+            sweeps.keep_search(self.connection, replace(part, announced=None, exact=False))
+        disbelieved = alike or any(part.pages and part.announced is None for part in others)
         return replace(search, announced=None, exact=False) if disbelieved else search
 
     def _drop_way(self, search: Search, parent: Search) -> int:
-        """The filter changes nothing: its parts are left alone, and their parent is read in another way."""
+        """Stop using a filter that changes nothing: drop its parts, and read their parent in another way."""
         sweeps.learn_useless(self.connection, self.site.name, search.way or "", now=self.now)
         self._look_again()
-        parts = [one for one in sweeps.parts_of(self.connection, parent) if one.way == search.way]
-        for one in parts:
-            sweeps.keep_search(self.connection, replace(one, ended=Ended.USELESS))
-        frontier.drop_searches(self.connection, self.job_id, [one.id for one in parts])
+        parts = [part for part in sweeps.parts_of(self.connection, parent) if part.way == search.way]
+        for part in parts:
+            sweeps.keep_search(self.connection, replace(part, ended=Ended.USELESS))
+        frontier.drop_searches(self.connection, self.job_id, [part.id for part in parts])
         return self._reopened(parent)
 
     def _finish(self, search: Search, page: Found | None) -> int:
-        """The last page of a search: all was shown, or a cap was met."""
+        """Conclude a search after its last page: all was shown, or a cap was met."""
         return self._conclude(search, page, whole=self._is_whole(search, page))
 
     def _conclude(self, search: Search, page: Found | None, *, whole: bool) -> int:
@@ -315,7 +315,7 @@ class SearchSteps:
             return search.announced is None
         if page.capped and (search.announced is not None or page.total is None):
             return False
-        if page.following is not None:  # the same page again, or as far as the portal answers
+        if page.following is not None:  # the same page again, or the last one the portal serves
             most = page.most or self.learnt.most
             return not _is_last(search, page) and most is not None and search.shown + len(page.adverts) < most
         return page.last_page is None or search.pages >= page.last_page
@@ -331,14 +331,14 @@ class SearchSteps:
         return frontier.add_targets(self.connection, self.job_id, pages, search_id=search_id)
 
 
-def _told(search: Search, page: Found) -> Search:
-    """The search after this page; the same page again adds nothing.
+def _after_page(search: Search, page: Found) -> Search:
+    """The search updated by this page; a repeated page changes nothing.
 
-    Where the portal names no total, its last page tells about how many adverts there are. A total that was
-    not believed on the first page is not believed later.
+    Where the portal gives no total, it is estimated from the number of its last page. A total that was not
+    believed on the first page is not believed later.
     """
-    shown = sorted(card.external_id for card, _ in page.adverts)
-    digest = hashlib.sha256("\n".join(shown).encode()).hexdigest()
+    ids = sorted(card.external_id for card, _ in page.adverts)
+    digest = hashlib.sha256("\n".join(ids).encode()).hexdigest()
     if search.pages and digest == search.last_digest:
         return search
     announced, exact = search.announced, search.exact
@@ -359,7 +359,7 @@ def _told(search: Search, page: Found) -> Search:
 
 
 def _is_last(search: Search, page: Found) -> bool:
-    """Whether the portal answers no page after this one."""
+    """Whether the portal serves no page after this one."""
     return page.most_pages is not None and search.pages >= page.most_pages
 
 
@@ -369,7 +369,7 @@ def _has_all_of(part: Search, whole: Search) -> bool:
     return part.announced >= whole.announced
 
 
-# What a page of results adds to a job: adverts whose card says nothing new are done without being opened.
+# What a page of results adds to a job: adverts whose card is unchanged are done without being opened.
 
 
 def add_found(
@@ -381,9 +381,9 @@ def add_found(
     now: float,
     source: Source = UNKNOWN_SOURCE,
 ) -> int:
-    """Add the adverts of the pages and what follows from them; a limit counts adverts and is never passed.
+    """Add the adverts of the pages and what follows from them; `limit` bounds the number of adverts.
 
-    What their cards say is stored with them, as far as the `source` is believed.
+    The facts on their cards are stored too, as far as the `source` is believed.
     """
     if not pages:
         return 0
@@ -394,11 +394,11 @@ def add_found(
         room = limit - frontier.count_rows(connection, job_id, "listing").total
     adverts = searches = 0
     for page in pages:
-        shown = page.adverts[: max(0, int(min(room - adverts, len(page.adverts))))]
+        page_adverts = page.adverts[: max(0, int(min(room - adverts, len(page.adverts))))]
         own = replace(source, page_digest=page.kept.digest if page.kept else None)
-        for first in range(0, len(shown), CARDS_AT_ONCE):
-            some = shown[first : first + CARDS_AT_ONCE]
-            adverts += _add_adverts(connection, job_id, scope, some, at=moment(page, now), source=own)
+        for first in range(0, len(page_adverts), CARDS_AT_ONCE):
+            batch = page_adverts[first : first + CARDS_AT_ONCE]
+            adverts += _add_adverts(connection, job_id, scope, batch, at=moment(page, now), source=own)
         if adverts < room:
             searches += steps.read(page)
     return adverts + searches
@@ -415,39 +415,39 @@ def _add_adverts(
 ) -> int:
     if scope is None:
         return frontier.add_targets(connection, job_id, [target for _, target in adverts])
-    shown = [card for card, _ in adverts]
+    cards = [card for card, _ in adverts]
     kinships: dict[str, Kinship] = {}
 
     def spared(wanted: set[str]) -> set[str]:
         if is_copying(scope.site):
-            own = [card for card in shown if card.external_id in wanted]
+            own = [card for card in cards if card.external_id in wanted]
             kinships.update(of_cards(connection, scope.site, own, at=at))
-        return {name for name, one in kinships.items() if one.kin is Kin.LINKED}
+        return {name for name, kinship in kinships.items() if kinship.kin is Kin.LINKED}
 
-    # So many are opened at least that a change of their pages is seen at once.
+    # At least this many are opened, so that a change of the page layout is noticed at once.
     most = get_settings().drift_sample_pages
     least = most - _count_adverts(connection, job_id, most, opened=True)
     if least:
-        there = len(shown) + _count_adverts(connection, job_id, int(most / DRIFT_SAMPLE_SHARE))
+        there = len(cards) + _count_adverts(connection, job_id, int(most / DRIFT_SAMPLE_SHARE))
         least = max(0, least - most + min(most, int(there * DRIFT_SAMPLE_SHARE)))
-    wanted = see_cards(connection, scope, shown, at=at, least=least, source=source, spared=spared)
-    others = unwanted(connection, job_id, scope.site, shown)
-    wanted -= others
-    kinships = {name: one for name, one in kinships.items() if name not in others}
-    for name in wanted.intersection(kinships):
-        if kinships[name].kin is Kin.LINKED:  # taken all the same, that so many are opened
+    to_open = see_cards(connection, scope, cards, at=at, least=least, source=source, spared=spared)
+    others = find_unwanted(connection, job_id, scope.site, cards)
+    to_open -= others
+    kinships = {name: kinship for name, kinship in kinships.items() if name not in others}
+    for name in to_open.intersection(kinships):
+        if kinships[name].kin is Kin.LINKED:  # opened anyway, to reach that number
             kinships[name] = replace(kinships[name], kin=Kin.SAMPLE)
     note_copies(connection, kinships.values(), at=at)
-    kins = {name: one.kin for name, one in kinships.items()}
-    new = [(card.external_id, target) for card, target in adverts if card.external_id in wanted]
-    added = _add_wanted(connection, job_id, scope.site, new, kins, at)
+    kins = {name: kinship.kin for name, kinship in kinships.items()}
+    new = [(card.external_id, target) for card, target in adverts if card.external_id in to_open]
+    added = _add_ranked(connection, job_id, scope.site, new, kins, at)
     linked = [target for card, target in adverts if kins.get(card.external_id) is Kin.LINKED]
-    ranks = _ranks_of_left(connection, job_id, scope.site, {card.external_id for card in shown} - wanted, at)
+    ranks = _ranks_of_left(connection, job_id, scope.site, {card.external_id for card in cards} - to_open, at)
     added[Kin.LINKED] = frontier.add_targets(connection, job_id, linked, done=Code.LINKED, ranks=ranks)
     copies = {"linked": added[Kin.LINKED], "sampled": added[Kin.SAMPLE], "disagreed": added[Kin.DIFFERS]}
     add_copy_counts(connection, job_id, **copies)
-    kept = wanted.union(name for name, kin in kins.items() if kin is Kin.LINKED)
-    same = [target for card, target in adverts if card.external_id not in kept | others]
+    handled = to_open.union(name for name, kin in kins.items() if kin is Kin.LINKED)
+    same = [target for card, target in adverts if card.external_id not in handled | others]
     left = [target for card, target in adverts if card.external_id in others]
     unopened = frontier.add_targets(connection, job_id, same, done=Code.UNCHANGED, ranks=ranks)
     unopened += frontier.add_targets(connection, job_id, left, done=Code.UNWANTED)
@@ -457,7 +457,7 @@ def _add_adverts(
 def _ranks_of_left(
     connection: Connection, job_id: str, site: str, external_ids: Collection[str], at: float
 ) -> dict[str, int]:
-    """The ranks of adverts that are not opened: they tell how many may fit, and take nobody's turn."""
+    """The ranks of adverts that are not opened: they count as fitting or not, but take no turn."""
     if not external_ids:
         return {}
     names = sorted(external_ids)
@@ -467,19 +467,19 @@ def _ranks_of_left(
     return {listing_key(name): rank for name, rank in ranked.items()}
 
 
-def _add_wanted(
+def _add_ranked(
     connection: Connection,
     job_id: str,
     site: str,
-    wanted: Sequence[tuple[str, Target]],
+    adverts: Sequence[tuple[str, Target]],
     kins: Mapping[str, Kin],
     at: float,
 ) -> Counter[Kin | None]:
-    """Add adverts that are to be opened, ranked; how many of each kin are new."""
-    unknown = set(frontier.without_known(connection, job_id, [target for _, target in wanted]))
+    """Add adverts to be opened, with their ranks; returns how many of each kin are new."""
+    unknown = set(frontier.without_known(connection, job_id, [target for _, target in adverts]))
     if not unknown:
         return Counter()
-    new = {name: target for name, target in wanted if target in unknown}
+    new = {name: target for name, target in adverts if target in unknown}
     waiting = {name for name in new if kins.get(name) is Kin.WAITS}
     wishes = current_wishes(connection)
     ranked = rank_adverts(connection, job_id, site, list(new), wishes, now=at, waiting=waiting)
@@ -489,14 +489,14 @@ def _add_wanted(
         groups.setdefault(kins.get(name), []).append(page)
     return Counter(
         {
-            kin: frontier.add_targets(connection, job_id, some, ranks=ranks, kin=kin)
-            for kin, some in groups.items()
+            kin: frontier.add_targets(connection, job_id, targets, ranks=ranks, kin=kin)
+            for kin, targets in groups.items()
         }
     )
 
 
 def _count_adverts(connection: Connection, job_id: str, most: int, *, opened: bool = False) -> int:
-    """How many adverts the job has, or is to open, counted up to `most`."""
+    """How many adverts the job has, or with `opened` has to open, counted up to `most`."""
     [(counted,)] = _counting(opened=opened).rows(connection, {"of_job": job_id, "most": most})
     return int(counted)
 
@@ -510,11 +510,11 @@ def _counting(*, opened: bool) -> Quick:
     return Quick(select(func.count()).select_from(some.subquery()))
 
 
-# Facts that a portal prints on its cards alone, given to the adverts whose own pages lack them.
+# Facts that a portal prints only on its cards are added to the adverts, whose own pages lack them.
 
 
 def fill_from_cards(connection: Connection, site: str, sightings: Sequence[Sighting]) -> list[Sighting]:
-    """The sightings with what their cards say and their pages do not; each such fact is named in `flags`."""
+    """The sightings with the facts that only their cards have; each such fact is named in `flags`."""
     if not any(table.fills for table in get_scraper(site).config.searches.values()):
         return list(sightings)
     facts = card_facts(connection, site, [sighting.listing.external_id for sighting in sightings])
@@ -522,13 +522,13 @@ def fill_from_cards(connection: Connection, site: str, sightings: Sequence[Sight
 
 
 def _filled(sighting: Sighting, facts: Mapping[str, Any]) -> Sighting:
-    said = sighting.listing.model_dump()
-    lacking = {name: value for name, value in facts.items() if said.get(name) in (None, ())}
+    fields = sighting.listing.model_dump()
+    lacking = {name: value for name, value in facts.items() if fields.get(name) in (None, ())}
     if not lacking:
         return sighting
     flags = (*sighting.listing.flags, *(f"{name}_from_card" for name in lacking))
     try:
-        listing = Listing.model_validate({**said, **lacking, "flags": flags})
-    except ValidationError:  # a card of another time, which said what no advert can be
+        listing = Listing.model_validate({**fields, **lacking, "flags": flags})
+    except ValidationError:  # an old card with a value that is no longer valid
         return sighting
     return replace(sighting, listing=listing)

@@ -1,7 +1,7 @@
 """The end of a sweep: whether it was complete, what it did not see, and what is therefore gone.
 
-A sweep that is not complete says nothing: a block, a limit, a cap, pages that could not be read, a collapse
-of the number of adverts or a drift of the portal's layout make absence unknown, never a removal.
+An incomplete sweep delists nothing: after a block, a limit, a cap, unreadable pages, a collapse of the number
+of adverts or a drift of the portal's layout, absence proves nothing.
 """
 
 from collections import Counter
@@ -36,12 +36,12 @@ from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import known_starts
 
-# Coverage: how much of what a portal announced its searches showed, and why some fell short.
+# Coverage: how much of what a portal announced was shown by its searches, and why some fell short.
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """What the searches of a job announced and gave."""
+    """What the searches of a job announced and showed."""
 
     searches: Sequence[Search]
 
@@ -55,7 +55,7 @@ class Coverage:
 
     @cached_property
     def _endless(self) -> Search | None:
-        """One of which nobody knows how many adverts it has."""
+        """A search whose number of adverts is unknown, if there is one."""
         endless = (search for search in self.searches if search.ended in {Ended.EXCEEDED, Ended.ENDLESS})
         return next(endless, None)
 
@@ -71,7 +71,7 @@ class Coverage:
 
     @cached_property
     def reachable(self) -> int:
-        """How many of them it lets one see, by the caps that are known or were met."""
+        """How many of them can be seen, by the caps that were met."""
         return sum(self._reachable(search) for search in self._starts)
 
     def _announced(self, search: Search) -> int | None:
@@ -92,14 +92,14 @@ class Coverage:
         return max(search.shown, search.announced or 0) if search.ended is Ended.READ else search.shown
 
     def shortfall(self, seen: int) -> Said | None:
-        """In one line why adverts are missing, when this many were seen; None when these are all."""
+        """Why adverts are missing when this many were seen, in one line; None when these are all."""
         if self._endless:
             return Said("sweep.short", figures=self.figures(seen), why=_went_on(self._endless))
         if any(search.way == SITEMAP for search in self.searches):
             listed = self.announced or 0
             if seen >= listed * SITEMAP_LEAST_UNIQUE:
                 return None
-            # One that lists adverts twice leaves out others meanwhile.
+            # A sitemap that lists adverts twice leaves out others.
             return Said("sweep.sitemap", unique=seen, listed=listed)
         if self.announced is not None and is_enough(seen, self.announced):
             return None
@@ -107,7 +107,7 @@ class Coverage:
         return why and Said("sweep.short", figures=self.figures(seen), why=why)
 
     def figures(self, seen: int) -> Said:
-        """So many of so many were seen."""
+        """How many of how many were seen, in words."""
         if self.announced is None:
             return Said("sweep.seen_of_unknown", seen=seen)
         return Said("sweep.seen", seen=seen, all=self.announced)
@@ -125,7 +125,7 @@ class Coverage:
         yield from self._gaps()
 
     def _gaps(self) -> Iterator[Said]:
-        """Searches whose parts have less than the whole: some adverts are in none of them."""
+        """Searches whose parts together have less than the whole: some adverts are in none of them."""
         for search in self.searches:
             if search.ended is not Ended.SPLIT or search.announced is None:
                 continue
@@ -154,28 +154,28 @@ def _went_on(search: Search) -> Said:
         return Said("sweep.sitemaps", url=search.url)
     exceeded = search.ended is Ended.EXCEEDED
     announced = Said("sweep.announced", all=search.announced) if exceeded else None
-    shown = {"shown": search.different, "pages": search.pages, "announced": announced}
-    return Said("sweep.endless", url=search.url, **shown)
+    values = {"shown": search.different, "pages": search.pages, "announced": announced}
+    return Said("sweep.endless", url=search.url, **values)
 
 
-# Adverts that a job was to read and could not: from which share on it is not told as done. One that its own
-# search has just shown and whose page says that it is removed was not read either: a portal that lists
-# forty and has none of them is no portal of forty.
+# Adverts that a job could not read: above a certain share it does not count as complete. An advert that a
+# search has just shown but whose page says that it is removed counts as unread too: a portal that lists forty
+# adverts and has none of them was not read.
 
 
 def verdict_on_adverts(connection: Connection, job_id: str) -> tuple[JobState, Said] | None:
-    """How a job ends of whose adverts none, or too few, could be read, and why; None where all is well."""
+    """The state of a job that could read none or too few of its adverts, and why; None where all is well."""
     is_unread = _is_unread(scope_of(connection, job_id))
     ended = case((is_unread, "unread"), (rows.c.code.in_(LEFT_ALONE), "unchanged"), else_="read")
     adverts = (rows.c.job_id == job_id, rows.c.kind == "listing")
-    # Grouped outside: as a bound expression it would be another one there than where it is selected.
+    # Grouped in an outer query: its bound parameters would differ between SELECT and GROUP BY.
     each = select(ended.label("ended")).where(*adverts, rows.c.state.in_(("done", "failed"))).subquery()
     counted = connection.execute(select(each.c.ended, func.count()).group_by(each.c.ended))
     counts = Counter({row[0]: row[1] for row in counted})
     unread = counts["unread"]
     opened = Share(unread, counts["read"] + unread)
     everything = Share(unread, opened.whole + counts["unchanged"])
-    # Surely of those that were opened: the one new advert of a day may have a bad page, and says nothing.
+    # For opened ones the lower confidence bound counts: a single bad page on a day proves nothing.
     critical = get_settings().health_failure_critical
     if not unread or (everything.value < critical and opened.least < critical and unread < everything.whole):
         return None
@@ -192,16 +192,16 @@ def _is_unread(scope: Scope | None) -> ColumnElement[bool]:
     failed = rows.c.state == "failed"
     if scope is None:
         return failed
-    shown = exists().where(
+    is_listed = exists().where(
         cards.c.scope_id == scope.id,
         cards.c.seen_at >= scope.since,
         rows.c.url_key == literal(listing_key("")) + cards.c.external_id,
     )
-    return or_(failed, and_(rows.c.state == "done", rows.c.code.in_(REMOVED_CODES), shown))
+    return or_(failed, and_(rows.c.state == "done", rows.c.code.in_(REMOVED_CODES), is_listed))
 
 
 def look_for_missing(connection: Connection, job_id: str, *, now: float) -> int:
-    """When the last search has ended: add the adverts whose own page must be asked; how many are new."""
+    """After the last search: add the unseen adverts whose own pages must be checked; returns how many."""
     scope = scope_of(connection, job_id)
     if scope is None or frontier.has_open_searches(connection, job_id):
         return 0
@@ -216,7 +216,7 @@ def look_for_missing(connection: Connection, job_id: str, *, now: float) -> int:
 
 
 def finish_sweep(connection: Connection, job: Job, *, now: float) -> None:
-    """To be called once, when a job ends: its sweep is judged, and what is gone is made so."""
+    """Judge the sweep and delist what is gone. Call it once, when the job ends."""
     scope = scope_of(connection, job.id)
     if scope is None:
         return
@@ -224,23 +224,23 @@ def finish_sweep(connection: Connection, job: Job, *, now: float) -> None:
     if reason is None:
         sweeps.count_misses(connection, scope, at=now)
         gone = sweeps.delist(connection, scope, get_scraper(job.site).config.delisting, now=now)
-    found = _found(connection, job, scope)
-    # What an operator hears of the sweep.
+    figures = _figures(connection, job, scope)
+    # Incidents for the operator.
     if reason is not None and (collapsed := _collapse(connection, scope)):
         message = Said("trouble.nothing_delisted", why=collapsed)
         open_incident(connection, Trouble(IncidentKind.COLLAPSE, job.site, message, job.id), now=now)
-    if found.missing is not None:
+    if figures.missing is not None:
         if sweeps.is_first_sweep(connection, scope):
             hold_first_seen(connection, job.id, now=now)
-        message = Said("trouble.coverage", site=job.site, why=found.missing)
+        message = Said("trouble.coverage", site=job.site, why=figures.missing)
         open_incident(connection, Trouble(IncidentKind.COVERAGE, job.site, message, job.id), now=now)
     elif reason is None:
         release_all(connection, job.site, now=now)
         close_incident(connection, IncidentKind.COVERAGE, job.site, now=now)
-    sweeps.end_sweep(connection, job.id, found, reason=reason, gone=gone, now=now)
+    sweeps.end_sweep(connection, job.id, figures, reason=reason, gone=gone, now=now)
 
 
-def _found(connection: Connection, job: Job, scope: Scope) -> SweepFigures:
+def _figures(connection: Connection, job: Job, scope: Scope) -> SweepFigures:
     covered, seen = Coverage(searches_of(connection, job.id)), adverts_seen(connection, scope)
     run = get_drift_run(connection, job.id)
     read = sections_of(run.counters).get(LISTING) if run else None
@@ -250,13 +250,13 @@ def _found(connection: Connection, job: Job, scope: Scope) -> SweepFigures:
         adverts=seen,
         opened=read.pages if read else 0,
         stored=read.facts.both if read else 0,
-        # A job that saw nothing at all has failed, or is empty: that is told already.
+        # A job that saw nothing at all is FAILED or EMPTY, which says enough.
         missing=_missing(connection, job, seen) if seen and job.listing_limit is None else None,
     )
 
 
 def _shortcomings(connection: Connection, job: Job, scope: Scope, now: float) -> Iterator[Said]:
-    """Why the sweep is not complete; the next reason is looked for only when it is asked for."""
+    """Why the sweep is not complete; reasons are computed lazily."""
     covered, seen = Coverage(searches_of(connection, job.id)), adverts_seen(connection, scope)
     figures = Said("sweep.and", what=covered.figures(seen)) if seen else None
     searches = frontier.count_rows(connection, job.id, "search")
@@ -288,8 +288,8 @@ def _missing(connection: Connection, job: Job, seen: int) -> Said | None:
         return Said("sweep.absent", searches=len(absent), url=absent[0])
     if shortfall := Coverage(searches).shortfall(seen):
         return shortfall
-    # A whole portal that shows far less than it is known to have: what it announced may itself be a part, as
-    # a filter that is not honoured any more shrinks both.
+    # A whole portal that shows far less than it is known to have: what it announced may itself be only a
+    # part, since a broken filter shrinks both.
     config = get_scraper(job.site).config
     everything = job.listing_limit is None and job.looks_for is None
     whole = everything and job.start_urls == known_starts(job.site)

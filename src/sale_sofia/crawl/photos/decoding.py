@@ -1,4 +1,4 @@
-"""A stranger's picture made small, in a process of its own: a trap costs its seconds and no more."""
+"""Decodes untrusted pictures in a process of its own: a hostile one costs a few seconds and no more."""
 
 import io
 from functools import partial
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from PIL import Image, ImageFile, ImageOps
 
-# The three that portals use, and no other: each further format is one more parser for strangers to try.
+# Only the three that portals use: each further format is one more parser to attack.
 from PIL import JpegImagePlugin as _Jpeg  # noqa: F401 - imported here, not in each process
 from PIL import PngImagePlugin as _Png  # noqa: F401
 from PIL import WebPImagePlugin as _WebP  # noqa: F401
@@ -27,58 +27,59 @@ from sale_sofia.settings.model import Settings
 
 FORMATS: Final = ("JPEG", "PNG", "WEBP")
 _SIDE: Final = 8 * max(TILE)
-"""Pixels to which a JPEG may be made small while it is unpacked: tiles show no more than that."""
+"""Pixels to which a JPEG may be reduced while decoding: tiles show no more than that."""
 
 
-class Seen(NamedTuple):
-    """What is taken from a picture."""
+class DecodedPicture(NamedTuple):
+    """What is extracted from a picture."""
 
     tiles: bytes
     """Its windows in grey, one after the other."""
     thumbnail: bytes | None
 
 
+def _bounds(most_bytes: int) -> Bounds:
+    return Bounds(
+        seconds=DECODE_SECONDS,
+        patience=DECODE_SECONDS * PAGE_PATIENCE,
+        memory=DECODE_MEMORY_BYTES,
+        desk=most_bytes + DESK_SLACK_BYTES,
+    )
+
+
 class Decoder:
-    """Looks at pictures, one at a time."""
+    """Decodes pictures in another process, one at a time."""
 
     def __init__(self, settings: Settings) -> None:
-        bounds = Bounds(
-            seconds=DECODE_SECONDS,
-            patience=DECODE_SECONDS * PAGE_PATIENCE,
-            memory=DECODE_MEMORY_BYTES,
-            desk=settings.photo_max_bytes + DESK_SLACK_BYTES,
-        )
         work = partial(look, thumbnails=settings.photo_thumbnails)
-        self._apart = Apart(work, bounds)
+        self._apart = Apart(work, _bounds(settings.photo_max_bytes))
         self._most_pixels = settings.photo_max_pixels
 
-    async def look(self, body: bytes) -> Seen:
-        """What the picture shows. Raises `ParseHostile`: it is none, too large, or took too much."""
+    async def look(self, body: bytes) -> DecodedPicture:
+        """Decode a picture. Raises `ParseHostile`: it is none, too large, or took too much."""
         try:
-            found: Seen | str = await self._apart.do(self._most_pixels, body)
+            answer: DecodedPicture | str = await self._apart.do(self._most_pixels, body)
         except EndedApart as why:
             raise ParseHostile(f"looking at the picture was ended: {why}") from None
         except OSError as problem:
             raise ServiceError(f"no process to look at pictures in: {problem}") from problem
-        if isinstance(found, str):
-            raise ParseHostile(found)
-        return found
+        if isinstance(answer, str):
+            raise ParseHostile(answer)
+        return answer
 
     def close(self) -> None:
-        """Look at no more."""
+        """End the process."""
         self._apart.close()
 
 
-def look(most_pixels: int, body: bytes, *, thumbnails: bool = False) -> Seen | str:
-    """What a picture shows, or why it is none; for the process apart."""
+def look(most_pixels: int, body: bytes, *, thumbnails: bool = False) -> DecodedPicture | str:
+    """Decode a picture, or say why it is none; runs in the other process."""
     ImageFile.LOAD_TRUNCATED_IMAGES = False
-    Image.MAX_IMAGE_PIXELS = (
-        None  # Pillow warns from here on and refuses at twice as many; one limit is enough
-    )
+    Image.MAX_IMAGE_PIXELS = None  # Pillow's own limits are off; ours is enough
     try:
         with Image.open(io.BytesIO(body), formats=FORMATS) as picture:
             wide, high = picture.size
-            if wide * high > most_pixels:  # only its head was read so far
+            if wide * high > most_pixels:  # only its header was read so far
                 return f"a picture of {wide} times {high} pixels"
             if min(wide, high) < max(TILE):
                 return f"a picture of {wide} times {high} pixels, too small to show a flat"
@@ -86,37 +87,31 @@ def look(most_pixels: int, body: bytes, *, thumbnails: bool = False) -> Seen | s
             plain = picture.convert("RGB")
     except MemoryError:
         raise
-    except Exception as problem:  # noqa: BLE001 - whatever a parser finds wrong with a stranger's bytes
+    except Exception as problem:  # noqa: BLE001 - whatever a parser raises for untrusted bytes
         return f"no picture: {type(problem).__name__}"
-    return Seen(_tiles(plain.convert("L")), _thumbnail(plain) if thumbnails else None)
+    return DecodedPicture(_tiles(plain.convert("L")), _thumbnail(plain) if thumbnails else None)
 
 
 def decode_own(settings: Settings, body: bytes) -> bytes:
-    """A photo of the household's own as a JPEG of ours, without anything that was written beside the picture.
+    """A photo of the household as a new JPEG, without any metadata.
 
     Raises:
         ParseHostile: it is none, too large, or took too much.
     """
-    bounds = Bounds(
-        seconds=DECODE_SECONDS,
-        patience=DECODE_SECONDS * PAGE_PATIENCE,
-        memory=DECODE_MEMORY_BYTES,
-        desk=settings.own_photo_max_bytes + DESK_SLACK_BYTES,
-    )
-    apart = Apart(write_anew, bounds)
+    apart = Apart(write_anew, _bounds(settings.own_photo_max_bytes))
     try:
-        found: bytes | str = apart.do_now(settings.own_photo_max_pixels, body)
+        answer: bytes | str = apart.do_now(settings.own_photo_max_pixels, body)
     except EndedApart as why:
         raise ParseHostile(f"looking at the picture was ended: {why}") from None
     finally:
         apart.close()
-    if isinstance(found, str):
-        raise ParseHostile(found)
-    return found
+    if isinstance(answer, str):
+        raise ParseHostile(answer)
+    return answer
 
 
 def write_anew(most_pixels: int, body: bytes) -> bytes | str:
-    """The picture upright and of a screen's size, or why it is none; for the process apart."""
+    """The picture upright and at screen size, or why it is none; runs in the other process."""
     ImageFile.LOAD_TRUNCATED_IMAGES = False
     Image.MAX_IMAGE_PIXELS = None  # as above
     try:
@@ -128,10 +123,10 @@ def write_anew(most_pixels: int, body: bytes) -> bytes | str:
             plain = ImageOps.exif_transpose(picture).convert("RGB")
     except MemoryError:
         raise
-    except Exception as problem:  # noqa: BLE001 - whatever a parser finds wrong with a stranger's bytes
+    except Exception as problem:  # noqa: BLE001 - whatever a parser raises for untrusted bytes
         return f"no picture: {type(problem).__name__}"
     plain.thumbnail((OWN_PHOTO_SIDE, OWN_PHOTO_SIDE))
-    plain.info = {}  # where and when it was taken, by which phone, and what was written beside it
+    plain.info = {}  # metadata: place, time, phone, comments
     file = io.BytesIO()
     plain.save(file, "JPEG", quality=OWN_PHOTO_QUALITY)
     return file.getvalue()

@@ -1,4 +1,4 @@
-"""One photo at a time, from where its portal keeps them: in its host's turn, and by its robots.txt."""
+"""Fetches one photo at a time from its portal's photo hosts, within their rate and robots.txt."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,26 +32,26 @@ _KEPT_OUT = frozenset(
 )
 
 _ACCEPTED = {"Accept": "image/jpeg,image/webp,image/png"}
-"""What can be looked at; a browser's own list would bring newer kinds."""
+"""The formats we decode; a browser's own list would bring newer ones."""
 
 
-class Place(NamedTuple):
-    """Where a photo is."""
+class PhotoPlace(NamedTuple):
+    """Where a photo is fetched."""
 
     url: str
     netloc: str
-    """The one host that is talked to for it."""
+    """The only host contacted for it."""
     domain: str
-    """Under this name its gate counts the requests."""
+    """The name under which the gate counts the requests."""
     rate: float
     """Requests per minute."""
 
 
-def place_of(settings: Settings, site: str, advert_url: str, url: str) -> Place | None:
-    """Where a photo is asked for; None: nowhere, as it is not where its portal keeps photos.
+def place_of(settings: Settings, site: str, advert_url: str, url: str) -> PhotoPlace | None:
+    """Where a photo is fetched; None: nowhere, as it is not on a photo host of its portal.
 
-    A portal's own host gives photos in the same turns as pages. An advert that was found elsewhere than on
-    its portal (a simulator's) has its photos there or not at all: the portal is never asked for them.
+    Photos on a portal's own host share the rate of its pages. For an advert that was found elsewhere than on
+    its portal (a simulator's) only photos on that host are fetched, never any of the real portal.
     """
     config = get_scraper(site).config
     try:
@@ -63,17 +63,17 @@ def place_of(settings: Settings, site: str, advert_url: str, url: str) -> Place 
         return None
     netloc = parts.netloc.lower()
     at_home = (found_at.hostname or "") in config.hosts
-    if netloc == own:  # a page that names no scheme means its own
+    if netloc == own:  # an address without a scheme has that of its page
         url = urlunsplit(parts._replace(scheme=found_at.scheme))
     if netloc == own or (at_home and host in config.hosts):
-        return Place(url, netloc, config.site, rate_per_minute(settings, config))
-    keeper = next((one for one in config.photo_hosts if host == one or host.endswith(f".{one}")), None)
-    if keeper is None or not at_home:
+        return PhotoPlace(url, netloc, config.site, rate_per_minute(settings, config))
+    domain = next((name for name in config.photo_hosts if host == name or host.endswith(f".{name}")), None)
+    if domain is None or not at_home:
         return None
-    return Place(url, netloc, keeper, settings.rate_limit(keeper, settings.photo_rate_per_minute))
+    return PhotoPlace(url, netloc, domain, settings.rate_limit(domain, settings.photo_rate_per_minute))
 
 
-class Answer(NamedTuple):
+class PhotoAnswer(NamedTuple):
     """The bytes of a photo, or why there are none, and what it cost."""
 
     body: bytes
@@ -83,45 +83,45 @@ class Answer(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class PhotoFetcher:
-    """Asks for photos; close it at the end. Never raises for what a server does."""
+    """Fetches photos; close it at the end. Never raises for what a server does."""
 
     settings: Settings
     fetcher: Fetcher
     gate: Gate
     rates: dict[str, float]
-    _known: dict[str, Rules]
+    _rules: dict[str, Rules]
     _origins: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def open(cls, settings: Settings, fetcher: Fetcher) -> Self:
-        """With the gate that crawls have."""
+        """A fetcher with the same kind of gate as crawls."""
         rates: dict[str, float] = {}
-        known: dict[str, Rules] = {}
+        rules: dict[str, Rules] = {}
         origins: dict[str, str] = {}
 
         def rate_of(domain: str) -> float:
-            delay = known_delay(known, origins[domain]) if settings.robots_obeyed else None
+            delay = known_delay(rules, origins[domain]) if settings.robots_obeyed else None
             return slowed(rates[domain], delay)
 
         gate = open_gate(settings, rate_of, lambda _: 1)
-        return cls(settings=settings, fetcher=fetcher, gate=gate, rates=rates, _known=known, _origins=origins)
+        return cls(settings=settings, fetcher=fetcher, gate=gate, rates=rates, _rules=rules, _origins=origins)
 
-    async def fetch(self, site: str, place: Place) -> Answer:
+    async def fetch(self, site: str, place: PhotoPlace) -> PhotoAnswer:
         """One photo, whole and within its size."""
         self.rates[place.domain], self._origins[place.domain] = place.rate, place.url
         polite, request_for = self._polite(place.domain), self._request_for(place, get_scraper(site).config)
-        robots = robots_gate(self.settings, self._polite(place.domain), request_for, self._known)
+        robots = robots_gate(self.settings, self._polite(place.domain), request_for, self._rules)
         may_ask = robots.allowed if self.settings.robots_obeyed else None
         try:
             if may_ask is not None and not await may_ask(place.url):
                 raise RobotsDisallowed(f"robots.txt of {place.netloc} forbids it")
             body = await polite.ask(request_for(place.url), _body, may_ask)
         except CrawlError as error:
-            return Answer(b"", polite.sent, error)
-        return Answer(body, polite.sent)
+            return PhotoAnswer(b"", polite.sent, error)
+        return PhotoAnswer(body, polite.sent)
 
     def _polite(self, domain: str) -> PoliteFetcher:
-        """A new one for each photo: it keeps every answer."""
+        """A new one for each photo, as it keeps every answer."""
         return PoliteFetcher(
             fetcher=self.fetcher,
             gate=self.gate,
@@ -130,7 +130,7 @@ class PhotoFetcher:
             most_redirects=self.settings.fetch_max_redirects,
         )
 
-    def _request_for(self, place: Place, config: SiteConfig) -> "partial[Request]":
+    def _request_for(self, place: PhotoPlace, config: SiteConfig) -> "partial[Request]":
         return partial(
             Request,
             hosts=frozenset({place.netloc}),
@@ -143,12 +143,12 @@ class PhotoFetcher:
         )
 
     async def close(self) -> None:
-        """Let go of the gate; the fetcher is another's."""
+        """Close the gate; the caller closes the fetcher."""
         await self.gate.close()
 
 
 async def _body(response: Response) -> bytes:
-    """The picture's bytes; whatever else came is an error of our tree, by which the gate learns."""
+    """The picture's bytes; any other answer is raised as a `CrawlError`, from which the gate learns."""
     sentence = f"{response.url}: answered {response.status}"
     error: CrawlError | None = None
     if response.status == HTTPStatus.TOO_MANY_REQUESTS:

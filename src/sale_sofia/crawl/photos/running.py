@@ -1,4 +1,4 @@
-"""Photos on demand: of shortlisted flats, and of adverts that may be one flat, until that is known."""
+"""Photos on demand: of shortlisted flats, and of adverts that may be one flat, until that is decided."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from sale_sofia.buyer.evaluations import statuses
 from sale_sofia.crawl.photos.decoding import Decoder
-from sale_sofia.crawl.photos.fetching import Answer, PhotoFetcher, Place, place_of
+from sale_sofia.crawl.photos.fetching import PhotoAnswer, PhotoFetcher, PhotoPlace, place_of
 from sale_sofia.crawl.resilience.errors import (
     HttpBlocked,
     HttpRateLimit,
@@ -48,11 +48,11 @@ from sale_sofia.telemetry.incidents import Aftermath, IncidentKind, attempt
 
 log: Final = logging.getLogger(__name__)
 SHORTLISTED: Final = frozenset({"shortlist", "viewing", "offer"})
-"""Statuses of flats that the buyer has set his eye on."""
+"""Statuses of flats that the buyer is interested in."""
 _LOCK: Final = "photos"
 _BLANK: Final = "Blank"
 _ANOTHER_TIME: Final = (NetworkError, HttpServer, HttpRateLimit, HttpBlocked, ServiceError)
-"""What went wrong with the way or the server; what is wrong with a photo itself stays wrong."""
+"""Errors of the network or the server, worth another try; a broken photo stays broken."""
 Progress = Callable[["PhotoSummary"], object]
 
 
@@ -60,17 +60,17 @@ class PhotoSummary(NamedTuple):
     """What a run did."""
 
     asked: int = 0
-    """Photos that were asked for."""
+    """Photos that were requested."""
     requests: int = 0
     kept: int = 0
-    """Of which there is a picture to compare."""
+    """Those that gave a picture to compare."""
     failed: int = 0
     doubts: int = 0
     """Pairs of adverts that may be one flat, with photos to look at."""
     ended: str = "done"
-    """Why no more were asked for: `done`, `budget`, `time`, `stopped`."""
+    """Why no more were requested: `done`, `budget`, `time`, `stopped`."""
     moved: int = 0
-    """Adverts that have another property, or another reason for it, by these photos."""
+    """Adverts whose property, or the reason for it, changed by these photos."""
     seconds: float = 0.0
 
 
@@ -82,21 +82,21 @@ class _Advert(NamedTuple):
 
 @dataclass(slots=True)
 class _Plan:
-    """What there is to ask for, and what is known of it already."""
+    """The photos that are worth fetching, and those that are stored already."""
 
     left: int
     gallery: Gallery
     doubts: list[Doubt]
     shortlisted: list[int]
     adverts: dict[int, _Advert]
-    known: dict[int, dict[int, StoredPhoto]]
+    photos: dict[int, dict[int, Known]]
     stock: set[int]
-    """Pictures that are of no one flat."""
+    """Pictures that do not show one particular flat."""
     closed: set[str] = field(default_factory=set)
     """Domains that are left alone for the rest of the run."""
 
-    def wanted(self, most: int) -> Iterator[tuple[int, int]]:
-        """Adverts and places in their galleries, what matters most first; asks anew after each."""
+    def candidates(self, most: int) -> Iterator[tuple[int, int]]:
+        """Adverts and gallery positions, the most important first; takes stored results into account."""
         for listing_id in self.shortlisted:
             yield from ((listing_id, position) for position in range(most))
         for position in range(most):
@@ -106,30 +106,30 @@ class _Plan:
                     yield doubt.high, position
 
     def _is_open(self, doubt: Doubt, position: int) -> bool:
-        one, two = self._pictures(doubt.low), self._pictures(doubt.high)
-        shared = len(one & two)
+        low, high = self._pictures(doubt.low), self._pictures(doubt.high)
+        shared = len(low & high)
         return shared < ENOUGH_SHARED and (shared > 0 or position < TRIED_IN_VAIN)
 
     def _pictures(self, listing_id: int) -> set[int]:
-        shown = self.known.get(listing_id, {}).values()
-        return {photo.picture for photo in shown if photo.picture is not None} - self.stock
+        photos = self.photos.get(listing_id, {}).values()
+        return {photo.picture for photo in photos if photo.picture is not None} - self.stock
 
-    def keep(self, asked: PhotoResult, kept: SavedPicture | None) -> None:
-        """What was asked for is known from now on."""
-        self.left -= asked.requests
-        photo = StoredPhoto(asked.url, kept.picture if kept else None, is_settled=True)
-        self.known.setdefault(asked.listing_id, {})[asked.position] = photo
-        if kept is not None and asked.signature is not None:
-            self.gallery.add(kept.picture, asked.signature)
-            self.stock |= {kept.picture} if kept.stock else set()
+    def keep(self, result: Asked, stored: Kept | None) -> None:
+        """Add the result of one request."""
+        self.left -= result.requests
+        photo = Known(result.url, stored.picture if stored else None, is_settled=True)
+        self.photos.setdefault(result.listing_id, {})[result.position] = photo
+        if stored is not None and result.signature is not None:
+            self.gallery.add(stored.picture, result.signature)
+            self.stock |= {stored.picture} if stored.stock else set()
 
 
 def _read_plan(connection: Connection, settings: Settings) -> _Plan:
     left = requests_left(connection, settings.photo_budget)
     doubts = find_doubts(connection, settings.photo_doubt_probability) if left else []
-    chosen = [current for current, status in statuses(connection).items() if status in SHORTLISTED]
-    shortlisted = [source.listing_id for source in members_of(connection, chosen)]
-    ids = {*shortlisted, *(one for doubt in doubts for one in (doubt.low, doubt.high))}
+    flats = [flat_id for flat_id, status in statuses(connection).items() if status in SHORTLISTED]
+    shortlisted = [source.listing_id for source in members_of(connection, flats)]
+    ids = {*shortlisted, *(listing_id for doubt in doubts for listing_id in (doubt.low, doubt.high))}
     adverts = {
         row["id"]: _Advert(row["site"], row["url"], tuple(row["photo_urls"]))
         for row in listing_rows(connection, sorted(ids))
@@ -141,14 +141,14 @@ def _read_plan(connection: Connection, settings: Settings) -> _Plan:
         doubts=[doubt for doubt in doubts if doubt.low in adverts and doubt.high in adverts],
         shortlisted=[listing_id for listing_id in shortlisted if listing_id in adverts],
         adverts=adverts,
-        known=stored_photos(connection, adverts),
+        photos=known_photos(connection, adverts),
         stock=stock_pictures(connection),
     )
 
 
 @dataclass(slots=True)
 class PhotoRun:
-    """Fetches photos one by one; each is stored before the next is asked for."""
+    """Fetches photos one by one; each is stored before the next is requested."""
 
     settings: Settings
     database: Database
@@ -158,7 +158,7 @@ class PhotoRun:
     summary: PhotoSummary = field(default_factory=PhotoSummary)
 
     def run(self) -> PhotoSummary:
-        """Ask for what is worth it, then match anew what it tells of. Raises `SiteBusy`: another does so."""
+        """Fetch the photos worth it, then match again. Raises `SiteBusy`: another process is doing it."""
         started = time.monotonic()
         with site_lock(self.database, self.settings.data_dir / "locks", _LOCK):
             plan = self.database.run_read(partial(_read_plan, settings=self.settings))
@@ -183,7 +183,7 @@ class PhotoRun:
             stack.push_async_callback(photos.close)
             decoder = Decoder(self.settings)
             stack.callback(decoder.close)
-            for listing_id, position in plan.wanted(self.settings.photo_per_advert):
+            for listing_id, position in plan.candidates(self.settings.photo_per_advert):
                 place = self._place(plan, listing_id, position)
                 if place is None:
                     continue
@@ -200,57 +200,63 @@ class PhotoRun:
             return "budget"
         return "time" if time.monotonic() >= until else None
 
-    def _place(self, plan: _Plan, listing_id: int, position: int) -> Place | None:
-        """Where to ask for a photo; None: there is none, or it is known, or not to be had now."""
+    def _place(self, plan: _Plan, listing_id: int, position: int) -> PhotoPlace | None:
+        """Where to fetch a photo; None: there is none, it is stored, or it cannot be fetched now."""
         advert = plan.adverts[listing_id]
         if position >= len(advert.photo_urls):
             return None
-        url, known = advert.photo_urls[position], plan.known.get(listing_id, {}).get(position)
-        if known is not None and known.url == url and known.is_settled:
+        url, photo = advert.photo_urls[position], plan.photos.get(listing_id, {}).get(position)
+        if photo is not None and photo.url == url and photo.is_settled:
             return None
         place = place_of(self.settings, advert.site, advert.url, url)
         return None if place is None or place.domain in plan.closed else place
 
     async def _take(
-        self, plan: _Plan, listing_id: int, position: int, place: Place, answer: Answer, decoder: Decoder
+        self,
+        plan: _Plan,
+        listing_id: int,
+        position: int,
+        place: PhotoPlace,
+        answer: PhotoAnswer,
+        decoder: Decoder,
     ) -> None:
         error, seen = answer.error, None
         if isinstance(error, LeftAlone):
             plan.closed.add(place.domain)
         if error is not None and not answer.requests:
-            return  # nothing was asked, so there is nothing to keep
+            return  # nothing was sent, so there is nothing to store
         if error is None:
             try:
                 seen = await decoder.look(answer.body)
             except (ParseError, ServiceError) as problem:
                 error = problem
-        found = signature(seen.tiles) if seen else None
-        number = plan.gallery.find(found) if found else None
-        asked = PhotoResult(
+        picture = signature(seen.tiles) if seen else None
+        number = plan.gallery.find(picture) if picture else None
+        result = Asked(
             listing_id,
             position,
             plan.adverts[listing_id].photo_urls[position],
             answer.requests,
-            code=type(error).__name__ if error else None if found else _BLANK,
+            code=type(error).__name__ if error else None if picture else _BLANK,
             again=isinstance(error, _ANOTHER_TIME),
-            signature=found,
-            thumbnail=seen.thumbnail if seen and found else None,
+            signature=picture,
+            thumbnail=seen.thumbnail if seen and picture else None,
         )
-        self._keep(plan, asked, number)
+        self._keep(plan, result, number)
 
-    def _keep(self, plan: _Plan, asked: PhotoResult, number: int | None) -> None:
-        kept = self.database.run_write(partial(save_photo, photo=asked, number=number, now=self.clock()))
-        plan.keep(asked, kept)
+    def _keep(self, plan: _Plan, result: Asked, number: int | None) -> None:
+        stored = self.database.run_write(partial(save_photo, asked=result, number=number, now=self.clock()))
+        plan.keep(result, stored)
         done = self.summary
         self._tell(
             asked=done.asked + 1,
-            requests=done.requests + asked.requests,
-            kept=done.kept + (kept is not None),
-            failed=done.failed + (kept is None),
+            requests=done.requests + result.requests,
+            kept=done.kept + (stored is not None),
+            failed=done.failed + (stored is None),
         )
 
-    def _tell(self, **changed: object) -> None:
-        self.summary = self.summary._replace(**changed)  # type: ignore[arg-type]
+    def _tell(self, **changes: object) -> None:
+        self.summary = self.summary._replace(**changes)  # type: ignore[arg-type]
         self.progress(self.summary)
 
 
@@ -266,7 +272,7 @@ def fetch_photos(
     stopped: Callable[[], bool] = lambda: False,
     going_on: Callable[[], object] = lambda: None,
 ) -> bool:
-    """Photos of what a crawl left in doubt; never raises, `False` if it failed. The next call goes on.
+    """Fetch photos for the doubts that a crawl left; never raises, `False` if it failed. Resumable.
 
     `going_on` is called after each photo.
     """
@@ -275,6 +281,6 @@ def fetch_photos(
         try:
             PhotoRun(settings, database, clock, stopped, lambda _: going_on()).run()
         except SiteBusy:
-            return  # another crawl has ended at the same time, and does it for both
+            return  # another crawl has ended at the same time and does it for both
 
     return attempt(database, _AFTERMATH, fetch, clock=clock)

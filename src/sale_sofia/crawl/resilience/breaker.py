@@ -1,4 +1,4 @@
-"""Whether a domain is asked at all: not while it fails, and then carefully."""
+"""The circuit breaker: a failing domain gets no requests for a while, and then only a few probes."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -10,12 +10,12 @@ from sale_sofia.crawl.resilience.policy import BreakerRules
 
 @dataclass(slots=True)
 class FailureWindow:
-    """Counts results of the last `seconds`; older ones never count, the oldest bucket goes as a whole."""
+    """Counts the results of the last `seconds`, in buckets; the oldest bucket expires as a whole."""
 
     seconds: float
     buckets: int
     in_a_row: int = 0
-    """Failures since the last success, unless the window passed between two of them."""
+    """Failures since the last success; restarts when two are further apart than the window."""
     _last_failure: float = -math.inf
     _good: dict[int, int] = field(default_factory=dict)
     _bad: dict[int, int] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class FailureWindow:
 
     @property
     def volume(self) -> int:
-        """All results in the window, as it was when the last one came."""
+        """All results in the window, as of the last one added."""
         return sum(self._good.values()) + sum(self._bad.values())
 
     @property
@@ -55,7 +55,7 @@ class CircuitState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """Whether one request may go, and under which generation of the circuit its result counts."""
+    """Whether one request may be sent, and for which generation of the circuit its result counts."""
 
     allowed: bool
     retry_after_seconds: float
@@ -63,7 +63,7 @@ class Permission:
     generation: int
     probe: bool = False
     token: str = ""
-    """Names the lease of a probe."""
+    """Identifies the lease of a probe."""
 
 
 @dataclass(slots=True)
@@ -108,18 +108,18 @@ class Circuit:
         return Permission(True, 0.0, self.generation, probe=True, token=token)  # noqa: FBT003
 
     def confirm(self, permission: Permission, now: float, token: str | None = None) -> Permission:
-        """The same permission while it holds; otherwise what `allow` says now."""
+        """The same permission while it is valid; otherwise that of a new `allow`."""
         return permission if self._counts(permission, now) else self.allow(now, token)
 
     def renew(self, token: str, now: float) -> bool:
-        """Begin the lease of a living probe anew; False where there is none."""
+        """Renew the lease of a live probe; False where there is none."""
         living = self.probes.get(token, now) > now
         if living:
             self.probes[token] = now + self.rules.probe_lease_seconds
         return living
 
     def record(self, permission: Permission, now: float, block_kind: str | None, *, ok: bool) -> None:
-        """Take in a result. One of another generation, or of a probe whose lease ended, changes nothing."""
+        """Count a result. One of another generation, or of a probe whose lease ended, changes nothing."""
         if not self._counts(permission, now):
             return
         if not ok:
@@ -135,7 +135,7 @@ class Circuit:
             self._open(now)
 
     def cancel(self, permission: Permission) -> None:
-        """Forget a permission that led to no result; a probe may be made again."""
+        """Drop a permission that led to no result; its probe becomes available again."""
         if permission.generation == self.generation:
             self.probes.pop(permission.token, None)
 
@@ -185,7 +185,7 @@ class Circuit:
 
 @dataclass(frozen=True, slots=True)
 class CircuitStatus:
-    """A domain's circuit as it was left by the last call; for people and metrics."""
+    """A domain's circuit as of the last call; for people and metrics."""
 
     state: CircuitState = CircuitState.CLOSED
     generation: int = 0
@@ -201,9 +201,9 @@ class CircuitStatus:
 
 
 class MemoryCircuitBreaker:
-    """One circuit per domain, of one process. Safe within one event loop: no method gives up control.
+    """One circuit per domain, in one process. Safe within one event loop: no method yields control.
 
-    `now` is in seconds; the breaker in Redis has a clock of its own and ignores it.
+    `now` is in seconds; the breaker in Redis uses the server's clock and ignores it.
     """
 
     def __init__(self, rules: BreakerRules, random: Callable[[], float]) -> None:
@@ -212,38 +212,38 @@ class MemoryCircuitBreaker:
         self._circuits: dict[str, Circuit] = {}
 
     async def allow(self, domain: str, now: float, token: str | None = None) -> Permission:
-        """Permission for one request. Half open: at most as many probes as configured, each a lease.
+        """Permission for one request. Half open: at most as many probes as configured, each leased.
 
-        A `token` names the probe: whoever asks twice with one token makes one probe.
+        Idempotent by `token`: two calls with the same one hold one probe.
         """
         return self._circuit(domain).allow(now, token)
 
     async def confirm(
         self, domain: str, permission: Permission, now: float, token: str | None = None
     ) -> Permission:
-        """The same permission if it still holds after a wait; otherwise what `allow` says now."""
+        """The same permission if it is still valid after a wait; otherwise that of a new `allow`."""
         return self._circuit(domain).confirm(permission, now, token)
 
     async def renew(self, domain: str, token: str, now: float) -> bool:
-        """Begin the lease of a living probe anew; False where there is none."""
+        """Renew the lease of a live probe; False where there is none."""
         return self._circuit(domain).renew(token, now)
 
     async def record(
         self, domain: str, permission: Permission, *, ok: bool, now: float, block_kind: str | None = None
     ) -> None:
-        """A result. One of another generation, or of a probe whose lease ended, changes nothing."""
+        """Count a result. One of another generation, or of a probe whose lease ended, changes nothing."""
         self._circuit(domain).record(permission, now, block_kind, ok=ok)
 
     async def cancel(self, domain: str, permission: Permission) -> None:
-        """The permission led to no result: a probe may be made again, nothing is counted."""
+        """Drop a permission that led to no result: nothing is counted, its probe becomes available again."""
         self._circuit(domain).cancel(permission)
 
     async def get_state(self, domain: str) -> CircuitStatus:
-        """The domain's circuit; closed and untouched where nothing is known."""
+        """The domain's circuit; a closed one with zero counts where there is none."""
         return (await self.get_all_states()).get(domain, CircuitStatus())
 
     async def get_all_states(self) -> Mapping[str, CircuitStatus]:
-        """The circuits of all domains that were asked about."""
+        """The circuits of all domains seen so far."""
         return {
             domain: CircuitStatus(
                 state=circuit.state,

@@ -1,4 +1,4 @@
-"""How many requests a domain has at once, so that a slow portal never takes every worker."""
+"""The bulkhead: limits a domain's concurrent requests, so that a slow portal never takes every worker."""
 
 from dataclasses import dataclass
 from uuid import uuid4
@@ -6,27 +6,27 @@ from uuid import uuid4
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One of a domain's places, held until it is left or its lease ends."""
+    """One of a domain's places, held until it is given back or its lease ends."""
 
     domain: str
     token: str
 
 
 class MemoryBulkhead:
-    """Leased places per domain, of one process. Safe within one event loop: no method gives up control.
+    """Leased places per domain, in one process. Safe within one event loop: no method yields control.
 
-    `now` is in seconds; the bulkhead in Redis has a clock of its own and ignores it.
+    `now` is in seconds; the bulkhead in Redis uses the server's clock and ignores it.
     """
 
     def __init__(self, lease_seconds: float) -> None:
         self.lease_seconds = lease_seconds
-        """How long a place is held by somebody who is not heard of."""
+        """How long a place is held without a renewal."""
         self._held: dict[str, dict[str, float]] = {}
 
     async def enter(self, domain: str, limit: int, now: float, token: str | None = None) -> Place | None:
         """A place, or None while `limit` live ones are held; a place whose lease ended is free again.
 
-        A `token` names the place: whoever asks twice with one token holds one place.
+        Idempotent by `token`: two calls with the same one hold one place.
         """
         held = {token: end for token, end in self._held.get(domain, {}).items() if end > now}
         self._held[domain] = held
@@ -37,7 +37,7 @@ class MemoryBulkhead:
         return place
 
     async def renew(self, place: Place, now: float) -> bool:
-        """Begin the lease anew; False when it ended before, and the place may be another's."""
+        """Renew the lease; False when it has ended and the place may be another's."""
         held = self._held.get(place.domain, {})
         living = held.get(place.token, now) > now
         if living:
@@ -45,5 +45,5 @@ class MemoryBulkhead:
         return living
 
     async def leave(self, place: Place) -> bool:
-        """Give the place back; whether it was still held. Later calls change nothing."""
+        """Give the place back; returns whether it was still held. Later calls change nothing."""
         return self._held.get(place.domain, {}).pop(place.token, None) is not None

@@ -1,8 +1,8 @@
-"""What can go wrong on the way from an address to a stored advert, and what the system does next.
+"""What can go wrong between an address and a stored advert, and what the system does next.
 
-Tries are those of one page that ended in this class; "all" is RETRY_MAX_ATTEMPTS, which no class exceeds, nor
-all classes together. Refusals of our own gate and retries put off by the retry budget are none: one in the
-middle of a redirect counts only among its like. "!": the domain's circuit breaker hears of it.
+"tries" counts one page's attempts that ended in this class; "all" is RETRY_MAX_ATTEMPTS, the limit for each
+class and for all together. Refusals of our own gate and retries put off by the retry budget do not count; a
+refusal in the middle of a redirect counts only for LeftAlone. "!": counts against the domain's circuit.
 
 CrawlError               what next      tries  then
 ├── NetworkError !       backoff        all    skip           no whole answer came
@@ -46,16 +46,16 @@ from typing import ClassVar, TypedDict, Unpack
 
 
 class Action(StrEnum):
-    """What the system does next. Whoever reads the error log or a failed row finds these words."""
+    """What the system does next. These words are in the error log and in failed rows."""
 
     RETRY_NOW = "retry_now"
     """Once more within the same visit; if that is not possible, as `BACKOFF`."""
     BACKOFF = "backoff"
     """Again later, after a wait that grows."""
     OTHER_PROXY = "other_proxy"
-    """Again later, by another way out."""
+    """Again later, through another proxy."""
     ESCALATE = "escalate"
-    """Not again in this way: it needs a stronger one, such as a browser."""
+    """Not again with this strategy: it needs a stronger one, such as a browser."""
     SKIP = "skip"
     """Never again in this job; the others go on."""
     OPEN_CIRCUIT = "open_circuit"
@@ -72,28 +72,28 @@ class _Rules(TypedDict, total=False):
 
 
 class CrawlError(Exception):
-    """A page could not be had. Its class says what the system does next; the attributes, what is known."""
+    """A page could not be fetched or stored. Its class decides what happens next."""
 
     action: ClassVar[Action] = Action.SKIP
     """While it has tries left."""
     attempts: ClassVar[int | None] = 0
     """Tries of one page, the first included; None stands for RETRY_MAX_ATTEMPTS."""
     at_last: ClassVar[Action] = Action.SKIP
-    """When they are used up."""
+    """When no try is left."""
     counts_against_domain: ClassVar[bool] = False
 
     status: int | None = None
     """Of the HTTP answer, where there was one."""
     retry_after_seconds: float | None = None
-    """How long the portal asked to be left alone."""
+    """The portal's Retry-After."""
     page_digest: str | None = None
-    """Which archived bytes show it."""
+    """Digest of the archived page that shows it."""
     page_code: str | None = None
-    """What is wrong with the page, by its reader's word."""
+    """What is wrong with the page, as a code of the parser."""
     strategy: str = "direct"
-    """How it was asked for: direct, proxy or browser."""
+    """How it was fetched: direct, proxy or browser."""
     proxy: str | None = None
-    """By which one, without its login."""
+    """The proxy used, without its login."""
 
     @property
     def unreadable(self) -> str | None:
@@ -101,7 +101,7 @@ class CrawlError(Exception):
         return None
 
     def __init_subclass__(cls, **rules: Unpack[_Rules]) -> None:
-        """What the class says goes for those below it, unless they say otherwise."""
+        """Set the class's rules; subclasses inherit what they do not set."""
         super().__init_subclass__()
         for name, value in rules.items():
             setattr(cls, name, value)
@@ -124,7 +124,7 @@ class NetworkReset(NetworkConnection, action=Action.RETRY_NOW):
 
 
 class NetworkDns(NetworkError):
-    """The name is unknown, or nobody could be asked for it."""
+    """The name is unknown, or no name server answered."""
 
 
 class NetworkTls(NetworkError, at_last=Action.MANUAL_REVIEW):
@@ -136,7 +136,7 @@ class NetworkBroken(NetworkError, action=Action.RETRY_NOW):
 
 
 class HttpError(CrawlError):
-    """An answer that is not the page asked for."""
+    """An answer that is not the requested page."""
 
 
 class HttpClient(HttpError):
@@ -165,7 +165,7 @@ class ParseError(CrawlError, at_last=Action.MANUAL_REVIEW):
 
     @property
     def unreadable(self) -> str | None:
-        """By its reader's word, or its own class."""
+        """The parser's code, or the name of the error class."""
         return self.page_code or type(self).__name__
 
 
@@ -178,7 +178,7 @@ class ParseHtml(ParseError, action=Action.BACKOFF, attempts=None):
 
 
 class ParseHostile(ParseError):
-    """To read the page would cost more than any page may, and would the next time."""
+    """Parsing the page would cost more than any page may, now and on every retry."""
 
 
 class ParseSelector(ParseError, action=Action.BACKOFF, attempts=3):
@@ -186,15 +186,15 @@ class ParseSelector(ParseError, action=Action.BACKOFF, attempts=3):
 
 
 class ParseOtherPage(ParseError, at_last=Action.SKIP):
-    """A sound page, but another one than was asked for."""
+    """A sound page, but not the requested one."""
 
 
 class ServiceError(CrawlError, action=Action.OPEN_CIRCUIT, attempts=None):
-    """Something of ours that the crawl leans on does not answer: left alone for a while."""
+    """A service of ours that the crawl needs does not answer: left alone for a while."""
 
 
 class ServiceProxy(ServiceError, action=Action.OTHER_PROXY):
-    """A proxy that does not work: says nothing of the portal."""
+    """A proxy that does not work: says nothing about the portal."""
 
     strategy = "proxy"
 
@@ -212,11 +212,11 @@ class ServiceBrowser(ServiceError):
 
 
 class DatabaseFailure(CrawlError):
-    """What was read could not be stored."""
+    """The parsed page could not be stored."""
 
 
 class DatabaseLocked(DatabaseFailure, action=Action.BACKOFF, attempts=None):
-    """Another process keeps it locked; nothing was written."""
+    """Another process holds the lock; nothing was written."""
 
 
 class DatabaseCorrupt(DatabaseFailure, action=Action.MANUAL_REVIEW, at_last=Action.MANUAL_REVIEW):
@@ -224,7 +224,7 @@ class DatabaseCorrupt(DatabaseFailure, action=Action.MANUAL_REVIEW, at_last=Acti
 
 
 class AddressRefused(CrawlError):
-    """An address we may not ask: skip it."""
+    """An address we may not request: skip it."""
 
 
 class ForeignAddress(AddressRefused):
@@ -239,14 +239,14 @@ class RobotsDisallowed(AddressRefused):
     """robots.txt asks us to stay away."""
 
     is_known = False
-    """Whether it was read, and not only could not be had."""
+    """Whether the file was read; False when it could not be fetched."""
 
 
 class LeftAlone(CrawlError, action=Action.BACKOFF, attempts=None):
     """Our own gate gave no turn: the request that needed one was not sent."""
 
     why: str | None = None
-    """What the gate said."""
+    """The gate's reason."""
 
 
 class BodyTooLarge(CrawlError):
@@ -258,13 +258,13 @@ class RedirectLoop(CrawlError):
 
 
 def class_names() -> list[str]:
-    """The names of all classes drawn above."""
+    """The names of all classes in the tree above."""
     return sorted(
         name for name, kind in globals().items() if isinstance(kind, type) and issubclass(kind, CrawlError)
     )
 
 
 def redis_errors() -> tuple[type[Exception], ...]:
-    """What the client of Redis raises; nothing where it was never loaded: it is large, few crawls need it."""
+    """The base error of the Redis client, if it is loaded: it is large, and few crawls need it."""
     loaded = sys.modules.get("redis.exceptions")
     return (loaded.RedisError,) if loaded else ()

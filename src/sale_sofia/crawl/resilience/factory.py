@@ -1,6 +1,6 @@
-"""Which backend: Redis where the settings say so, this process's memory elsewhere.
+"""Creates the backends: in Redis where the settings say so, in this process's memory elsewhere.
 
-The client of Redis takes a fifth of a crawl's memory, so it is loaded only where it is asked for.
+The client of Redis takes a fifth of a crawl's memory, so it is imported only where it is needed.
 """
 
 import random
@@ -12,7 +12,7 @@ from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead
 from sale_sofia.crawl.resilience.gate import Gate
 from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import ComposedGate, LocalShare, memory_gate
-from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share
+from sale_sofia.crawl.resilience.policy import RateShare, ResilienceConfig
 from sale_sofia.crawl.resilience.settings import FALLBACK_WORKERS
 from sale_sofia.settings.model import Settings, load_settings
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 RateOf = Callable[[str], float]
 LimitOf = Callable[[str], int]
-Given = TypeVar("Given")
+Required = TypeVar("Required")
 
 
 def needs_redis(settings: Settings) -> bool:
@@ -32,20 +32,20 @@ def needs_redis(settings: Settings) -> bool:
 
 
 def get_circuit_breaker(settings: Settings | None = None, redis: "Redis | None" = None) -> "CircuitBreaker":
-    """The breaker that REDIS_CIRCUIT_BREAKER_ENABLED asks for; the client stays the caller's."""
+    """The breaker that REDIS_CIRCUIT_BREAKER_ENABLED selects; the caller closes the client."""
     settings = settings or load_settings()
     rules = ResilienceConfig.from_settings(settings).breaker
     if not settings.circuit_breaker_in_redis:
         return MemoryCircuitBreaker(rules, random.random)
     from sale_sofia.crawl.resilience.redis_parts import RedisCircuitBreaker  # noqa: PLC0415 - see above
 
-    return RedisCircuitBreaker(_given(redis), rules, random.random)
+    return RedisCircuitBreaker(_require(redis), rules, random.random)
 
 
 def get_rate_limiter(
     settings: Settings | None = None, rate_of: RateOf | None = None, redis: "Redis | None" = None
 ) -> "RateLimiter":
-    """The limiter that REDIS_RATE_LIMITER_ENABLED asks for; `rate_of` in requests per minute."""
+    """The limiter that REDIS_RATE_LIMITER_ENABLED selects; `rate_of` in requests per minute."""
     settings = settings or load_settings()
     rate_of = rate_of or settings.rate_limit
     rules = ResilienceConfig.from_settings(settings).limiter
@@ -53,21 +53,21 @@ def get_rate_limiter(
         return MemoryRateLimiter(rules, rate_of)
     from sale_sofia.crawl.resilience.redis_parts import RedisRateLimiter  # noqa: PLC0415 - see above
 
-    return RedisRateLimiter(_given(redis), rules, rate_of)
+    return RedisRateLimiter(_require(redis), rules, rate_of)
 
 
 def get_bulkhead(settings: Settings, redis: "Redis | None" = None) -> "Bulkhead":
-    """The bulkhead that goes with the limiter: how many at once is a matter of politeness too."""
+    """The bulkhead, in the same backend as the limiter: concurrency is a matter of politeness too."""
     lease_seconds = ResilienceConfig.from_settings(settings).bulkhead.lease_seconds
     if not settings.rate_limiter_in_redis:
         return MemoryBulkhead(lease_seconds)
     from sale_sofia.crawl.resilience.redis_parts import RedisBulkhead  # noqa: PLC0415 - see above
 
-    return RedisBulkhead(_given(redis), lease_seconds)
+    return RedisBulkhead(_require(redis), lease_seconds)
 
 
 def get_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf, redis_url: str | None) -> Gate:
-    """The gate that the two settings ask for. Close it at the end; what is shared outlives it."""
+    """The gate that the two settings select. Close it at the end; shared state outlives it."""
     config = ResilienceConfig.from_settings(settings)
     if not needs_redis(settings):
         return memory_gate(config, MemoryRateLimiter(config.limiter, rate_of), limit_of)
@@ -75,7 +75,7 @@ def get_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf, redis_url: 
     from sale_sofia.crawl.resilience.redis_gate import RedisGate  # noqa: PLC0415
     from sale_sofia.crawl.resilience.scripts import connect  # noqa: PLC0415
 
-    redis, shared_by_all = connect(_given(redis_url)), None
+    redis, shared_by_all = connect(_require(redis_url)), None
     if settings.circuit_breaker_in_redis and settings.rate_limiter_in_redis:
         shared_by_all = RedisGate(redis=redis, config=config, rate_of=rate_of, limit_of=limit_of)
     shared = shared_by_all or ComposedGate(
@@ -89,9 +89,9 @@ def get_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf, redis_url: 
     # A limiter in memory gives each process the whole rate, with Redis or without.
     workers = FALLBACK_WORKERS if settings.rate_limiter_in_redis else 1
 
-    def share_of(domain: str) -> Share:
-        known = shared_by_all.shares.get(domain) if shared_by_all else None
-        return known or Share(rate_of(domain), workers)
+    def share_of(domain: str) -> RateShare:
+        share = shared_by_all.shares.get(domain) if shared_by_all else None
+        return share or RateShare(rate_of(domain), workers)
 
     limiter = MemoryRateLimiter(config.limiter, lambda domain: share_of(domain).own_per_minute)
     gate = memory_gate(config, limiter, lambda domain: max(1, limit_of(domain) // share_of(domain).workers))
@@ -99,7 +99,7 @@ def get_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf, redis_url: 
     return FallbackGate(shared=shared, local=local, rules=config.limiter)
 
 
-def _given(thing: Given | None) -> Given:
+def _require(thing: Required | None) -> Required:
     if thing is None:
         raise ValueError("Shared state was asked for (REDIS_…_ENABLED), but no Redis was given.")
     return thing

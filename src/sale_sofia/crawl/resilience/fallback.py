@@ -1,4 +1,4 @@
-"""The shared gate while Redis answers, this process's share of it while Redis does not: never unlimited."""
+"""Uses the shared gate while Redis answers, and this process's share of each rate while it does not."""
 
 import logging
 import math
@@ -21,10 +21,10 @@ _GONE: Final = (RedisError, OSError)
 _NEVER: Final = (-math.inf, None)
 
 
-class Outage:
-    """Knows when to try again: while the shared gate is gone, one request at a time finds out.
+class GateOutage:
+    """Decides when to try the shared gate again: during an outage, one request at a time does.
 
-    That it is gone or back is logged once, and not for every request.
+    Logs the loss and the recovery once, not for every request.
     """
 
     def __init__(self, clock: Callable[[], float], retry_seconds: float) -> None:
@@ -36,16 +36,16 @@ class Outage:
 
     @property
     def lasts(self) -> bool:
-        """Whether the shared gate is known to be gone."""
+        """Whether the outage goes on."""
         return self._since is not None
 
     @property
     def settling(self) -> bool:
-        """Whether others may not have found the shared gate again, which does not know what they send."""
+        """Whether other processes may still be sending past the shared gate, right after an outage."""
         return self._clock() < self._settled_at
 
     def worth_a_try(self) -> bool:
-        """Whether this request should ask the shared gate; if it is gone, no other will for a while."""
+        """Whether this request should try the shared gate; during an outage no other will for a while."""
         if self._since is None:
             return True
         due = self._clock() >= self._next_try
@@ -54,32 +54,32 @@ class Outage:
         return due
 
     def begin(self, error: Exception) -> bool:
-        """The shared gate did not answer; whether that is news."""
+        """Note that the shared gate did not answer; returns whether an outage begins with it."""
         if self._since is not None:
             return False
         self._since = self._clock()
         self._next_try = self._since + self._retry_seconds
-        told = {"change": "shared_gate_lost", "error": f"{type(error).__name__}: {error}"}
+        fields = {"change": "shared_gate_lost", "error": f"{type(error).__name__}: {error}"}
         _log.warning(
-            "Redis is gone (%s); this process keeps to its share of each rate", told["error"], extra=told
+            "Redis is gone (%s); this process keeps to its share of each rate", fields["error"], extra=fields
         )
         return True
 
     def end(self, asked_at: float) -> None:
-        """It answered what was asked then; an answer to a question from before the loss proves nothing."""
+        """End the outage if the answered call, made at `asked_at`, is not from before its start."""
         if self._since is None or asked_at < self._since:
             return
         seconds, self._since = self._clock() - self._since, None
         self._settled_at = self._clock() + SHARED_SETTLE_SECONDS
-        told = {"change": "shared_gate_back", "seconds": round(seconds, 3)}
-        _log.warning("Redis is back after %.1f s; rates are shared again", seconds, extra=told)
+        fields = {"change": "shared_gate_back", "seconds": round(seconds, 3)}
+        _log.warning("Redis is back after %.1f s; rates are shared again", seconds, extra=fields)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class FallbackGate(Gate):
-    """A request belongs to the gate that admitted it. A pause that a portal asked for is kept by both.
+    """A request belongs to the gate that admitted it. Both gates obey a pause that a portal asked for.
 
-    This process remembers it to its end: a server that came back empty, or older than it was, is told again.
+    This process remembers each pause until it is over, and tells a Redis that came back without it again.
     """
 
     shared: GateSteps
@@ -87,13 +87,13 @@ class FallbackGate(Gate):
     rules: LimiterRules
     clock: Callable[[], float] = time.monotonic
     retry_seconds: float = SHARED_RETRY_SECONDS
-    _outage: Outage = field(init=False)
+    _outage: GateOutage = field(init=False)
     _local_places: set[Place] = field(default_factory=set, init=False)
     _pauses: dict[str, tuple[float, int | None]] = field(default_factory=dict, init=False)
-    """Until when each domain is to be left alone, and under which epoch the shared gate was to hear of it."""
+    """The end of each domain's pause, and the epoch under which it was reported to the shared gate."""
 
     def __post_init__(self) -> None:
-        self._outage = Outage(self.clock, self.retry_seconds)
+        self._outage = GateOutage(self.clock, self.retry_seconds)
 
     @property
     def lease_seconds(self) -> float:
@@ -119,7 +119,7 @@ class FallbackGate(Gate):
         return entry
 
     async def wait(self, admission: Admission) -> Admission | Refusal:
-        """See `Gate`. Whether the domain was paused meanwhile nobody can say without Redis: refused."""
+        """See `Gate`. Refused without Redis: the domain may have been paused meanwhile."""
         if admission.place in self._local_places:
             return await self.local.gate.wait(admission)
         due = self.clock() + admission.wait_seconds
@@ -130,7 +130,7 @@ class FallbackGate(Gate):
             return Refusal(self.retry_seconds, "shared_gone")
 
     async def further(self, admission: Admission, max_wait: float) -> Admission | Refusal:
-        """See `Gate`. Without Redis, or with one that may not know all, nobody can say when its turn is."""
+        """See `Gate`. Refused without Redis, or with one that may not know of all requests yet."""
         if admission.place in self._local_places:
             return await self.local.gate.further(admission, max_wait)
         until, _ = self._pauses.get(admission.domain, _NEVER)
@@ -146,7 +146,7 @@ class FallbackGate(Gate):
         return entry
 
     async def report(self, admission: Admission, outcome: Outcome) -> None:
-        """See `Gate`. What cannot be told to Redis ends with its lease; a pause is not lost."""
+        """See `Gate`. A place that cannot be given back ends with its lease; a pause is not lost."""
         if admission.place in self._local_places:
             self._local_places.remove(admission.place)
             await self.local.gate.report(admission, outcome)
@@ -165,8 +165,8 @@ class FallbackGate(Gate):
 
     async def keep(self, place: Place) -> bool:
         """See `Gate`."""
-        giver = self.local.gate if place in self._local_places else self.shared
-        return await giver.keep(place)
+        gate = self.local.gate if place in self._local_places else self.shared
+        return await gate.keep(place)
 
     async def _admit_shared(self, domain: str, max_wait: float) -> Admission | Refusal:
         asked_at = self.clock()
@@ -177,7 +177,7 @@ class FallbackGate(Gate):
         if isinstance(entry, Admission):
             entry = await self._after_pause(entry)
         if self._outage.settling and isinstance(entry, Admission):
-            # No sooner than this process would go on its own.
+            # No sooner than this process's own share allows.
             wait = max(entry.wait_seconds, await self.local.wait_seconds(domain))
             if wait <= max_wait:
                 entry = replace(entry, wait_seconds=wait)
@@ -188,7 +188,7 @@ class FallbackGate(Gate):
         return entry
 
     async def _after_pause(self, admission: Admission) -> Admission | Refusal:
-        """The admission, unless it is for an instant in a pause that the shared gate has forgotten."""
+        """The admission, unless its instant is in a pause that the shared gate has forgotten."""
         until, _ = self._pauses.get(admission.domain, _NEVER)
         if self.clock() + admission.wait_seconds >= until:
             return admission
@@ -197,7 +197,7 @@ class FallbackGate(Gate):
         return Refusal(max(0.0, until - self.clock()), "penalty")
 
     def _lose(self, error: Exception, asked_at: float) -> bool:
-        """Whether the shared gate is gone; who was stopped so long missed the answer, and asks again."""
+        """Whether the shared gate is gone; False when this process was suspended and should try again."""
         if self.clock() - asked_at > STOPPED_SECONDS and not self._outage.lasts:
             return False
         if self._outage.begin(error):
@@ -207,11 +207,11 @@ class FallbackGate(Gate):
     def _remember(self, domain: str, outcome: Outcome, seen_epoch: int | None) -> None:
         if asks_for_pause(outcome):
             until = self.clock() + pause_seconds(self.rules, outcome.retry_after_seconds)
-            known, _ = self._pauses.get(domain, _NEVER)
-            self._pauses[domain] = max(until, known), seen_epoch
+            earlier, _ = self._pauses.get(domain, _NEVER)
+            self._pauses[domain] = max(until, earlier), seen_epoch
 
     async def _tell_pause(self, domain: str) -> None:
-        """What it may have heard before; by the epoch it knows then not to slow down a second time."""
+        """Repeat the pause to the shared gate; the epoch keeps it from slowing the domain twice."""
         until, seen_epoch = self._pauses.get(domain, _NEVER)
         if until > self.clock():
             await self.shared.penalise(domain, until - self.clock(), seen_epoch)

@@ -1,4 +1,4 @@
-"""The one way to a domain: may it be asked, is there a place, and when; afterwards, how it went."""
+"""The only way to a domain: breaker, bulkhead and limiter admit each request, and learn its outcome."""
 
 import asyncio
 import math
@@ -20,14 +20,13 @@ from sale_sofia.crawl.resilience.settings import FRESH_TURN_SECONDS, RENEWALS_PE
 if TYPE_CHECKING:
     from sale_sofia.crawl.resilience.redis_parts import Bulkhead, CircuitBreaker, RateLimiter
 
-# What became of a request, in the words that the breaker and the limiter understand.
 
 OutcomeKind = Literal["ok", "failure", "rate_limited", "blocked", "neutral"]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One result for the domain's gate. `neutral` says nothing about the domain."""
+    """The outcome of a request, for breaker and limiter. `neutral` says nothing about the domain."""
 
     kind: OutcomeKind
     retry_after_seconds: float | None = None
@@ -55,12 +54,12 @@ class Outcome:
 
     @classmethod
     def neutral(cls) -> Self:
-        """Nothing was learned of the domain: cancelled, a proxy's fault, an address never asked."""
+        """Nothing was learned about the domain: cancelled, a proxy's fault, a request never sent."""
         return cls("neutral")
 
     @classmethod
     def of(cls, error: CrawlError) -> Self:
-        """What an error says of the domain. That we cannot read an answer is no fault of the portal's."""
+        """What an error says about the domain. An answer we cannot parse is not the portal's fault."""
         match error:
             case HttpRateLimit():
                 return cls.rate_limited(error.retry_after_seconds)
@@ -71,39 +70,36 @@ class Outcome:
         return cls.failure(error.retry_after_seconds) if error.counts_against_domain else cls.neutral()
 
 
-# Leave to send one request: used once, soon, and only while the request's place is its own.
-
-
 @dataclass(slots=True, eq=False)
 class Hold:
-    """Until when a request's place is surely its own, by the monotonic clock; it counts on while we sleep."""
+    """Until when a request's place is leased, by the monotonic clock, which runs on while we sleep."""
 
     until: float = math.inf
 
     @property
     def lasts(self) -> bool:
-        """Whether nobody else can have the place."""
+        """Whether the lease has not ended, so nobody else can have the place."""
         return time.monotonic() < self.until
 
 
 @dataclass(slots=True, eq=False)
 class Turn:
-    """One request's turn. Without a gate it never grows old."""
+    """Leave to send one request: once, soon, and while its place is leased. Without a gate it stays fresh."""
 
     hold: Hold = field(default_factory=Hold)
     due: float = math.inf
-    """The instant it was given for, by the monotonic clock."""
+    """The instant it is for, by the monotonic clock."""
     used: bool = False
     missed: bool = False
-    """Whether it was to be used when the place was no longer surely ours; nothing was sent."""
+    """Whether it came to use after the lease of the place had ended; nothing was sent."""
 
     @property
     def is_fresh(self) -> bool:
-        """Whether a request may still be begun: what goes late falls into the time of others."""
+        """Whether a request may still start: a late one would take another request's time."""
         return not (self.used or self.missed) and time.monotonic() - self.due < FRESH_TURN_SECONDS
 
     def use(self) -> bool:
-        """The last question before the first byte: may it go? A second request never may."""
+        """Whether the request may be sent, checked right before the first byte. True at most once."""
         if self.used:
             return False
         self.missed = not self.hold.lasts
@@ -116,7 +112,7 @@ Why = Literal["circuit_open", "busy", "rate_limit", "penalty", "shared_gone"]
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A request that may go after `wait_seconds`; it holds a place until it is reported."""
+    """A request that may be sent after `wait_seconds`; it holds a place until it is reported."""
 
     domain: str
     wait_seconds: float
@@ -130,7 +126,7 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Not now: nothing is held, the request goes back with the time to ask again."""
+    """Not now: nothing is held; says when to try again."""
 
     retry_after_seconds: float
     why: Why
@@ -142,27 +138,27 @@ def asks_for_pause(outcome: Outcome) -> bool:
 
 
 class Gate(ABC):
-    """Breaker, bulkhead and limiter in their order. Whatever ends a request, its place comes back."""
+    """Breaker, bulkhead and limiter, in this order. However a request ends, its place is given back."""
 
     @property
     @abstractmethod
     def lease_seconds(self) -> float:
-        """How long a request that is not heard of keeps its place."""
+        """How long a request holds its place without a renewal."""
 
     @abstractmethod
     async def admit(self, domain: str, max_wait: float) -> Admission | Refusal:
-        """Leave to go within `max_wait` seconds, or a refusal that holds and reserves nothing."""
+        """Admission within `max_wait` seconds, or a refusal that holds and reserves nothing."""
 
     @abstractmethod
     async def wait(self, admission: Admission) -> Admission | Refusal:
-        """Sleep until the request's instant, then make sure that it may still go.
+        """Sleep until the request's instant, then check that it may still be sent.
 
         Refused, cancelled or failed, it holds nothing any more. Report the admission returned here.
         """
 
     @abstractmethod
     async def further(self, admission: Admission, max_wait: float) -> Admission | Refusal:
-        """Wait for another instant for a request that asks again, in the place it has.
+        """Wait for another instant for a request that is already admitted, in the same place.
 
         Report the admission returned here. Refused for another reason than its rate, it holds nothing more.
         """
@@ -173,19 +169,19 @@ class Gate(ABC):
 
     @abstractmethod
     async def keep(self, place: Place) -> bool:
-        """Lease the place, and the probe that goes with it, anew; False when it is lost."""
+        """Renew the lease of the place and of its probe; False when it is lost."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Let go of connections, if there are any."""
+        """Close connections, if there are any."""
 
     @asynccontextmanager
     async def request(self, domain: str, max_wait: float) -> AsyncIterator[Admission | Refusal]:
-        """Admit and wait; inside, fetch and report. What was not reported by the end says nothing.
+        """Admit and wait; inside, fetch and report. Without a report the outcome is neutral.
 
-        However long it takes, its place is kept.
+        The lease of its place is renewed for as long as it takes.
         """
-        asked_at = time.monotonic()  # before asking: an answer may lie here unread while we are stopped
+        asked_at = time.monotonic()  # before the call: its answer may wait unread while we are suspended
         entry = await self.admit(domain, max_wait)
         if isinstance(entry, Refusal):
             yield entry
@@ -202,15 +198,15 @@ class Gate(ABC):
 
     async def _keep(self, place: Place, hold: Hold) -> bool:
         asked_at = time.monotonic()
-        kept = await self.keep(place)
-        if kept:
+        renewed = await self.keep(place)
+        if renewed:
             hold.until = asked_at + self.lease_seconds
-        return kept
+        return renewed
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class GateSteps(Gate):
-    """What all gates do alike: each request has a name, waits once, and is reported once."""
+    """What all gates share: each request has a token, waits once, and is reported once."""
 
     limiter: "RateLimiter"
     breaker: "CircuitBreaker"
@@ -247,7 +243,7 @@ class GateSteps(Gate):
         return entry
 
     async def wait(self, admission: Admission) -> Admission | Refusal:
-        """See `Gate`. Who need not wait need not ask again."""
+        """See `Gate`. Without a wait there is no second check."""
         if admission.wait_seconds <= 0:
             return admission
         try:
@@ -261,7 +257,7 @@ class GateSteps(Gate):
         return entry
 
     async def further(self, admission: Admission, max_wait: float) -> Admission | Refusal:
-        """See `Gate`. Who is stopped while it waits finds its place given away."""
+        """See `Gate`. A process suspended during the wait may find its place lost."""
         asked_at = time.monotonic()
         slot = await self.limiter.reserve(admission.domain, max_wait, self.clock())
         if not slot.granted:

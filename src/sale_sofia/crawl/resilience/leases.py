@@ -1,4 +1,4 @@
-"""Leases that are renewed as long as their holder lives and no longer."""
+"""Renews leases for as long as their holder lives."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,9 +8,9 @@ from sale_sofia.crawl.resilience.errors import redis_errors
 
 
 class Renewal:
-    """In an `async with` block, calls `renew` every so many seconds until it says that nothing is left.
+    """In an `async with` block, calls `renew` every `every` seconds until it returns False.
 
-    The first call comes after the first `every` seconds: who is done before costs nothing.
+    The first call comes after `every` seconds: a shorter block costs nothing.
     """
 
     def __init__(self, every: float, renew: Callable[[], Awaitable[bool]]) -> None:
@@ -33,7 +33,7 @@ class Renewal:
     async def _go_on(self) -> None:
         living = True
         while living:
-            # A renewal that did not get through is tried again: the lease allows for it.
+            # A failed renewal is tried again: the lease is long enough for several.
             with suppress(*redis_errors(), OSError):
                 living = await self._renew()
             if living:

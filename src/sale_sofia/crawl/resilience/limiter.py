@@ -1,4 +1,4 @@
-"""How fast a domain is asked, by all who ask it together."""
+"""The rate limiter: how fast a domain is asked, by all callers together."""
 
 import asyncio
 import math
@@ -15,9 +15,9 @@ SECONDS_PER_MINUTE: Final = 60.0
 
 
 def pause_seconds(rules: LimiterRules, retry_after: float | None) -> float:
-    """How long a penalty lasts: as asked, within reason."""
-    asked = rules.penalty_seconds if retry_after is None else retry_after
-    return min(asked, rules.retry_after_max_seconds) if asked > 0 else 0.0
+    """How long a penalty lasts: the Retry-After or a default, at most `retry_after_max_seconds`."""
+    seconds = rules.penalty_seconds if retry_after is None else retry_after
+    return min(seconds, rules.retry_after_max_seconds) if seconds > 0 else 0.0
 
 
 @dataclass(slots=True)
@@ -56,12 +56,12 @@ class Pace:
         return max(now, self.full_at - self._tolerance, self.not_before)
 
     def take(self, instant: float) -> None:
-        """Give this instant, as `next_at` named it, to somebody."""
+        """Reserve this instant, as returned by `next_at`."""
         self.full_at = max(self.full_at, instant) + self.interval
         self.last = instant
 
     def penalise(self, retry_after: float | None, now: float, seen_epoch: int | None) -> None:
-        """Nobody goes before the pause is over; all instants given for later than now are void.
+        """Allow no request before the pause is over; all instants given for later than now are void.
 
         The pace is slowed once for each epoch: several refusals of requests that went out together
         are one sign, not many.
@@ -76,7 +76,7 @@ class Pace:
         self.last = min(self.last, now)
 
     def hold(self, seconds: float, now: float) -> None:
-        """Nobody goes sooner than this, and then without a burst; nothing else changes."""
+        """Allow no request for `seconds`, and then no burst; nothing else changes."""
         self.not_before = max(self.not_before, now + seconds)
         self.full_at = max(self.full_at, self.not_before + self._tolerance)
 
@@ -99,7 +99,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Granted: go after `wait_seconds`, if the epoch is still this one. Else: nothing was reserved."""
+    """Granted: send after `wait_seconds`, if the epoch is still this one. Else: nothing was reserved."""
 
     granted: bool
     wait_seconds: float
@@ -110,7 +110,7 @@ class Reservation:
 class Acquiring(ABC):
     """Waits for a turn: one reservation, one sleep, one look at the epoch; no polling.
 
-    Who gives up or dies while waiting wastes one instant and no more.
+    A caller that gives up or dies while waiting wastes one instant.
     """
 
     clock: Callable[[], float] = staticmethod(time.monotonic)
@@ -127,9 +127,9 @@ class Acquiring(ABC):
     async def acquire_async(
         self, domain: str, *, blocking: bool = True, max_wait: float | None = None
     ) -> bool:
-        """Wait for a turn, at most `max_wait` seconds, and say whether it came; not blocking: now or not.
+        """Wait for a turn, at most `max_wait` seconds, and return whether it came; not blocking: no wait.
 
-        A penalty during the wait makes it reserve anew, within what is left of it.
+        After a penalty during the wait it reserves again, within the time that is left.
         """
         patience = math.inf if max_wait is None else max_wait
         end = self.clock() + (patience if blocking else 0.0)
@@ -143,7 +143,7 @@ class Acquiring(ABC):
 
 
 class BlockingRateLimiter:
-    """A limiter for code without an event loop, which it brings along; `opened` is entered inside of it."""
+    """A limiter for code without an event loop: it runs its own, and enters `opened` inside it."""
 
     def __init__(self, opened: AbstractAsyncContextManager[Acquiring]) -> None:
         self._opened = opened
@@ -163,9 +163,9 @@ class BlockingRateLimiter:
 
 
 class MemoryRateLimiter(Acquiring):
-    """The rate limiter of one process. Safe within one event loop: no method gives up control.
+    """The rate limiter of one process. Safe within one event loop: no method yields control.
 
-    `now` is in seconds; the limiter in Redis has a clock of its own and ignores it.
+    `now` is in seconds; the limiter in Redis uses the server's clock and ignores it.
     """
 
     def __init__(self, rules: LimiterRules, rate_of: Callable[[str], float]) -> None:
@@ -194,9 +194,9 @@ class MemoryRateLimiter(Acquiring):
     async def penalise(
         self, domain: str, retry_after: float | None, now: float, *, seen_epoch: int | None = None
     ) -> None:
-        """Stop the domain for everybody, slow it down, void what was reserved for later and move the epoch.
+        """Pause the domain for everybody, slow it down, void later reservations and move the epoch.
 
-        `seen_epoch` is the epoch the refused request went out under: one that is over slows no further.
+        `seen_epoch` is the epoch of the refused request: a past one does not slow the domain further.
         """
         self._pace(domain).penalise(retry_after, now, seen_epoch)
 
@@ -205,9 +205,9 @@ class MemoryRateLimiter(Acquiring):
         self._pace(domain).succeeded(now)
 
     async def set_rate(self, domain: str, per_minute: float | None) -> None:
-        """Another rate for everybody from now on; None is the configured one again.
+        """Change the rate for everybody from now on; None restores the configured one.
 
-        Raises `ValueError`: no rate that makes sense.
+        Raises `ValueError`: the rate is not above 0 or is too large.
         """
         if per_minute is None:
             self._set.pop(domain, None)
@@ -216,11 +216,11 @@ class MemoryRateLimiter(Acquiring):
         self._pace(domain)
 
     def hold(self, domain: str, seconds: float, now: float) -> None:
-        """Nobody goes sooner than this; nothing else changes."""
+        """Allow no request for `seconds`; nothing else changes."""
         self._pace(domain).hold(seconds, now)
 
     def _pace(self, domain: str) -> Pace:
-        """At the rate of now: a portal's Crawl-delay is known only after the first request."""
+        """The pace at the current rate: a portal's Crawl-delay is known only after the first request."""
         rate = self._set.get(domain) or checked_rate(domain, self._rate_of(domain))
         pace = self._paces.setdefault(domain, Pace(self._rules, rate))
         if pace.rate != rate:

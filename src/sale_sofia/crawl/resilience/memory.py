@@ -1,4 +1,4 @@
-"""A gate put together from a breaker, a bulkhead and a limiter, wherever each of them lives."""
+"""A gate composed of a breaker, a bulkhead and a limiter, each in memory or in Redis."""
 
 import asyncio
 import random
@@ -10,19 +10,19 @@ from sale_sofia.crawl.resilience.breaker import MemoryCircuitBreaker
 from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead, Place
 from sale_sofia.crawl.resilience.gate import Admission, GateSteps, Outcome, Refusal, asks_for_pause
 from sale_sofia.crawl.resilience.limiter import SECONDS_PER_MINUTE, MemoryRateLimiter
-from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share
+from sale_sofia.crawl.resilience.policy import RateShare, ResilienceConfig
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ComposedGate(GateSteps):
-    """Asks its parts one after the other, and takes back what it was given when a later one refuses."""
+    """Calls its parts one after the other, and undoes the earlier ones when a later one refuses."""
 
     limit_of: Callable[[str], int]
     """Requests that a domain may have at once, waiting ones included."""
     busy_seconds: float
-    """When to ask again while a domain has them all."""
+    """When to try again while all of them are taken."""
     closing: Callable[[], Awaitable[None]] | None = None
-    """Lets go of what the parts lean on."""
+    """Closes what the parts use."""
 
     async def close(self) -> None:
         """See `Gate`."""
@@ -80,7 +80,7 @@ class ComposedGate(GateSteps):
 
     async def _report(self, admission: Admission, outcome: Outcome) -> None:
         domain, permission = admission.domain, admission.permission
-        # It counts while its place is held, so that a report told twice counts once.
+        # A report counts only while its place is held, so a repeated one counts once.
         held = await self.bulkhead.leave(admission.place)
         ok, now = outcome.kind == "ok", self.clock()
         if held and outcome.kind != "neutral":
@@ -91,9 +91,9 @@ class ComposedGate(GateSteps):
             if held:
                 await self.limiter.succeeded(domain, self.clock())
         elif asks_for_pause(outcome) and (held or await self.limiter.epoch(domain) <= admission.epoch):
-            # A wish for a pause is heard even when the place is lost, unless the domain was paused since.
-            asked = outcome.retry_after_seconds
-            await self.limiter.penalise(domain, asked, self.clock(), seen_epoch=admission.epoch)
+            # A pause is obeyed even when the place is lost, unless the domain was paused since.
+            retry_after = outcome.retry_after_seconds
+            await self.limiter.penalise(domain, retry_after, self.clock(), seen_epoch=admission.epoch)
 
 
 def memory_gate(
@@ -103,9 +103,9 @@ def memory_gate(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
 ) -> ComposedGate:
-    """Everything in this process's memory: for one process, and for when the shared gate is gone.
+    """A gate in this process's memory: for a single process, and for outages of the shared gate.
 
-    `limit_of` is in requests at once.
+    `limit_of` is in concurrent requests.
     """
     return ComposedGate(
         limiter=limiter,
@@ -120,29 +120,29 @@ def memory_gate(
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class LocalShare:
-    """What this process may do on its own while it cannot hear of the others: its share, and never sooner.
+    """The gate of this process during an outage of the shared one: never more than its share of each rate.
 
-    It listens to the shared gate, so that its pauses hold here too.
+    It follows the shared gate while that works, so that its pauses hold here too.
     """
 
     gate: ComposedGate
     limiter: MemoryRateLimiter
-    """That of the gate."""
-    share_of: Callable[[str], Share]
+    """The gate's limiter."""
+    share_of: Callable[[str], RateShare]
     clock: Callable[[], float] = time.monotonic
     random: Callable[[], float] = random.random
-    _begun: dict[str, Share] = field(default_factory=dict, init=False)
-    """Domains asked for since the shared gate was lost."""
+    _begun: dict[str, RateShare] = field(default_factory=dict, init=False)
+    """Domains requested since the shared gate was lost, with the share used."""
 
     def begin(self) -> None:
-        """The shared gate was lost just now."""
+        """Start an outage: the shared gate was lost just now."""
         self._begun.clear()
 
     async def admit(self, domain: str, max_wait: float) -> Admission | Refusal:
         """As `Gate`, at this process's share of the rate."""
         share = self.share_of(domain)
         if domain not in self._begun:
-            # All processes lose the shared gate in the same moment; by chance they do not go on in the same.
+            # All processes lose the shared gate at the same moment; a random delay keeps them apart.
             self._hold(domain, self.random() * (SECONDS_PER_MINUTE / share.own_per_minute))
         if self._begun.get(domain) != share:
             self._begun[domain] = share
@@ -150,12 +150,12 @@ class LocalShare:
         return await self.gate.admit(domain, max_wait)
 
     async def wait_seconds(self, domain: str) -> float:
-        """Until this process's share allows its next request; nothing is reserved."""
+        """Seconds until this process's share allows its next request; nothing is reserved."""
         await self.limiter.set_rate(domain, self.share_of(domain).own_per_minute)
         return await self.limiter.peek(domain, self.clock())
 
     async def learn(self, domain: str, outcome: Outcome) -> None:
-        """How a request of this process went that the shared gate had admitted."""
+        """Count the outcome of a request of this process that the shared gate had admitted."""
         if asks_for_pause(outcome):
             await self.limiter.penalise(domain, outcome.retry_after_seconds, self.clock())
         if outcome.kind == "neutral":
@@ -165,7 +165,7 @@ class LocalShare:
         await self.gate.breaker.record(domain, permission, ok=ok, now=self.clock(), block_kind=block)
 
     def heard(self, domain: str, entry: Admission | Refusal) -> None:
-        """The shared gate said this: sooner than it would allow, nothing goes from here either."""
+        """Note an answer of the shared gate: no local request goes sooner than it would allow."""
         if isinstance(entry, Admission):
             interval = SECONDS_PER_MINUTE / self.share_of(domain).own_per_minute
             self._hold(domain, entry.wait_seconds + interval)

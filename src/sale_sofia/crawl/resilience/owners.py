@@ -1,9 +1,9 @@
-"""Who holds a lease: a process, named so that others on its machine can see whether it still lives.
+"""Names of lease holders: each names a process, so that others on its machine can see whether it still lives.
 
-A process is known to be dead by its own machine alone: no process of its number and birth is there, or it
-only waits to be buried. Of one on another machine, or in another container, nobody can say more than that it
-was not heard of; what it holds comes back when its lease ends. Its connections say nothing: a network that
-was away for a moment ends them too, and whoever lives must keep what it holds.
+Only its own machine can tell that a process is dead: no process has its number and start time, or it is a
+zombie. A process on another machine or in another container counts as alive; what it holds is freed when its
+lease ends. Connections prove nothing: a short network failure ends them too, and a live process must keep
+what it holds.
 """
 
 import os
@@ -19,18 +19,18 @@ from typing import Final
 PROC: Final = Path("/proc")
 _BOOT_ID: Final = PROC / "sys/kernel/random/boot_id"
 _STATE, _THREADS, _START_TICKS = 0, 17, 19
-"""Places in /proc/PID/stat, counted from behind the program's name."""
+"""Indexes of fields in /proc/PID/stat, counted after the program's name."""
 _DEAD: Final = frozenset("ZX")
 _TOKEN_BYTES: Final = 16
 
 
 def birth(pid: int) -> str | None:
-    """When the process with this number began, as text only good for comparing; None when there is none."""
+    """The start time of the process with this number, as text for comparison; None when there is none."""
     if sys.platform != "linux":
         return birth_by_ps(pid)
     try:
         ticks = _start_ticks(pid)
-        # Ticks count from the start of the machine: the next start could give the same ones.
+        # Ticks count from the boot: after the next boot another process could have the same.
         boot = _BOOT_ID.read_text("ascii").strip()
     except OSError:
         return None
@@ -38,22 +38,22 @@ def birth(pid: int) -> str | None:
 
 
 def _start_ticks(pid: int) -> str | None:
-    """From /proc; None for one that has ended and was not buried yet."""
+    """The start time in ticks, from /proc; None for a zombie."""
     fields = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].decode("ascii").split()
-    # Killed, a process has its ports and files until its last thread has ended, not only its first.
+    # A killed process keeps its ports and files until its last thread has ended, not only its first.
     ended = fields[_STATE] in _DEAD and int(fields[_THREADS]) <= 1
     return None if ended else fields[_START_TICKS]
 
 
 def birth_by_ps(pid: int) -> str | None:
     """As `birth`, where there is no /proc."""
-    told = subprocess.run(  # noqa: S603 - a fixed command and a number
-        ["ps", "-o", "stat=,lstart=", "-p", str(pid)],  # noqa: S607 - each system keeps it elsewhere
+    process = subprocess.run(  # noqa: S603 - a fixed command and a number
+        ["ps", "-o", "stat=,lstart=", "-p", str(pid)],  # noqa: S607 - its path differs by system
         capture_output=True,
         text=True,
         check=False,
     )
-    state, _, start = told.stdout.strip().partition(" ")
+    state, _, start = process.stdout.strip().partition(" ")
     return start.strip() if state and state[0] not in _DEAD else None
 
 
@@ -67,12 +67,12 @@ def _name(pid: int) -> str:
     return f"{_place()}|{pid}|{_mark(birth(pid))}"
 
 
-if hasattr(os, "register_at_fork"):  # a number that an ancestor had may be given again
+if hasattr(os, "register_at_fork"):  # a child may get the number of an ended ancestor
     os.register_at_fork(after_in_child=_name.cache_clear)
 
 
 def is_dead(owner: str) -> bool:
-    """Whether an owner on this machine has surely ended; of one elsewhere nothing is known, so it lives."""
+    """Whether an owner on this machine has surely ended; one elsewhere counts as alive."""
     place, _, rest = owner.partition("|")
     number, _, mark = rest.partition("|")
     if place != _place() or not number.isdecimal():
@@ -82,7 +82,7 @@ def is_dead(owner: str) -> bool:
 
 
 def _is_gone(pid: int) -> bool:
-    """Whether there is surely no such process: one that cannot be looked at, as others' may be, may live."""
+    """Whether there is surely no such process; one that we may not inspect counts as alive."""
     try:
         if sys.platform == "linux" and _start_ticks(pid) is None:
             return True
@@ -100,12 +100,12 @@ def _is_gone(pid: int) -> bool:
 
 
 def new_token() -> str:
-    """A name for one request, never given twice, which also says whose it is."""
+    """A unique token for one request, which also names its owner."""
     return f"{this_owner()}|{token_hex(_TOKEN_BYTES)}"
 
 
 def tokens_of_dead(tokens: Iterable[str]) -> list[str]:
-    """Of these names of requests, those whose process is known to be dead."""
+    """Those of the tokens whose process is known to be dead."""
     return [token for token in tokens if is_dead(token.rpartition("|")[0])]
 
 
@@ -120,6 +120,6 @@ def _place() -> str:
 
 
 def _mark(birth: str | None) -> str:
-    """The process's start without the machine's: a row leased before a reboot is also told by it."""
+    """A short form of the start time; it holds part of the boot's id, so it differs after a reboot."""
     boot, _, ticks = (birth or "").partition(" ")
     return f"{boot[:8]}.{ticks}"

@@ -1,4 +1,4 @@
-"""All numbers of this package in one object: the ones people set, and the ones that are fixed."""
+"""All numbers of this package in one object: those from the settings, and the fixed ones."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -9,7 +9,7 @@ from sale_sofia.settings.model import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimiterRules:
-    """How a domain's pace bends under penalties and recovers."""
+    """How a domain's pace slows down after penalties and recovers."""
 
     burst: int = fixed.RATE_BURST
     slow_step: float = 2.0
@@ -36,13 +36,13 @@ class BreakerRules:
     half_open_calls: int
     """Probes at once, and successes that close it."""
     window_seconds: float = 300.0
-    """Failures older than this say nothing about a domain now."""
+    """Failures older than this do not count."""
     window_buckets: int = 10
-    """Parts in which the window moves on."""
+    """Parts of the window; the oldest expires as a whole."""
     min_volume: int = 20
     """Answers in the window below which their failure rate means nothing; two minutes at ten a minute."""
     failure_rate: float = 0.5
-    """Share of failures in the window that opens the circuit, also when successes lie between them."""
+    """Share of failures in the window that opens the circuit, even with successes between them."""
     reset_step: float = 2.0
     """A circuit whose test failed stays open this many times longer than before."""
     reset_max_seconds: float = fixed.RESET_TIMEOUT_MAX_SECONDS
@@ -54,7 +54,7 @@ class BreakerRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkheadRules:
-    """How long a place is held at most, and when to ask again while all are taken."""
+    """How long a place is leased, and when to try again while all are taken."""
 
     lease_seconds: float = fixed.PLACE_LEASE_SECONDS
     busy_seconds: float = 2.0
@@ -62,14 +62,14 @@ class BulkheadRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryRules:
-    """How often and how late a failed page is asked for again."""
+    """How often and how late a failed page is retried."""
 
     max_attempts: int
     base_delay_seconds: float
     """Wait after the first try."""
     max_delay_seconds: float
     jitter_factor: float
-    """Share of a wait that chance may take away."""
+    """Largest random share taken off a wait."""
     step: float = 2.0
     """Each further wait is this many times the one before."""
     retry_after_max_seconds: float = fixed.RETRY_AFTER_MAX_SECONDS
@@ -99,7 +99,7 @@ class ResilienceConfig:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
-        """What people set, taken from the settings; everything else as it is fixed above."""
+        """The configured numbers from the settings, all others as fixed above."""
         return cls(
             breaker=BreakerRules(
                 fail_max=settings.circuit_breaker_fail_max,
@@ -117,7 +117,7 @@ class ResilienceConfig:
 
 
 def checked_rate(domain: str, per_minute: float) -> float:
-    """The rate itself: everything else is refused before it can stop a domain or flood it.
+    """The rate itself, if it is valid; a wrong one would stop a domain or flood it.
 
     Raises `ValueError`: it is not a number above 0 and at most the largest allowed.
     """
@@ -130,7 +130,7 @@ def checked_rate(domain: str, per_minute: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class RateShare:
     """A domain's rate, and among how many processes it is shared."""
 
     per_minute: float
@@ -138,5 +138,5 @@ class Share:
 
     @property
     def own_per_minute(self) -> float:
-        """What each of them may send when they cannot hear of each other."""
+        """The rate of each process while they cannot coordinate."""
         return self.per_minute / max(1, self.workers)

@@ -1,4 +1,4 @@
-"""The gate that all workers share: one script and one round trip to go, one to report, one after a wait."""
+"""The gate that all workers share: one script and one round trip to admit, to report, and after a wait."""
 
 import random
 import time
@@ -13,7 +13,7 @@ from sale_sofia.crawl.resilience.breaker import Permission
 from sale_sofia.crawl.resilience.bulkhead import Place
 from sale_sofia.crawl.resilience.gate import Admission, GateSteps, Outcome, Refusal, Why
 from sale_sofia.crawl.resilience.owners import new_token
-from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share, checked_rate
+from sale_sofia.crawl.resilience.policy import RateShare, ResilienceConfig, checked_rate
 from sale_sofia.crawl.resilience.redis_parts import (
     RedisBulkhead,
     RedisCircuitBreaker,
@@ -23,16 +23,16 @@ from sale_sofia.crawl.resilience.redis_parts import (
     pace_key,
     places_key,
 )
-from sale_sofia.crawl.resilience.scripts import ScriptRunner, ToldTime, shared_rules
+from sale_sofia.crawl.resilience.scripts import CallerTime, ScriptRunner, shared_rules
 
-_FOR_WANT_OF_ANOTHERS: Final[frozenset[Why]] = frozenset({"busy", "circuit_open"})
-"""Refusals that a place or a probe in other hands may be the reason of."""
+_HELD_BY_OTHERS: Final[frozenset[Why]] = frozenset({"busy", "circuit_open"})
+"""Refusals that may be due to a place or a probe of another process."""
 
 
 class Unsettled:
-    """Requests of which nobody knows whether they hold a place, for as long as one could.
+    """Requests that may or may not hold a place because a reply was lost, for as long as a lease lasts.
 
-    They are told again and again: a server that slept may do today's work before yesterday's.
+    They are sent with every call: a server that was suspended may run an older script after a newer one.
     """
 
     def __init__(self, lease_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -41,11 +41,11 @@ class Unsettled:
         self._since: dict[Place, float] = {}
 
     def add(self, place: Place) -> None:
-        """What became of this one is not known."""
+        """Remember a place whose state is unknown."""
         self._since[place] = self._clock()
 
     def tokens(self, domain: str) -> list[str]:
-        """Those of the domain that may still hold a place."""
+        """Tokens of the domain's requests that may still hold a place."""
         if self._since:
             oldest = self._clock() - self._lease_seconds
             self._since = {place: since for place, since in self._since.items() if since > oldest}
@@ -53,7 +53,7 @@ class Unsettled:
 
 
 def _entry(place: Place, reply: list[Any]) -> Admission | Refusal:
-    """What `admit` and `still` say."""
+    """The reply of `admit` or `still`."""
     admitted, wait, why, epoch, generation, probe, _ = reply
     if not admitted:
         return Refusal(float(wait), why)
@@ -65,9 +65,9 @@ def _entry(place: Place, reply: list[Any]) -> Admission | Refusal:
 class RedisGate(GateSteps):
     """Guarantee: under lost replies and dead callers a request holds one place and one probe, or none.
 
-    A request's name is sent along: run twice, its scripts do once what they do. What became of a request
-    whose reply was lost is settled with the caller's next one for the domain, or by the end of its lease.
-    What a dead process holds is given back by the first of its machine that is refused for want of it.
+    The scripts are idempotent by the request's token. A request whose reply was lost is released by the
+    caller's next one for the domain, or by the end of its lease. What a dead process holds is released by the
+    first process of its machine that is refused because of it.
     """
 
     redis: Redis
@@ -75,24 +75,24 @@ class RedisGate(GateSteps):
     rate_of: Callable[[str], float]
     limit_of: Callable[[str], int]
     random: Callable[[], float] = random.random
-    told_time: ToldTime | None = None
-    """Only then the clock counts, for tests; otherwise it is the server's."""
+    caller_time: CallerTime | None = None
+    """For tests: use the caller's clock instead of the server's."""
     breaker: RedisCircuitBreaker = field(init=False)
     limiter: RedisRateLimiter = field(init=False)
     bulkhead: RedisBulkhead = field(init=False)
-    shares: dict[str, Share] = field(init=False, default_factory=dict)
-    """Of each domain, as Redis last said."""
+    shares: dict[str, RateShare] = field(init=False, default_factory=dict)
+    """The share of each domain, by the last reply of Redis."""
     _scripts: ScriptRunner = field(init=False)
     _unsettled: Unsettled = field(init=False)
     _asker: str = field(init=False, default_factory=new_token)
 
     def __post_init__(self) -> None:
-        config, told = self.config, self.told_time
-        self.breaker = RedisCircuitBreaker(self.redis, config.breaker, self.random, told_time=told)
-        self.limiter = RedisRateLimiter(self.redis, config.limiter, self.rate_of, told_time=told)
-        self.bulkhead = RedisBulkhead(self.redis, config.bulkhead.lease_seconds, told_time=told)
+        config, caller_time = self.config, self.caller_time
+        self.breaker = RedisCircuitBreaker(self.redis, config.breaker, self.random, caller_time=caller_time)
+        self.limiter = RedisRateLimiter(self.redis, config.limiter, self.rate_of, caller_time=caller_time)
+        self.bulkhead = RedisBulkhead(self.redis, config.bulkhead.lease_seconds, caller_time=caller_time)
         rules = shared_rules(config.breaker, config.limiter, config.bulkhead)
-        self._scripts = ScriptRunner(self.redis, rules, told_time=told)
+        self._scripts = ScriptRunner(self.redis, rules, caller_time=caller_time)
         self._unsettled = Unsettled(self.lease_seconds)
 
     async def close(self) -> None:
@@ -100,7 +100,7 @@ class RedisGate(GateSteps):
         await self.redis.aclose()
 
     def abandon(self, admission: Admission) -> None:
-        """Forget a request that cannot be reported now; its place is given back with the next one."""
+        """Forget a request that cannot be reported now; the next one gives its place back."""
         if admission.place in self._open:
             self._open.remove(admission.place)
             self._unsettled.add(admission.place)
@@ -112,43 +112,43 @@ class RedisGate(GateSteps):
     async def _admit(self, domain: str, max_wait: float, token: str) -> Admission | Refusal:
         place = Place(domain, token)
         entry = await self._ask_for(place, max_wait)
-        if isinstance(entry, Admission) or entry.why not in _FOR_WANT_OF_ANOTHERS:
+        if isinstance(entry, Admission) or entry.why not in _HELD_BY_OTHERS:
             return entry
         dead = await self.bulkhead.tokens_of_dead(domain)
         return await self._ask_for(place, max_wait, dead) if dead else entry
 
     async def _ask_for(self, place: Place, max_wait: float, dead: Sequence[str] = ()) -> Admission | Refusal:
         domain = place.domain
-        ask = {
+        arguments = {
             "lost": [*self._unsettled.tokens(domain), *dead],
             "limit": self.limit_of(domain),
             "max_wait": finite(max_wait),
             "asker": self._asker,
         }
         with self._unsettled_if_broken_off(place):
-            *reply, workers, rate = await self._run("admit", place, **ask)
+            *reply, workers, rate = await self._run("admit", place, **arguments)
             await self.breaker.note(domain, fresh=bool(reply[-1]))
-        self.shares[domain] = Share(float(rate), workers)
+        self.shares[domain] = RateShare(float(rate), workers)
         return _entry(place, reply)
 
     async def _still(self, admission: Admission) -> Admission | Refusal:
-        ask = {"epoch": admission.epoch, "given": asdict(admission.permission)}
+        arguments = {"epoch": admission.epoch, "given": asdict(admission.permission)}
         with self._unsettled_if_broken_off(admission.place):
-            entry = _entry(admission.place, await self._run("still", admission.place, **ask))
+            entry = _entry(admission.place, await self._run("still", admission.place, **arguments))
         return replace(admission, permission=entry.permission) if isinstance(entry, Admission) else entry
 
     async def _report(self, admission: Admission, outcome: Outcome) -> None:
-        asked = outcome.retry_after_seconds
-        ask = {
+        retry_after = outcome.retry_after_seconds
+        arguments = {
             "epoch": admission.epoch,
             "given": asdict(admission.permission),
             "kind": outcome.kind,
             "block": outcome.block_kind,
-            "retry_after": None if asked is None else finite(asked),
+            "retry_after": None if retry_after is None else finite(retry_after),
             "chance": self.random(),
         }
         with self._unsettled_if_broken_off(admission.place):
-            await self._run("report", admission.place, **ask)
+            await self._run("report", admission.place, **arguments)
 
     @contextmanager
     def _unsettled_if_broken_off(self, place: Place) -> Iterator[None]:
@@ -159,8 +159,8 @@ class RedisGate(GateSteps):
             self._open.discard(place)
             raise
 
-    async def _run(self, name: str, place: Place, **ask: object) -> Any:  # noqa: ANN401
+    async def _run(self, name: str, place: Place, **arguments: object) -> Any:  # noqa: ANN401
         domain = place.domain
         keys = [circuit_key(domain), places_key(domain), pace_key(domain), f"{pace_key(domain)}:askers"]
         rate = checked_rate(domain, self.rate_of(domain))
-        return await self._scripts.run(name, keys, self.clock(), token=place.token, rate=rate, **ask)
+        return await self._scripts.run(name, keys, self.clock(), token=place.token, rate=rate, **arguments)

@@ -1,4 +1,4 @@
-"""Limiter, breaker and bulkhead of all workers: each operation one script, one round trip, one clock."""
+"""Limiter, breaker and bulkhead shared by all workers: one script and one round trip per operation."""
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -14,13 +14,13 @@ from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.crawl.resilience.limiter import Acquiring, MemoryRateLimiter, Reservation
 from sale_sofia.crawl.resilience.owners import new_token, tokens_of_dead
 from sale_sofia.crawl.resilience.policy import BreakerRules, BulkheadRules, LimiterRules, checked_rate
-from sale_sofia.crawl.resilience.scripts import ScriptRunner, ToldTime, in_time, naming, shared_rules
+from sale_sofia.crawl.resilience.scripts import CallerTime, ScriptRunner, in_time, naming, shared_rules
 from sale_sofia.crawl.resilience.settings import INDEX_RENEW_SECONDS, RENEWALS_PER_LEASE, STATE_TTL_SECONDS
 
 _FOR_EVER: Final = 1e300
 """Seconds; JSON has no infinity."""
 INDEX: Final = "circuit:index"
-"""The domains that have a circuit. A key of its own, as on a cluster no script could reach it."""
+"""The domains that have a circuit. Written outside the scripts, which cannot reach it on a cluster."""
 
 
 def pace_key(domain: str) -> str:
@@ -39,12 +39,12 @@ def places_key(domain: str) -> str:
 
 
 def finite(seconds: float) -> float:
-    """Seconds as JSON can say them; what is no number is no time at all."""
+    """Seconds within what JSON can express; NaN becomes -1."""
     return min(max(seconds, -_FOR_EVER), _FOR_EVER) if seconds == seconds else -1.0  # noqa: PLR0124
 
 
 class RedisRateLimiter(Acquiring):
-    """See `MemoryRateLimiter`: that of all processes. A lost reply or a dead waiter wastes one instant."""
+    """As `MemoryRateLimiter`, for all processes. A lost reply or a dead waiter wastes one instant."""
 
     def __init__(
         self,
@@ -52,9 +52,9 @@ class RedisRateLimiter(Acquiring):
         rules: LimiterRules,
         rate_of: Callable[[str], float],
         *,
-        told_time: ToldTime | None = None,
+        caller_time: CallerTime | None = None,
     ) -> None:
-        self._scripts = ScriptRunner(redis, shared_rules(limiter=rules), told_time=told_time)
+        self._scripts = ScriptRunner(redis, shared_rules(limiter=rules), caller_time=caller_time)
         self._rate_of = rate_of
 
     async def reserve(self, domain: str, max_wait: float, now: float) -> Reservation:
@@ -74,8 +74,8 @@ class RedisRateLimiter(Acquiring):
         self, domain: str, retry_after: float | None, now: float, *, seen_epoch: int | None = None
     ) -> None:
         """See `MemoryRateLimiter`."""
-        asked = None if retry_after is None else finite(retry_after)
-        await self._run("penalise", domain, now, retry_after=asked, seen_epoch=seen_epoch)
+        seconds = None if retry_after is None else finite(retry_after)
+        await self._run("penalise", domain, now, retry_after=seconds, seen_epoch=seen_epoch)
 
     async def succeeded(self, domain: str, now: float) -> None:
         """See `MemoryRateLimiter`."""
@@ -86,13 +86,13 @@ class RedisRateLimiter(Acquiring):
         rate = None if per_minute is None else checked_rate(domain, per_minute)
         await self._run("set_rate", domain, None, per_minute=rate)
 
-    async def _run(self, name: str, domain: str, now: float | None, **ask: object) -> Any:  # noqa: ANN401
+    async def _run(self, name: str, domain: str, now: float | None, **arguments: object) -> Any:  # noqa: ANN401
         rate = checked_rate(domain, self._rate_of(domain))
-        return await self._scripts.run(name, [pace_key(domain)], now, rate=rate, **ask)
+        return await self._scripts.run(name, [pace_key(domain)], now, rate=rate, **arguments)
 
 
 class RedisCircuitBreaker:
-    """See `MemoryCircuitBreaker`: that of all processes. Only the server's clock and these scripts count."""
+    """As `MemoryCircuitBreaker`, for all processes, on the server's clock."""
 
     def __init__(
         self,
@@ -100,9 +100,9 @@ class RedisCircuitBreaker:
         rules: BreakerRules,
         random: Callable[[], float],
         *,
-        told_time: ToldTime | None = None,
+        caller_time: CallerTime | None = None,
     ) -> None:
-        self._scripts = ScriptRunner(redis, shared_rules(rules), told_time=told_time)
+        self._scripts = ScriptRunner(redis, shared_rules(rules), caller_time=caller_time)
         self._redis = redis
         self._random = random
         self._noted: dict[str, float] = {}
@@ -129,8 +129,8 @@ class RedisCircuitBreaker:
         self, domain: str, permission: Permission, *, ok: bool, now: float, block_kind: str | None = None
     ) -> None:
         """See `MemoryCircuitBreaker`."""
-        ask = {"given": asdict(permission), "ok": ok, "block": block_kind, "chance": self._random()}
-        await self._run("record", domain, now, **ask)
+        arguments = {"given": asdict(permission), "ok": ok, "block": block_kind, "chance": self._random()}
+        await self._run("record", domain, now, **arguments)
 
     async def cancel(self, domain: str, permission: Permission) -> None:
         """See `MemoryCircuitBreaker`."""
@@ -153,7 +153,7 @@ class RedisCircuitBreaker:
         return {domain: _status(fields) for domain, fields in zip(domains, hashes, strict=True) if fields}
 
     async def note(self, domain: str, *, fresh: bool) -> None:
-        """Note which domains have a circuit: once per domain and process, and again where it is made anew."""
+        """Add the domain to the index: at first, daily, and when its circuit is created again."""
         now = time.monotonic()
         if not fresh and now - self._noted.get(domain, -INDEX_RENEW_SECONDS) < INDEX_RENEW_SECONDS:
             return
@@ -165,16 +165,16 @@ class RedisCircuitBreaker:
                     await both.execute()
         self._noted[domain] = now
 
-    async def _run(self, name: str, domain: str, now: float | None, **ask: object) -> list[Any]:
-        """What the script says; the last word of each is whether it has just made the circuit."""
-        reply = await self._scripts.run(name, [circuit_key(domain)], now, **ask)
-        *said, fresh = reply if isinstance(reply, list) else [reply]
+    async def _run(self, name: str, domain: str, now: float | None, **arguments: object) -> list[Any]:
+        """The script's reply without its last value, which says whether it has just created the circuit."""
+        reply = await self._scripts.run(name, [circuit_key(domain)], now, **arguments)
+        *values, fresh = reply if isinstance(reply, list) else [reply]
         await self.note(domain, fresh=bool(fresh))
-        return said
+        return values
 
     @staticmethod
-    def _permission(said: list[Any]) -> Permission:
-        allowed, wait, generation, probe, token = said
+    def _permission(values: list[Any]) -> Permission:
+        allowed, wait, generation, probe, token = values
         return Permission(bool(allowed), float(wait), generation, bool(probe), token)
 
 
@@ -194,16 +194,16 @@ def _status(fields: Mapping[Any, Any]) -> CircuitStatus:
 
 
 class RedisBulkhead:
-    """See `MemoryBulkhead`: the places of all processes.
+    """As `MemoryBulkhead`, for all processes.
 
-    Those of a process that died come back as soon as somebody on its machine finds no place, see `owners`;
-    elsewhere, at the end of their leases.
+    Places of a dead process are freed as soon as another on its machine finds none free, see `owners`;
+    otherwise at the end of their leases.
     """
 
-    def __init__(self, redis: Redis, lease_seconds: float, *, told_time: ToldTime | None = None) -> None:
+    def __init__(self, redis: Redis, lease_seconds: float, *, caller_time: CallerTime | None = None) -> None:
         rules = shared_rules(bulkhead=BulkheadRules(lease_seconds=lease_seconds))
         self._redis = redis
-        self._scripts = ScriptRunner(redis, rules, told_time=told_time)
+        self._scripts = ScriptRunner(redis, rules, caller_time=caller_time)
         self.lease_seconds = lease_seconds
 
     async def enter(self, domain: str, limit: int, now: float, token: str | None = None) -> Place | None:
@@ -211,13 +211,13 @@ class RedisBulkhead:
         place = Place(domain, token or new_token())
         entered = await self._run("enter", place, now, limit=limit)
         if not entered and (dead := await self.tokens_of_dead(domain)):
-            for one in dead:
-                await self.leave(Place(domain, one))
+            for dead_token in dead:
+                await self.leave(Place(domain, dead_token))
             entered = await self._run("enter", place, now, limit=limit)
         return place if entered else None
 
     async def tokens_of_dead(self, domain: str) -> list[str]:
-        """Of the domain's places, those that are held by a process known to be dead."""
+        """Tokens of the domain's places that are held by a process known to be dead."""
         key = places_key(domain)
         with naming(key):
             held = await self._redis.zrange(key, 0, -1)
@@ -231,9 +231,9 @@ class RedisBulkhead:
         """See `MemoryBulkhead`."""
         return await self._run("leave", place, None)
 
-    async def _run(self, name: str, place: Place, now: float | None, **ask: object) -> bool:
+    async def _run(self, name: str, place: Place, now: float | None, **arguments: object) -> bool:
         key = places_key(place.domain)
-        return bool(await self._scripts.run(name, [key], now, token=place.token, **ask))
+        return bool(await self._scripts.run(name, [key], now, token=place.token, **arguments))
 
 
 RateLimiter: TypeAlias = MemoryRateLimiter | RedisRateLimiter
@@ -245,7 +245,7 @@ Bulkhead: TypeAlias = MemoryBulkhead | RedisBulkhead
 async def holding(
     bulkhead: Bulkhead, domain: str, limit: int, clock: Callable[[], float] = time.monotonic
 ) -> AsyncIterator[Place | None]:
-    """A place for as long as the block takes, renewed all the while; None when all are taken."""
+    """Holds a place during the block and renews its lease; None when all are taken."""
     place = await bulkhead.enter(domain, limit, clock())
     if place is None:
         yield None

@@ -1,4 +1,4 @@
-"""The Lua scripts: joined from their pieces, run by digest, loaded again when the server forgot them."""
+"""The Lua scripts: joined from their pieces, run by digest, sent again when the server has lost them."""
 
 import asyncio
 import builtins
@@ -39,12 +39,12 @@ _REASONS: Final[dict[type[Exception], str]] = {
 
 
 class ForeignKey(ServiceRedis, ResponseError):
-    """A key of our name holds what is not ours. Nothing is deleted: whose it is only a person can say."""
+    """A key of ours holds foreign data. Nothing is deleted: a person must decide."""
 
 
 @asynccontextmanager
 async def in_time() -> AsyncIterator[None]:
-    """What is asked inside is answered in time. Raises `redis.exceptions.TimeoutError`: it is not."""
+    """Limits the time of the block. Raises `redis.exceptions.TimeoutError` when it is over."""
     try:
         async with asyncio.timeout(REDIS_TIMEOUT_SECONDS):
             yield
@@ -53,10 +53,10 @@ async def in_time() -> AsyncIterator[None]:
 
 
 class ImpatientRedis(Redis):
-    """A client whose every command is answered in time, or has failed.
+    """A client whose every command is answered within the timeout, or fails.
 
-    The library's own timeout for sending swallows a cancellation now and then on Python 3.11 (`wait_for`):
-    a request that was called off would go on.
+    The library's own timeout sometimes swallows a cancellation on Python 3.11 (`wait_for`): a cancelled
+    request would go on.
     """
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - as the library has it
@@ -68,7 +68,7 @@ class ImpatientRedis(Redis):
 def connect(url: str) -> Redis:
     """A client for the event loop it is first used in; it connects with the first command.
 
-    It is impatient and never asks twice, as a lost reply had its effect.
+    It has short timeouts and never retries: a command whose reply was lost may have run.
     """
     return ImpatientRedis.from_url(
         url,
@@ -82,39 +82,39 @@ def connect(url: str) -> Redis:
 
 @contextmanager
 def naming(key: str) -> Iterator[None]:
-    """Inside, an error that is the fault of what the key holds says which key, and what can be done."""
+    """Turns an error caused by what the key holds into a `ForeignKey` that names the key and the remedy."""
     try:
         yield
     except ResponseError as error:
-        told = str(error)  # begins with its code, of Redis or of our scripts (`now.lua`)
-        if told.startswith("FOREIGN "):
-            what = told.removeprefix("FOREIGN ").partition(";")[0]
-        elif "WRONGTYPE" in told:
-            what = f"{key} holds another kind of value"
+        message = str(error)  # begins with its code, of Redis or of our scripts (`now.lua`)
+        if message.startswith("FOREIGN "):
+            fault = message.removeprefix("FOREIGN ").partition(";")[0]
+        elif "WRONGTYPE" in message:
+            fault = f"{key} holds another kind of value"
         else:
             raise
-        raise ForeignKey(f"Redis: {what}; delete the key, or name another database in REDIS_URL.") from error
+        raise ForeignKey(f"Redis: {fault}; delete the key, or name another database in REDIS_URL.") from error
 
 
 async def check_usable(url: str) -> None:
-    """Make sure, before anything starts, that the server takes what we will write.
+    """Check, before anything starts, that the server accepts writes.
 
-    Raises `ServiceRedis`: it does not; the sentence says why, and holds no password.
+    Raises `ServiceRedis`: it does not; the message says why, and holds no password.
     """
     async with connect(url) as redis:
         try:
             await redis.set(_CHECK_KEY, 1, px=1)
         except (RedisError, OSError) as error:
-            asked = redis.connection_pool.connection_kwargs
-            place = asked.get("path") or f"{asked.get('host', 'localhost')}:{asked.get('port', 6379)}"
-            known = (reason for kind, reason in _REASONS.items() if isinstance(error, kind))
-            reason = next(known, f"cannot be used ({type(error).__name__})")
+            options = redis.connection_pool.connection_kwargs
+            place = options.get("path") or f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
+            reasons = (reason for kind, reason in _REASONS.items() if isinstance(error, kind))
+            reason = next(reasons, f"cannot be used ({type(error).__name__})")
             raise ServiceRedis(f"Redis at {place} {reason}.") from None
 
 
 @cache
 def load_script(name: str) -> tuple[str, str]:
-    """The operation `lua/NAME.lua` behind the pieces that its first line names, and its digest."""
+    """The text of `lua/NAME.lua` after the pieces that its first line lists, and its digest."""
 
     def read(piece: str) -> str:
         return (files("sale_sofia.crawl.resilience") / "lua" / f"{piece}.lua").read_text("utf-8")
@@ -130,7 +130,7 @@ def shared_rules(
     limiter: LimiterRules | None = None,
     bulkhead: BulkheadRules | None = None,
 ) -> dict[str, object]:
-    """The numbers that the scripts know by name."""
+    """The numbers that the scripts use, by name."""
     return {
         "ttl_ms": fixed.STATE_TTL_SECONDS * 1000,
         "clock_step_seconds": fixed.CLOCK_STEP_SECONDS,
@@ -142,8 +142,8 @@ def shared_rules(
 
 
 @dataclass(slots=True)
-class ToldTime:
-    """For tests: the time that a caller told last counts instead of the server's clock."""
+class CallerTime:
+    """For tests: the last time passed by a caller is used instead of the server's clock."""
 
     now: float = 0.0
 
@@ -152,27 +152,27 @@ class ScriptRunner:
     """Runs operations under fixed rules, each in one round trip, on the server's clock."""
 
     def __init__(
-        self, redis: Redis, rules: Mapping[str, object], *, told_time: ToldTime | None = None
+        self, redis: Redis, rules: Mapping[str, object], *, caller_time: CallerTime | None = None
     ) -> None:
         self.redis = redis
         self._rules = _json(rules)
-        self._told_time = told_time
+        self._caller_time = caller_time
 
-    async def run(self, name: str, keys: Sequence[str], now: float | None = None, **ask: object) -> Any:  # noqa: ANN401 - what a script returns is as varied as JSON
-        """What the operation says. Raises `ForeignKey`: one of the keys holds something that is not ours."""
+    async def run(self, name: str, keys: Sequence[str], now: float | None = None, **arguments: object) -> Any:  # noqa: ANN401 - what a script returns is as varied as JSON
+        """The operation's reply. Raises `ForeignKey`: one of the keys holds foreign data."""
         text, digest = load_script(name)
-        if self._told_time is not None and now is not None:
-            self._told_time.now = now
-        moment = "" if self._told_time is None else self._told_time.now  # without one, the server's clock
-        arguments = (*keys, moment, self._rules, _json(ask))
+        if self._caller_time is not None and now is not None:
+            self._caller_time.now = now
+        moment = "" if self._caller_time is None else self._caller_time.now  # without one, the server's clock
+        script_arguments = (*keys, moment, self._rules, _json(arguments))
         with naming(keys[0]):
             try:
-                return await self.redis.evalsha(digest, len(keys), *arguments)
+                return await self.redis.evalsha(digest, len(keys), *script_arguments)
             except NoScriptError:
-                # Nothing ran. With its whole text it runs at once, so no second flush can come between.
-                return await self.redis.eval(text, len(keys), *arguments)
+                # Nothing ran. Sent with its whole text it runs at once, so no second flush can interfere.
+                return await self.redis.eval(text, len(keys), *script_arguments)
 
 
 def _json(fields: Mapping[str, object]) -> str:
-    """As JSON, in which nothing (None) is absent, as nil is in a Lua table."""
+    """As JSON without the None values, as a Lua table has no nil values."""
     return json.dumps({name: value for name, value in fields.items() if value is not None})

@@ -1,4 +1,4 @@
-"""Time that is shared out from the top: what is done inside never outlives what is around it."""
+"""Nested time limits: an inner one never ends later than the one around it."""
 
 import math
 from collections.abc import Callable

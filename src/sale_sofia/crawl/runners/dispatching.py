@@ -1,11 +1,11 @@
-"""Messages of the workers: what one must hold, who sends it, and when; each is a hint that may be lost."""
+"""Messages to the workers: their validation and dispatch; each is only a hint and may be lost."""
 
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from sqlalchemy import Connection, and_, or_, update
@@ -27,19 +27,19 @@ from sale_sofia.history.jobs import CELERY, Job, JobState, set_job_state
 from sale_sofia.operations.services.celery import sender
 from sale_sofia.websites.registry import AVAILABLE_SITES
 
-# A message that holds something else than it must is refused before anything is done.
+# An invalid message is rejected before anything is done.
 
 _JOB_ID: Final = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{JOB_ID_CHARACTERS - 1}}}", re.ASCII)
-"""Nothing that could be a path or a pattern of keys."""
+"""Excludes anything that could be a path or a key pattern."""
 
 
 class WrongMessage(ValueError):
-    """A message that is not one of ours, or of another version of us."""
+    """A message that is not ours, or of another release."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobMessage:
-    """One job to dispatch; without a `job_id` it is still to be made."""
+    """One job to dispatch; without a `job_id` it is still to be created."""
 
     site: str
     job_id: str | None
@@ -47,7 +47,7 @@ class JobMessage:
 
 
 def check_version(version: object) -> None:
-    """Refuse a message of another version: its words may mean something else."""
+    """Reject a message of another version: its fields may mean something else."""
     if type(version) is not int or version != TASK_VERSION:
         raise WrongMessage(
             f"the message is of version {version!r:.40}, this worker speaks {TASK_VERSION}: "
@@ -73,13 +73,13 @@ def _check_crawl(site: object, crawl: object) -> JobMessage:
 
 
 def check_job(site: object, start_urls: object, job_id: object) -> JobMessage:
-    """The job that a dispatch names, or asks for."""
+    """The validated job of a dispatch."""
     known_id = None if job_id is None else check_job_id(job_id)
     return JobMessage(check_site(site), known_id, tuple(check_urls("start_urls", start_urls)))
 
 
 def check_urls(name: str, urls: object) -> Sequence[str]:
-    """Addresses in a message; whether they lead to the portal, the portal's file says."""
+    """The addresses of a message; whether they belong to the portal is checked later."""
     if not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
         raise WrongMessage(f"{name}: expected a list of addresses, not {urls!r:.80}")
     if len(urls) > MESSAGE_MOST_URLS:
@@ -88,14 +88,14 @@ def check_urls(name: str, urls: object) -> Sequence[str]:
 
 
 def check_site(site: object) -> str:
-    """The portal that a message names: one of ours, never a path."""
+    """The portal of a message: one of ours, never a path."""
     if not isinstance(site, str) or site not in AVAILABLE_SITES:
         raise WrongMessage(f"site: no portal {site!r:.40}; there are {', '.join(AVAILABLE_SITES)}")
     return site
 
 
 def check_job_id(job_id: object) -> str:
-    """The job that a message names; whether there is one, the database says."""
+    """The job id of a message; whether the job exists is checked later."""
     if not isinstance(job_id, str) or not _JOB_ID.fullmatch(job_id):
         raise WrongMessage(
             f"job_id: expected 1 to {JOB_ID_CHARACTERS} letters, digits, '.', '_' or '-', not {job_id!r:.40}"
@@ -104,35 +104,35 @@ def check_job_id(job_id: object) -> str:
 
 
 def check_lane(job_id: object, site: object, version: object) -> None:
-    """Refuse a message about a job's lanes that none of ours can be."""
+    """Validate a message about a job's lanes."""
     check_version(version)
     check_job_id(job_id)
     check_site(site)
 
 
 def check_summaries(summaries: object) -> list[Mapping[str, Any]]:
-    """What lanes returned; nothing where nobody waited for them."""
+    """What lanes returned; empty where nobody waited for them."""
     if summaries is None:
         return []
-    if not isinstance(summaries, list) or not all(isinstance(one, Mapping) for one in summaries):
+    if not isinstance(summaries, list) or not all(isinstance(summary, Mapping) for summary in summaries):
         raise WrongMessage(f"summaries: expected what lanes return, not {summaries!r:.80}")
     return summaries
 
 
 def generation_of(summaries: Sequence[Mapping[str, Any]]) -> int | None:
     """The generation whose lanes returned these; None for chunks that another program sent."""
-    numbers = [one.get("generation") for one in summaries]
+    numbers = [summary.get("generation") for summary in summaries]
     return max((number for number in numbers if isinstance(number, int) and number > 0), default=None)
 
 
 class ScrapingKeys(StrEnum):
-    """What a job keeps in Redis, a key for each; all of them expire, the database does not."""
+    """A job's keys in Redis; all of them expire, the database is permanent."""
 
     STATUS = "status"
     TOTAL_CHUNKS = "total_chunks"
-    """Batches of at most SCRAPING_CHUNK_SIZE pages that were begun: those that ended, one in each lane."""
+    """Batches of at most SCRAPING_CHUNK_SIZE pages that were begun: the ended ones, and one per lane."""
     COMPLETED_CHUNKS = "completed_chunks"
-    """Those that ended: full, or as far as their lane came. One whose worker died is begun by another."""
+    """Batches that ended, full or not. One whose worker died is begun again by another."""
     TOTAL_URLS = "total_urls"
     RESULT_COUNT = "result_count"
     """Rows that are done."""
@@ -148,14 +148,10 @@ class ScrapingKeys(StrEnum):
 
 
 def result_url(url: str) -> str:
-    """Results go into the database after the broker's."""
+    """The URL of the Redis database for results: the one after the broker's."""
     parts = urlsplit(url)
     number = parts.path.strip("/") or "0"
     return urlunsplit(parts._replace(path=f"/{int(number) + 1}"))
-
-
-if TYPE_CHECKING:
-    pass
 
 
 def jobs_message(jobs: Iterable[Job]) -> dict[str, dict[str, Any]]:
@@ -164,7 +160,7 @@ def jobs_message(jobs: Iterable[Job]) -> dict[str, dict[str, Any]]:
 
 
 def send_jobs(redis_url: str, jobs: Iterable[Job]) -> bool:
-    """Send the jobs to the workers; whether the broker took the message."""
+    """Send the jobs to the workers; returns whether the broker accepted the message."""
     from kombu.exceptions import OperationalError  # noqa: PLC0415 - see `sender`
 
     task = "sale_sofia.crawl.runners.tasks.scrape_all_sites"
@@ -177,7 +173,7 @@ def send_jobs(redis_url: str, jobs: Iterable[Job]) -> bool:
     return True
 
 
-# When lanes of a job are sent out: never twice for the same reason, and again when they were lost.
+# When lanes of a job are sent: never twice for the same reason, and again when they were lost.
 
 
 class Next(Enum):
@@ -188,34 +184,34 @@ class Next(Enum):
     LANES = auto()
     """A new generation of lanes."""
     OVER = auto()
-    """No page is left, or it has ended: what follows its last page is to be done."""
+    """No page is left, or it has ended: it is to be concluded."""
     OVERDUE = auto()
-    """The same; but whoever began with that never came to its end."""
+    """The same, but an earlier attempt to conclude it never finished."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class JobStep:
     """What was decided, and the generation it is for."""
 
-    what: Next
+    kind: Next
     generation: int = 0
 
 
-def begin(connection: Connection, job_id: str, *, now: float) -> Step:
-    """A job is dispatched: its first generation; one that was dispatched before gets what it needs now."""
+def begin(connection: Connection, job_id: str, *, now: float) -> JobStep:
+    """Dispatch a job: start its first generation, or what it needs now if it was dispatched before."""
     job = known_job(connection, job_id)
     if job.state.finished or job.generation:
         return repair(connection, job_id, now=now)
     if not _take_generation(connection, job, now):
-        return Step(Next.NOTHING)
+        return JobStep(Next.NOTHING)
     set_job_state(connection, job_id, JobState.COLLECTING, now=now)
-    return Step(Next.LANES, job.generation + 1)
+    return JobStep(Next.LANES, job.generation + 1)
 
 
-def after_lanes(connection: Connection, job_id: str, *, now: float, generation: int | None = None) -> Step:
-    """A generation is back: the job ends, goes on, or waits. Calling it again changes nothing more.
+def after_lanes(connection: Connection, job_id: str, *, now: float, generation: int | None = None) -> JobStep:
+    """After a generation has returned: end the job, go on, or wait. Idempotent.
 
-    An older `generation` than the last sends nobody while those sent a moment ago may be on their way.
+    A `generation` older than the last sends no lanes while newer ones may still be on their way.
     """
     job = known_job(connection, job_id)
     counts = frontier.count_rows(connection, job_id)
@@ -223,21 +219,21 @@ def after_lanes(connection: Connection, job_id: str, *, now: float, generation: 
         close_frontier(connection, job, now=now)
         connection.execute(update(jobs).where(jobs.c.id == job_id).values(woken_at=now))
     if not counts.open or job.state.finished:
-        return Step(Next.OVER)
+        return JobStep(Next.OVER)
     if (
         generation is not None
         and generation < job.generation
         and _since_woken(job, now) < DISPATCH_GRACE_SECONDS
     ):
-        return Step(Next.NOTHING)
+        return JobStep(Next.NOTHING)
     due = counts.next_due is not None and counts.next_due <= now
     if due and not counts.leased and _take_generation(connection, job, now):
-        return Step(Next.LANES, job.generation + 1)
-    return Step(Next.NOTHING)
+        return JobStep(Next.LANES, job.generation + 1)
+    return JobStep(Next.NOTHING)
 
 
-def repair(connection: Connection, job_id: str, *, now: float) -> Step:
-    """What a job needs whose wake-up may have been lost: the rows of the dead come back first."""
+def repair(connection: Connection, job_id: str, *, now: float) -> JobStep:
+    """What a job needs whose wake-up may be lost, after releasing the rows of dead workers."""
     bring_back(connection, job_id, now=now)
     for owner in filter(is_dead, frontier.owners(connection, job_id)):
         frontier.release_owner(connection, job_id, owner, most_deaths=MOST_DEATHS)
@@ -245,9 +241,9 @@ def repair(connection: Connection, job_id: str, *, now: float) -> Step:
     job = known_job(connection, job_id)
     since = _since_woken(job, now)
     if job.state is JobState.AGGREGATING:
-        return Step(Next.NOTHING if since < CONCLUSION_GRACE_SECONDS else Next.OVERDUE)
+        return JobStep(Next.NOTHING if since < CONCLUSION_GRACE_SECONDS else Next.OVERDUE)
     if since < DISPATCH_GRACE_SECONDS and frontier.count_rows(connection, job_id).open:
-        return Step(Next.NOTHING)
+        return JobStep(Next.NOTHING)
     return after_lanes(connection, job_id, now=now)
 
 
@@ -256,17 +252,17 @@ def _since_woken(job: Job, now: float) -> float:
 
 
 def keep_awake(connection: Connection, job_id: str, *, now: float) -> None:
-    """Say that the end of a job is still being worked out, so that it is not taken for overdue."""
+    """Note that a job is still being concluded, so that it does not count as overdue."""
     connection.execute(update(jobs).where(jobs.c.id == job_id).values(woken_at=now))
 
 
 def _take_generation(connection: Connection, job: Job, now: float) -> bool:
-    """Whether the next generation is ours to send: of many who ask at once, one gets it."""
-    # One that nobody runs was stopped on purpose, unless it has not begun at all.
+    """Take the right to send the next generation; of concurrent callers one gets it."""
+    # A job without a runner was stopped on purpose, unless it has not begun at all.
     may_be_ours = or_(jobs.c.runner == CELERY, and_(jobs.c.runner.is_(None), jobs.c.generation == 0))
-    taken = connection.execute(
+    result = connection.execute(
         update(jobs)
         .where(jobs.c.id == job.id, jobs.c.generation == job.generation, may_be_ours)
         .values(generation=job.generation + 1, woken_at=now, runner=CELERY)
     )
-    return bool(taken.rowcount)
+    return bool(result.rowcount)

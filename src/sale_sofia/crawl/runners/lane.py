@@ -1,4 +1,4 @@
-"""A lane: one process drains a job's frontier for a while, beside others that do the same."""
+"""A lane: one process drains a job's frontier for a while, alongside others."""
 
 import asyncio
 import logging
@@ -34,23 +34,23 @@ from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.metrics import MetricsCollector, MetricsFlusher
 from sale_sofia.websites.registry import get_scraper
 
-# A worker tells its lanes that it is going: they make room at once, not only at the end of their shift.
+# A worker tells its lanes that it is shutting down: they stop at once, not only at the end of their shift.
 
 # One byte of memory that a process shares with the children it forks.
 _going: Final = mmap.mmap(-1, 1)
 
 
 def shut_down() -> None:
-    """Tell this process and all that were forked from it."""
+    """Tell this process and its forked children to shut down."""
     _going[0] = 1
 
 
 def is_shutting_down() -> bool:
-    """Whether this process, or the one it was forked from, is going."""
+    """Whether this process, or the one it was forked from, is shutting down."""
     return bool(_going[0])
 
 
-# What a worker process keeps between tasks: made in the process that uses it, never before a fork.
+# What a worker process keeps between tasks: created in the process that uses it, never before a fork.
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ def now() -> float:
 
 
 def redis_url() -> str:
-    """Where everybody meets."""
+    """The URL of the Redis that all workers share."""
     return known_redis_url(settings())
 
 
@@ -83,7 +83,7 @@ def show_progress(job_id: str) -> None:
 
 
 def announce_end(job_id: str) -> None:
-    """Tell whoever waits; those who do not hear it look at the database from time to time."""
+    """Announce the end to waiting processes; those that miss it poll the database."""
     _try_redis(lambda client: client.publish(EVENTS_CHANNEL, job_id))
 
 
@@ -112,23 +112,23 @@ def _made(make: Callable[[], object], _pid: int) -> object:
     return make()
 
 
-# Lanes make room: for their worker's end, for a time limit, and for messages that find no free slot.
+# Lanes stop early: for a shutdown, for a time limit, and for messages that find no free slot.
 
 SOFT_LIMIT = signal.SIGUSR1
-"""What Celery sends to a process whose task has reached its soft time limit."""
+"""The signal Celery sends to a process whose task has reached its soft time limit."""
 
 
 async def leave_when_others_wait(leave: Callable[[], None]) -> None:
-    """Call `leave` when messages wait for a slot and it is on us to give up ours; until then it waits.
+    """Call `leave` when messages wait for a slot and it is this lane's turn to give up its own.
 
-    With fewer processes than portals all take turns, and dispatch and reconciler wait for a turn at most.
+    With fewer processes than portals all take turns, and dispatch and reconciler wait one turn at most.
     """
 
     def messages_wait() -> bool:
         return bool(_try_redis(lambda client: client.llen(APP_NAME)))
 
     def may_make_room() -> bool:
-        """Of all that ask within a moment, one is told so."""
+        """True for one of all lanes that ask within the pause."""
         pause = round(pace.LANE_ROOM_PAUSE_SECONDS * 1000)
         return bool(_try_redis(lambda client: client.set(ROOM_KEY, os.getpid(), nx=True, px=pause)))
 
@@ -137,7 +137,7 @@ async def leave_when_others_wait(leave: Callable[[], None]) -> None:
         await asyncio.sleep(pace.LANE_ROOM_LOOK_SECONDS)
         if not await asyncio.to_thread(messages_wait):
             continue
-        await asyncio.sleep(pace.LANE_ROOM_LOOK_SECONDS)  # a message alone may just be passing
+        await asyncio.sleep(pace.LANE_ROOM_LOOK_SECONDS)  # a single message may just be passing through
         if await asyncio.to_thread(messages_wait) and await asyncio.to_thread(may_make_room):
             break
     leave()
@@ -147,8 +147,8 @@ async def leave_when_others_wait(leave: Callable[[], None]) -> None:
 def soft_limit_calls(stop: Callable[[], None]) -> Iterator[None]:
     """Inside, the soft time limit calls `stop`.
 
-    Celery would raise an exception in whatever runs at that moment: in a callback of the event loop nobody
-    would hear it, and in the middle of a commit the wrong one would. In a thread there are no limits.
+    Celery would raise an exception in whatever runs at that moment: in a callback of the event loop it would
+    be lost, and in a commit it would reach the wrong handler. In a thread there are no limits.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -166,13 +166,13 @@ def soft_limit_calls(stop: Callable[[], None]) -> Iterator[None]:
         signal.signal(SOFT_LIMIT, before)
 
 
-# Lanes come and go; a portal's robots.txt is asked for once by each process, not by each lane.
-_robots_known: dict[str, Rules] = {}
+# A portal's robots.txt is fetched once per process, not once per lane.
+_robots_rules: dict[str, Rules] = {}
 
 
 @dataclass(slots=True)
 class LaneSummary:
-    """What one lane did: counts, never data; the data is in the database already."""
+    """What one lane did: counts only; the data is in the database already."""
 
     job_id: str
     pages: int = 0
@@ -180,21 +180,21 @@ class LaneSummary:
     changed: int = 0
     found: int = 0
     lost: int = 0
-    """Pages that somebody else had taken over by the time they were written: nothing of them was."""
+    """Pages that another worker had taken over before they were written; nothing of them was stored."""
     seconds: float = 0.0
     failed: bool = False
-    """Something of ours broke, such as the database: what it held went back unread."""
+    """Something of ours broke, such as the database; its claims were released unread."""
 
 
 def lanes_for(settings: Settings, site: str) -> int:
-    """As many lanes as the portal can feed: one keeps up with all but the fastest."""
+    """As many lanes as the portal's rate needs; one is enough for all but the fastest."""
     config = get_scraper(site).config
-    wanted = -(-rate_per_minute(settings, config) // pace.LANE_PAGES_PER_MINUTE)
-    return max(1, min(int(wanted), config.politeness.concurrency))
+    needed = -(-rate_per_minute(settings, config) // pace.LANE_PAGES_PER_MINUTE)
+    return max(1, min(int(needed), config.politeness.concurrency))
 
 
 def idle_processes(settings: Settings, sites: Collection[str]) -> str | None:
-    """In a sentence, how many of WORKER_PROCESSES these portals leave without work; None where none."""
+    """A sentence on how many of WORKER_PROCESSES these portals leave idle; None where none."""
     lanes = sum(lanes_for(settings, site) for site in sites)
     enough = lanes + 1  # one for what is done between lanes: dispatch, ends of jobs, the reconciler
     idle = settings.worker_processes - enough
@@ -209,14 +209,14 @@ def idle_processes(settings: Settings, sites: Collection[str]) -> str | None:
 
 
 def visitors_for(settings: Settings, site: str) -> int:
-    """A lane's share of the portal's places: with more, lanes put pages back for want of each other's."""
+    """A lane's share of the portal's places: with more, lanes would compete and put pages back."""
     return -(-get_scraper(site).config.politeness.concurrency // lanes_for(settings, site))
 
 
 async def run_lane(
     settings: Settings, database: Database, job: Job, redis_url: str, summary: LaneSummary
 ) -> None:
-    """Work for one shift; `summary` is filled in also when the lane is cut short."""
+    """Work for one shift; `summary` is filled in even when the lane is cut short."""
     work, stop = WorkTime(), asyncio.Event()
 
     def note_time() -> None:
@@ -235,7 +235,7 @@ async def run_lane(
         stop.set()
 
     async with AsyncExitStack() as stack:
-        # Around all of it: a limit met while a lane begins or ends would be heard by nobody either.
+        # Around everything: a limit reached while a lane begins or ends must not be lost either.
         stack.enter_context(soft_limit_calls(stop.set))
         stack.enter_context(calm_collector())
         stack.callback(note_time)
@@ -260,7 +260,7 @@ async def _crawl(
     stack.push_async_callback(fetcher.close)
     archive = open_archive(settings) if settings.archive_enabled else None
     clock = store_clock(database)
-    tools = Tools(fetcher, archive, redis_url, _robots_known, clock)
+    tools = Tools(fetcher, archive, redis_url, _robots_rules, clock)
     metrics = MetricsFlusher(database, MetricsCollector(job.id))
     stack.callback(metrics.close)
     stack.callback(metrics.collector.foretell)  # a lane ends long before an open circuit does

@@ -1,4 +1,4 @@
-"""The local runner: all portals at once in this process, each at its own rate; it needs only the disk."""
+"""The local runner: crawls all portals concurrently in this process, each at its own rate."""
 
 import asyncio
 import gc
@@ -44,11 +44,11 @@ def match_crawled(
     *,
     photos: bool = True,
 ) -> None:
-    """Read and match what is new, look at photos where that leaves a doubt, score what changed.
+    """Read and match what is new, fetch photos where doubts remain, score what changed.
 
-    A failure is logged, never the crawl's. `stopped` says that no photo is to be asked for any more;
-    `going_on` is called with each of them, which may take minutes together. While a crawl goes on it is done
-    without `photos`, which cost requests of their own.
+    A failure is logged and never fails the crawl. `stopped` tells that no further photo may be fetched;
+    `going_on` is called for each, as all together may take minutes. During a crawl it runs without `photos`,
+    which cost requests of their own.
     What is switched off is not even imported: that alone costs as much as some hundred pages.
     """
     if settings.read_after_crawl:
@@ -70,7 +70,7 @@ def match_crawled(
 
 @contextmanager
 def calm_collector() -> Iterator[None]:
-    """Inside, garbage is looked for less often, and not in what start-up made: pages make no cycles."""
+    """Inside, garbage is collected less often, and not in objects of the start-up: pages make no cycles."""
     usual = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
@@ -94,10 +94,10 @@ class LocalRunner:
     configs: Mapping[str, SiteConfig] = field(default_factory=dict)
     """Site files to use instead of the installed ones."""
     clock: Callable[[], float] = field(default_factory=lambda: time.time)
-    """By which everything is dated. By default this machine's, as it is set now."""
+    """The clock for all stored times. By default this machine's."""
 
     async def run(self, job_ids: Sequence[str], stop: asyncio.Event) -> list[SiteReport]:
-        """The jobs' reports in the given order, when all have ended or `stop` was set."""
+        """Run the jobs until all have ended or `stop` is set; their reports in the given order."""
         jobs = [self.database.run_read(partial(known_job, job_id=job_id)) for job_id in job_ids]
         archive = open_archive(self.settings) if self.settings.archive_enabled else None
         async with AsyncExitStack() as stack:
@@ -122,7 +122,7 @@ class LocalRunner:
         return reports
 
     async def follow(self, over: asyncio.Event) -> None:
-        """Until all is over, make flats with scores of what pages bring: nobody waits for the end."""
+        """Match and score new adverts at intervals until `over` is set, so that nobody waits for the end."""
         follow = partial(match_crawled, self.settings, self.database, self.clock, photos=False)
         while not over.is_set():
             with suppress(TimeoutError):
@@ -145,14 +145,14 @@ class LocalRunner:
                 with site_lock(self.database, self.settings.data_dir / "locks", job.site):
                     await self._crawl(job, tools, stop, work)
                     self.database.run_write(partial(let_go, job_id=job.id, runner=local_runner()))
-            except Exception as problem:  # the other portals go on; the report says what happened
-                error = str(problem) or type(problem).__name__
-                known = classify_error(problem)
+            except Exception as exception:  # the other portals go on; the report says what happened
+                error = str(exception) or type(exception).__name__
+                cause = classify_error(exception)
                 failure = Failure(
-                    error=known, action=known.at_last, next_delay=None, domain=job.site, job=job.id
+                    error=cause, action=cause.at_last, next_delay=None, domain=job.site, job=job.id
                 )
                 open_error_log(self.settings).write(failure, self.clock())
-                log.info("crawl failed", exc_info=True)  # the person hears of it by the report
+                log.info("crawl failed", exc_info=True)  # people see it in the report
             done = await asyncio.to_thread(self._report, job.id, work.since_noted()[0], error)
             names = ("state", "adverts", "new", "changed", "failed", "requests")
             log.info("crawl ended", extra={name: getattr(done, name) for name in names})
@@ -199,7 +199,7 @@ class LocalRunner:
 
 
 def _begin(connection: Connection, job_id: str, now: float) -> None:
-    """Whoever leased a row before us is dead, as we hold the portal's lock: its rows are ours at once."""
+    """Take the job over. We hold the portal's lock, so earlier owners of its rows are dead: release them."""
     settle_clock(connection, known_job(connection, job_id).site, now=now)
     take_for_local(connection, job_id, now=now)
     frontier.release_all(connection, job_id, most_deaths=MOST_DEATHS)

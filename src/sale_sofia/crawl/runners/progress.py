@@ -1,4 +1,4 @@
-"""How far a job is: counted in the database, copied to Redis for whoever only looks there, waited for."""
+"""The progress of jobs: counted in the database, copied to Redis, and waited for."""
 
 import asyncio
 import time
@@ -33,7 +33,7 @@ from sale_sofia.websites.registry import get_scraper
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One job's numbers, right before, during and long after it runs."""
+    """One job's numbers, valid before, during and after it runs."""
 
     job_id: str
     site: str
@@ -90,27 +90,27 @@ def publish(client: Redis, progress: Progress) -> None:
         pipe.execute()
 
 
-# What the workers share at this moment: who is at work, what waits, each portal's circuit and limiter.
+# What the workers share now: who is connected, what waits, each portal's circuit and limiter.
 
 
 @dataclass(frozen=True, slots=True)
 class LiveState:
-    """Nothing of it is known where there is no Redis: a crawl in one process keeps this to itself."""
+    """The workers' shared state. Empty without Redis: a crawl in one process shares nothing."""
 
     redis: bool = False
     workers: tuple[str, ...] | None = ()
-    """Those that are connected; None where Redis does not let us look."""
+    """Names of the connected ones; None where Redis does not permit listing them."""
     waiting: int | None = None
     """Messages that no worker has taken yet."""
     circuits: Mapping[str, CircuitStatus] = field(default_factory=dict)
     waits: Mapping[str, float] = field(default_factory=dict)
-    """Seconds until each portal may be asked again."""
+    """Seconds until each portal's next request."""
     rates: Mapping[str, float] = field(default_factory=dict)
     """Requests per minute, as configured."""
 
 
 def read_live_state(settings: Settings, sites: Sequence[str]) -> LiveState:
-    """All of it, within some seconds; a Redis that does not answer is none."""
+    """Read the state within a few seconds; a Redis that does not answer counts as none."""
     rates = {site: _rate(settings, site) for site in sites}
     try:
         url = known_redis_url(settings)
@@ -126,7 +126,7 @@ def read_live_state(settings: Settings, sites: Sequence[str]) -> LiveState:
 
 
 def proxy_rows(settings: Settings) -> Sequence[DomainStats]:
-    """How each proxy does everywhere, its address masked; the most promising first."""
+    """Each proxy's results over all domains, its address masked; the best first."""
     try:
         url: str | None = known_redis_url(settings)
     except ServiceError:
@@ -143,13 +143,13 @@ def _rate(settings: Settings, site: str) -> float:
 
 
 def _workers(client: redis.Redis) -> tuple[str, ...] | None:
-    """By the names of their connections, which end with them."""
+    """The workers, by the names of their connections, which end with them."""
     database = client.connection_pool.connection_kwargs.get("db", 0)
     try:
         clients = client.client_list()
     except redis.ResponseError:  # a user without this right
         return None
-    names = {one["name"] for one in clients if int(one["db"]) == database}
+    names = {entry["name"] for entry in clients if int(entry["db"]) == database}
     return tuple(sorted(name.removeprefix(WORKER_CLIENT) for name in names if name.startswith(WORKER_CLIENT)))
 
 
@@ -162,48 +162,48 @@ async def _gates(
         return await get_circuit_breaker(settings, client).get_all_states(), waits
 
 
-# Hearing of jobs that end. Who hears nothing looks at the database: an announcement may be lost.
+# Announcements of ended jobs. They may be lost, so the database is polled too.
 
 
 class JobEvents:
-    """The announcements from now on; without Redis only time passes, and it is asked again."""
+    """The announcements from now on; without Redis it only sleeps, and connects again at the next wait."""
 
     def __init__(self, url_of: Callable[[], str]) -> None:
         self._url_of = url_of
-        self._heard: PubSub | None = None
+        self._subscription: PubSub | None = None
 
     def wait(self, seconds: float) -> None:
-        """Until a job's end is announced, at most so long."""
+        """Wait until a job's end is announced, at most `seconds`."""
         end = time.monotonic() + seconds
         try:
-            if self._heard is None:
-                self._heard = redis_client.connect(self._url_of()).pubsub(  # type: ignore[no-untyped-call]
+            if self._subscription is None:
+                self._subscription = redis_client.connect(self._url_of()).pubsub(  # type: ignore[no-untyped-call]
                     ignore_subscribe_messages=True
                 )
-                self._heard.subscribe(EVENTS_CHANNEL)
+                self._subscription.subscribe(EVENTS_CHANNEL)
             while (left := end - time.monotonic()) > 0:
-                if self._heard.get_message(timeout=left):
+                if self._subscription.get_message(timeout=left):
                     return
         except (RedisError, OSError):
             self.close()
             time.sleep(max(0.0, end - time.monotonic()))
 
     def close(self) -> None:
-        """Listen no more."""
-        if self._heard is not None:
+        """Stop listening."""
+        if self._subscription is not None:
             with suppress(RedisError, OSError):
-                self._heard.close()
-                self._heard.connection_pool.disconnect()
-            self._heard = None
+                self._subscription.close()
+                self._subscription.connection_pool.disconnect()
+            self._subscription = None
 
 
-# Waiting for jobs: an announced end is heard at once, one that was not announced is seen a moment later.
+# Waiting for jobs: an announced end is noticed at once, any other at the next poll.
 
 Look = Callable[[Sequence[Progress]], None]
 
 
 class JobsStillOpen(TimeoutError):
-    """Jobs had not ended when the time was up; they go on."""
+    """Jobs had not ended when the time was up; they continue."""
 
 
 def wait_for_jobs(
@@ -213,14 +213,14 @@ def wait_for_jobs(
     look: Look,
     between: Callable[[], None],
 ) -> Mapping[str, Progress]:
-    """What `read` gives when all have ended, or JobsStillOpen; `look` is shown it, `between` keeps house."""
+    """Poll `read` until all jobs have ended, with `look` and `between` each time. Raises `JobsStillOpen`."""
     end = time.monotonic() + seconds
     while True:
-        found = read()
-        look(list(found.values()))
-        left = [f"{job.job_id} ({job.status})" for job in found.values() if not job.finished]
+        jobs = read()
+        look(list(jobs.values()))
+        left = [f"{job.job_id} ({job.status})" for job in jobs.values() if not job.finished]
         if not left:
-            return found
+            return jobs
         if time.monotonic() >= end:
             raise JobsStillOpen(f"Not ended after {seconds:g} s: {', '.join(left)}.")
         between()

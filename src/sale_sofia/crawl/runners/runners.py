@@ -1,10 +1,10 @@
 """Who crawls a job: a local runner or the Celery workers, never both; one job of a portal at a time.
 
-A local runner is known by the portal's lock (`site_lock`), on one machine or, with a database server, on all:
-it holds it as long as it lives, and without it nobody plans a crawl. The workers have no lock: they come and
-go, on any machine. They are known by the job's row, which says `celery`, and by what they do: lanes were sent
-out a moment ago; or somebody not known to be dead has a row, or had one a moment ago; or all rows wait for a
-later moment, and the last who had one lives. The look and the change of the runner are one transaction.
+A local runner holds the portal's lock (`site_lock`) while it lives, on one machine or, with a database
+server, across all; without it nobody plans a crawl. The workers have no lock: they come and go, on any
+machine. A job is theirs if its row says `celery`, and they are at work if lanes were sent a moment ago; or an
+owner not known to be dead holds a row, or did a moment ago; or all rows wait for later and the last owner
+lives. The check and the change of the runner are one transaction.
 """
 
 import fcntl
@@ -36,7 +36,7 @@ def local_runner() -> str:
 
 
 def running_job(connection: Connection, site: str, *, now: float) -> Job | None:
-    """The portal's job that is being crawled now, by whomever."""
+    """The portal's job that is being crawled now, by any runner."""
     return next(
         (job for job in unfinished_jobs(connection) if job.site == site and _is_run(connection, job, now)),
         None,
@@ -44,7 +44,7 @@ def running_job(connection: Connection, site: str, *, now: float) -> Job | None:
 
 
 def settle_clock(connection: Connection, site: str, *, now: float) -> None:
-    """Let nothing of the portal's jobs wait for a moment of a clock that was set back."""
+    """Repair the times of the portal's jobs after a clock was set back."""
     for job in unfinished_jobs(connection):
         if job.site == site:
             bring_back(connection, job.id, now=now)
@@ -53,26 +53,26 @@ def settle_clock(connection: Connection, site: str, *, now: float) -> None:
 def _is_run(connection: Connection, job: Job, now: float) -> bool:
     if job.runner == CELERY and job.woken_at is not None and now - job.woken_at < DISPATCH_GRACE_SECONDS:
         return True
-    # Between two pages a lane holds none: what it read within the time of a lease shows it as well.
+    # Between two pages a lane holds none: rows it held within the time of a lease count too.
     owners = frontier.owners(connection, job.id, since=now, also_former=job.runner == CELERY)
     if any(not is_dead(owner) for owner in owners):
         return True
     if job.runner != CELERY:
         return False
-    # No lane waits in a slot for a backoff or an open circuit; the reconciler sends one when it is over.
+    # No lane waits for a backoff or an open circuit; the reconciler sends one when it is over.
     due = frontier.count_rows(connection, job.id).next_due
     last = frontier.last_owner(connection, job.id)
     return due is not None and due > now and last is not None and not is_dead(last)
 
 
 def check_free(connection: Connection, site: str, *, now: float) -> None:
-    """Refuse, by a `SiteBusy` that says who is at it, to begin anything on a portal that is being crawled."""
+    """Raise a `SiteBusy` that says who is crawling the portal, if anybody is."""
     if job := running_job(connection, site, now=now):
         raise busy(job)
 
 
 def busy(job: Job) -> SiteBusy:
-    """Why the portal of a running job is not to be had."""
+    """The error that says who is crawling the portal of a running job."""
     who = "the Celery workers" if job.runner == CELERY else job.runner or "another process"
     return SiteBusy(
         f"{job.site} is being crawled by {who}; "
@@ -81,16 +81,16 @@ def busy(job: Job) -> SiteBusy:
 
 
 def take_for_local(connection: Connection, job_id: str, *, now: float) -> None:
-    """Make the job a local runner's, who holds the portal's lock; `SiteBusy` while the workers are at it."""
+    """Assign the job to this local runner, which holds the portal's lock; `SiteBusy` while workers run it."""
     check_free(connection, known_job(connection, job_id).site, now=now)
     connection.execute(update(jobs).where(jobs.c.id == job_id).values(runner=local_runner()))
 
 
 def take_for_workers(connection: Connection, job_id: str, *, now: float) -> None:
-    """Make the job the workers'.
+    """Assign the job to the workers.
 
-    One they had before is woken at once, unless a living lease shows that they are at it: whoever was killed
-    a moment ago cannot tell that the lanes it sent out are dead.
+    One they had before is woken at once, unless a live lease shows that they are at work: the lanes sent by a
+    process that was just killed may be dead too.
     """
     job = known_job(connection, job_id)
     woken_at = None if job.generation else now
@@ -98,19 +98,19 @@ def take_for_workers(connection: Connection, job_id: str, *, now: float) -> None
 
 
 def let_go(connection: Connection, job_id: str, runner: str) -> None:
-    """The runner stopped before the job's end: nobody goes on with it until somebody asks for that."""
+    """Release a job whose runner stopped before its end: it rests until it is resumed."""
     mine = (jobs.c.id == job_id, jobs.c.runner == runner, jobs.c.finished_at.is_(None))
     connection.execute(update(jobs).where(*mine).values(runner=None, woken_at=None))
 
 
-# One crawl of a portal at a time, also after the plug was pulled.
+# One crawl of a portal at a time, even after a crash.
 
 
 @contextmanager
 def site_lock(database: Database, folder: Path, site: str) -> Iterator[None]:
-    """Hold the portal, here and on all machines that use the same server; `SiteBusy` says who has it.
+    """Lock the portal, here and on all machines that use the same server; `SiteBusy` says who has it.
 
-    System and server let go of it when the process ends, however it ends.
+    The lock is released when the process ends, however it ends.
     """
     with _on_this_machine(folder, site), database.portal_lock(site) as holder:
         if holder is not None:

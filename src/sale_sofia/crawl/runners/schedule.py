@@ -1,4 +1,4 @@
-"""Crawls that begin by themselves, each turn once, however many clocks strike: `DATA_DIR/schedule.yaml`.
+"""Scheduled crawls, each turn once however many processes look: `DATA_DIR/schedule.yaml`.
 
     quiet_hours: "23:00-06:30"
     crawls:
@@ -11,8 +11,8 @@
         for: [me]
 
 Times are Sofia's; without `sites` all portals are crawled, without `for` everything, else only what these
-profiles and saved searches look for. A turn that falls into quiet hours begins, once,
-when they end; those of a crawl go before those of the file, and `none` has none.
+profiles and saved searches look for. A turn that falls into quiet hours begins, once, when they end; quiet
+hours of a crawl override those of the file, and `none` means none.
 """
 
 import logging
@@ -50,9 +50,9 @@ log = logging.getLogger(__name__)
 Jobs = Mapping[str, Mapping[str, Any]]
 SCHEDULE_FILE: Final = "schedule.yaml"
 SCHEDULE_LOOK_SECONDS: Final = 60.0
-"""How often beat asks for turns that are due: so late may a crawl begin."""
+"""How often beat looks for due turns: a crawl begins at most this late."""
 SCHEDULE_NEW_SECONDS: Final = 300.0
-"""A crawl that nobody knew begins with its next turn; with its last one only if that is no older."""
+"""A new crawl begins with its next turn; with its last one only if that is no older than this."""
 _HOURS_PER_DAY: Final = 24
 _TIME: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 NO_QUIET: Final = "none"
@@ -81,7 +81,7 @@ Quiet = Annotated[str, BeforeValidator(_quiet_hours)]
 
 
 class ScheduledCrawl(Table):
-    """One crawl that begins by itself, daily at a time or every so many hours."""
+    """One scheduled crawl, daily at a time or every few hours."""
 
     name: str = Field(min_length=1, max_length=80)
     at: Annotated[str, AfterValidator(_time_of_day)] | None = None
@@ -89,7 +89,7 @@ class ScheduledCrawl(Table):
     sites: tuple[Annotated[str, AfterValidator(_known_site)], ...] = Field(default_factory=available_sites)
     quiet_hours: Quiet | None = None
     looks_for: Annotated[Paths, Field(alias="for")] = ()
-    """Names of profiles and saved searches; which there are, is seen when its turn comes."""
+    """Names of profiles and saved searches; checked when its turn comes."""
 
     @model_validator(mode="after")
     def _one_rhythm(self) -> Self:
@@ -98,11 +98,11 @@ class ScheduledCrawl(Table):
         return self
 
     def turn(self, now: float) -> float:
-        """When its last turn was, quiet or not: today's or, before the first one of today, yesterday's."""
+        """The time of its last turn, quiet or not: today's or, before the first one of today, yesterday's."""
         return max(moment for moment in self._turns(now) if moment <= now)
 
     def next_turn(self, now: float) -> float:
-        """When its next turn is, quiet or not."""
+        """The time of its next turn, quiet or not."""
         return min(moment for moment in self._turns(now) if moment > now)
 
     def _turns(self, now: float) -> list[float]:
@@ -114,7 +114,7 @@ class ScheduledCrawl(Table):
         return [moment_of(day, clock) for day in days for clock in clocks]
 
     def slot(self, now: float) -> str:
-        """The name of that turn: the same for everybody who asks before the next one."""
+        """The name of the last turn: the same for all callers until the next one."""
         turn = self.turn(now)
         if self.at is not None:
             return day_of(turn).isoformat()
@@ -122,7 +122,7 @@ class ScheduledCrawl(Table):
 
 
 class CrawlSchedule(Table):
-    """All crawls that begin by themselves; each has its own quiet hours, or else those of the file."""
+    """All scheduled crawls; each has its own quiet hours, or else those of the file."""
 
     quiet_hours: Quiet | None = None
     crawls: tuple[ScheduledCrawl, ...] = ()
@@ -139,7 +139,7 @@ class CrawlSchedule(Table):
         return self._quiet_until(crawl, now) is not None
 
     def next_begin(self, now: float) -> float | None:
-        """When the next crawl begins by itself; None where there is none. A turn in quiet hours waits."""
+        """When the next crawl begins; None where there is none. A turn in quiet hours waits."""
         turns = [(crawl, crawl.next_turn(now)) for crawl in self.crawls]
         return min((self._quiet_until(crawl, turn) or turn for crawl, turn in turns), default=None)
 
@@ -164,7 +164,7 @@ def load_schedule(folder: Path) -> CrawlSchedule:
 
 
 def jobs_of_turns(settings: Settings, database: Database, now: float) -> list[Jobs]:
-    """The jobs of every scheduled crawl whose turn has come and was not taken, made now."""
+    """Create the jobs of every scheduled crawl whose turn has come and was not taken."""
     schedule = load_schedule(settings.data_dir)
     due = [
         crawl
@@ -178,13 +178,13 @@ def jobs_of_turns(settings: Settings, database: Database, now: float) -> list[Jo
 
 
 def _take_turn(connection: Connection, crawl: ScheduledCrawl, now: float, *, quiet: bool) -> bool:
-    """Whether the crawl's last turn is ours: of many who ask, one gets it, and nobody in quiet hours.
+    """Take the crawl's last turn; of concurrent callers one gets it, and none in quiet hours.
 
     So a turn that falls into quiet hours, or was missed, begins when it can, and several of them as one.
-    A crawl that is new begins with its next turn.
+    A new crawl begins with its next turn.
     """
-    known = select(schedule_slots.c.slot).where(schedule_slots.c.name == crawl.name).limit(1)
-    if connection.execute(known).first() is None:
+    query = select(schedule_slots.c.slot).where(schedule_slots.c.name == crawl.name).limit(1)
+    if connection.execute(query).first() is None:
         _take_slot(connection, crawl.name, crawl.slot(now - SCHEDULE_NEW_SECONDS), now)
     return not quiet and _take_slot(connection, crawl.name, crawl.slot(now), now)
 
@@ -196,7 +196,7 @@ def _take_slot(connection: Connection, name: str, slot: str, now: float) -> bool
 
 
 def _planned(settings: Settings, database: Database, crawl: ScheduledCrawl, on: Container[str]) -> Jobs:
-    """The jobs of a crawl; none, and a word in the log, where what it is for cannot be had."""
+    """The jobs of a crawl; none, and a warning in the log, where its profiles or searches cannot be used."""
     wanted = None
     if crawl.looks_for:
         find = partial(find_wanted, data_dir=settings.data_dir, names=crawl.looks_for)

@@ -1,4 +1,4 @@
-"""One job of one portal: a few visitors drain its frontier, to the end or for one shift."""
+"""Crawls one job of one portal: a few visitors drain its frontier, to the end or for one shift."""
 
 import asyncio
 import math
@@ -31,19 +31,19 @@ _RENEWALS_PER_LEASE = 3
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """How long a drain works: without end, or as one lane of many that makes room for others."""
+    """How long a crawl works: without end, or as a lane that makes room for others."""
 
     seconds: float = math.inf
-    """After so long no further page is begun."""
+    """After this no further page is begun."""
     idle_seconds: float = math.inf
-    """It ends when nothing becomes due for so long."""
+    """It ends when nothing becomes due for this long."""
     look_seconds: float = math.inf
-    """How often it looks meanwhile for what others find."""
+    """How often it looks meanwhile for rows that others add."""
 
 
 @dataclass(slots=True, kw_only=True)
 class SiteCrawl:
-    """Drains one job. After a crash at any moment each row is in one state, and every `done` has its data."""
+    """Crawls one job. After a crash at any moment each row has one state, and every `done` has its data."""
 
     job_id: str
     owner: str
@@ -59,21 +59,21 @@ class SiteCrawl:
     shift: Shift = field(default_factory=Shift)
     _claims: deque[Claim] = field(default_factory=deque)
     _held: dict[int, Claim] = field(default_factory=dict)
-    """Everything leased to us: what waits in `_claims`, and what is being visited or written."""
+    """All rows leased to us: those waiting in `_claims`, and those being visited or written."""
     _claiming: asyncio.Lock = field(default_factory=asyncio.Lock)
     _moved: asyncio.Event = field(default_factory=asyncio.Event)
     _over: bool = False
-    """Somebody ended the job: nothing of it is claimed any more."""
+    """The job was ended: none of its rows is claimed any more."""
     _until: float = math.inf
     _had_work: float = 0.0
     """When we last got a row, or began."""
     _turns: int = 0
-    """How often we got some."""
-    _in_vain: int = 0
-    """How often we asked for some and there were none."""
+    """How often we got rows."""
+    _empty_looks: int = 0
+    """How often we looked for rows and there were none."""
 
     async def run(self) -> bool:
-        """Work until the rows or the shift are at their end (True), or until told to stop (False)."""
+        """Work until no row is left or the shift ends (True), or until `stop` is set (False)."""
         self._had_work = self.clock()
         self._until = self._had_work + self.shift.seconds
         self.writer.alongside = self.lease_alongside
@@ -84,29 +84,29 @@ class SiteCrawl:
         try:
             await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if working.done():
-                working.result()  # what a visitor could not bear is the crawl's failure
+                working.result()  # raises what a visitor raised
                 return True
             self.database.give_up_waiting()
             return False
         finally:
-            self.end_shift()  # whoever is called off at a moment when it cannot hear it claims nothing more
+            self.end_shift()  # a visitor that misses its cancellation claims nothing more
             tasks = (*visitors, renewing, stopped)
             for task in tasks:
                 task.cancel()
-            # Until each has ended: what one of them claimed after all was handed back would be nobody's.
+            # Wait for all of them: a row claimed after the release would belong to nobody.
             await asyncio.gather(working, *tasks, return_exceptions=True)
             self._claims.clear()
             self._held.clear()
             await self.database.run_write_async(self._hand_back)
 
     def _hand_back(self, connection: Connection) -> None:
-        """All that is ours goes back; the batch that was in hand ends as it is."""
+        """Release all our rows, and count the open batch as ended."""
         frontier.release(connection, self.job_id, self.owner)
         if self.writer.has_open_chunk:
             add_job_counts(connection, self.job_id, chunks=1)
 
     def end_shift(self) -> None:
-        """Begin no further page; what is in hand is brought to its end."""
+        """Begin no further page; those under way are finished."""
         self._until = self.clock()
         self._moved.set()
 
@@ -116,7 +116,7 @@ class SiteCrawl:
                 outcome = await self._visit(claim)
                 self.visitor.conditions.pop(claim.url, None)
                 await self.writer.write(outcome)
-            # Once it is written, a row that is due again may be in another visitor's hands.
+            # Once it is written, another visitor may have claimed the row again.
             if self._held.get(claim.id) is claim:
                 del self._held[claim.id]
             if self.metrics is not None:
@@ -125,7 +125,7 @@ class SiteCrawl:
             self._moved.set()
 
     async def _visit(self, claim: Claim) -> Outcome:
-        """Who finds no place among others keeps its page and looks again: put back, all would be claimed."""
+        """Visit; while the portal has no free place, keep the page and retry instead of claiming others."""
         outcome = await self.visitor.visit(claim)
         while isinstance(outcome, Later) and outcome.rests and (left := self._until - self.clock()) > 0:
             await asyncio.sleep(min(outcome.seconds_later, left))
@@ -133,13 +133,13 @@ class SiteCrawl:
         return outcome
 
     async def _next(self) -> Claim | None:
-        """A row that may start now; waits for one while there is hope in this shift, else None."""
+        """The next row to visit; waits for one while this shift may get it, else None."""
         while self.clock() < self._until:
-            self._moved.clear()  # before looking: what moves from now on wakes us
-            asked_before = self._in_vain
+            self._moved.clear()  # before looking: later changes wake us
+            looks_before = self._empty_looks
             async with self._claiming:
-                # Who waited while another looked and found nothing need not look again.
-                if not self._claims and not self._over and self._in_vain == asked_before:
+                # If another visitor has just looked and found nothing, do not look again.
+                if not self._claims and not self._over and self._empty_looks == looks_before:
                     await self._claim()
                 if self._claims:
                     return self._claims.popleft()
@@ -151,12 +151,12 @@ class SiteCrawl:
 
     async def _claim(self) -> None:
         self._take(await self.database.run_write_async(self.lease))
-        self._in_vain += not self._claims
+        self._empty_looks += not self._claims
 
     def lease_alongside(self, connection: Connection, pages: int) -> Callable[[], None]:
-        """Lease in the transaction of a batch what its visitors will ask for next: a commit less for each.
+        """Lease the next rows in the transaction of a batch: one commit less for each batch.
 
-        In a file, that is: where rows are locked one by one, a batch holds others than a lease may wait for.
+        On SQLite only: with row locks, the batch could hold rows that the lease waits for.
         """
         ended = self._over or self.stop.is_set() or self.clock() >= self._until
         if ended or len(self._claims) >= min(pages, self.concurrency) or connection.dialect.name != "sqlite":
@@ -171,7 +171,7 @@ class SiteCrawl:
             self._moved.set()
 
     def lease(self, connection: Connection) -> list[Claim]:
-        """Rows for this process: by rank, and by age when it is the turn of what waits longest."""
+        """Claim rows for this process: by rank, and every FAIR_TURN-th time by age."""
         now = self.clock()
         job = get_job(connection, self.job_id)
         if job is None or job.state.finished:
@@ -192,8 +192,8 @@ class SiteCrawl:
         return claims
 
     def _claimed(self, connection: Connection, job: Job, now: float, *, by_age: bool) -> list[Claim]:
-        """Rows that are to be visited: copies of what was opened meanwhile are linked, and others taken."""
-        claim = partial(
+        """Claim rows to visit; copies of adverts opened meanwhile are linked, and others claimed instead."""
+        claim_rows = partial(
             frontier.claim,
             connection,
             self.job_id,
@@ -203,19 +203,19 @@ class SiteCrawl:
             lease_seconds=self.lease_seconds,
         )
         if not is_copying(job.site):
-            return claim(by_age=by_age)
+            return claim_rows(by_age=by_age)
         frontier.lock_job(connection, self.job_id)
-        claims = claim(by_age=by_age)
+        claims = claim_rows(by_age=by_age)
         while linked := link_waiting(connection, job, claims, now=now):
-            claims = [one for one in claims if one.id not in linked] or claim()
+            claims = [claim for claim in claims if claim.id not in linked] or claim_rows()
         return claims
 
     async def _wait(self, counts: Counts) -> bool:
-        """Until another visitor brought something, a row is due, or a lease may have run out.
+        """Wait until another visitor adds rows, a row is due, or a lease may have expired.
 
         False, at once, when that is further away than this shift waits for work.
         """
-        # Rows that wait say when; those in other hands may bring new ones, or come back by their lease.
+        # Waiting rows have a due time; leased ones may bring new rows, or return when their lease expires.
         due = self.shift.look_seconds
         if counts.next_due is not None:
             due = counts.next_due - self.clock()
@@ -232,6 +232,6 @@ class SiteCrawl:
         while True:
             await asyncio.sleep(self.lease_seconds / _RENEWALS_PER_LEASE)
             claims, until = list(self._held.values()), self.clock() + self.lease_seconds
-            # A lease not renewed is lost at worst: its fence guards the rest.
+            # At worst the lease is lost; the fence prevents a second write.
             with suppress(DatabaseBusy, DatabaseUnreachable):
                 await self.database.run_write_async(partial(frontier.renew, claims=claims, until=until))

@@ -1,8 +1,8 @@
-"""The Celery tasks. A message is only a hint that there is work: what work, the frontier says.
+"""The Celery tasks. A message is only a hint that there is work; the frontier decides what work.
 
-Every task may be lost, repeated or reordered: each looks at the database first and changes it only where
-that still makes sense. None raises for a page, and none carries pages: they return counts and ids, for an
-hour, to whoever sent the message; of those between our own processes only a lane's is kept, for its chord.
+Every task may be lost, repeated or reordered: each reads the database first and changes it only where that
+is still valid. None raises for a page, and none carries pages: they return counts and ids, for an hour, to
+whoever sent the message; of those between our own processes only a lane's result is kept, for its chord.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ from sale_sofia.crawl.resilience.owners import is_dead
 from sale_sofia.crawl.runners import dispatching
 from sale_sofia.crawl.runners.dispatching import (
     JobMessage,
+    JobStep,
     Next,
     ScrapingKeys,
-    Step,
     WrongMessage,
     check_job,
     check_lane,
@@ -67,19 +67,19 @@ from sale_sofia.websites.site_file import start_urls_of
 
 log = get_task_logger(__name__)
 Summary = dict[str, Any]
-_UNASKED: Final[dict[str, Any]] = {"ignore_result": True}
+_NO_RESULT: Final[dict[str, Any]] = {"ignore_result": True}
 
 
 @shared_task(name="sale_sofia.crawl.runners.tasks.scrape_all_sites")
 def scrape_all_sites(sites: Mapping[str, Any], version: int = TASK_VERSION) -> Summary:
     """Crawl every portal of `{site: [start URL, …]}`; an empty list stands for the portal's own start URLs.
 
-    Also takes `{site: {job_id, start_urls}}`, whose jobs exist already. A portal that somebody else crawls
-    is refused with a sentence; the others are crawled.
+    Also takes `{site: {job_id, start_urls}}`, whose jobs exist already. A portal that is being crawled is
+    refused with a sentence; the others are crawled.
     """
     check_version(version)
     jobs, refused = {}, {}
-    plans = [_plan(one) for one in check_sites(sites)]
+    plans = [_plan(message) for message in check_sites(sites)]
     check_plans(plans)
     for plan in plans:
         try:
@@ -97,10 +97,7 @@ def scrape_all_sites(sites: Mapping[str, Any], version: int = TASK_VERSION) -> S
 def dispatch_site_scraping(
     site_name: str, start_urls: list[str], job_id: str | None = None, version: int = TASK_VERSION
 ) -> Summary:
-    """Send out the first lanes of a job, which is made where there is none of this id.
-
-    A second message with the same id changes nothing.
-    """
+    """Send the first lanes of a job, which is created if there is none with this id. Idempotent by the id."""
     check_version(version)
     planned = plan_for_workers(settings(), database(), _plan(check_job(site_name, start_urls, job_id)))
     step = database().run_write(partial(dispatching.begin, job_id=planned, now=now()))
@@ -117,16 +114,16 @@ def scrape_chunk(
     generation: int = 0,
     version: int = TASK_VERSION,
 ) -> Summary:
-    """One lane: claims small batches until its shift ends. What it could not finish is handed back.
+    """One lane: claims small batches until its shift ends, and releases what it could not finish.
 
-    Adverts of `urls` that the job does not have are added to it first; one that has ended takes none.
+    Adverts of `urls` that the job does not have are added to it first, unless it has ended.
     """
     check_lane(job_id, site_name, version)
     targets = _add_urls(job_id, site_name, urls or [])
     job = database().run_read(partial(known_job, job_id=job_id))
     summary = LaneSummary(job_id)
-    wanted = job.state.takes_pages and job.runner == CELERY
-    if wanted and not is_shutting_down() and not _has_enough_lanes(job):
+    is_ours = job.state.takes_pages and job.runner == CELERY
+    if is_ours and not is_shutting_down() and not _has_enough_lanes(job):
         with bound(job=job_id, site=site_name):
             log.info("lane begins", extra={"generation": generation})
             _run_lane(self, job, summary)
@@ -141,16 +138,16 @@ def scrape_chunk(
 
 
 def _add_urls(job_id: str, site_name: str, urls: list[str]) -> Sequence[Target]:
-    """The adverts at these addresses, now rows of the job; nothing is added unless all can be."""
+    """Add the adverts at these addresses to the job; all of them or none."""
     site = get_scraper(site_name)
     targets = [target(site, url) for url in check_urls("urls", urls)]
 
     def add(connection: Connection) -> None:
         job = known_job(connection, job_id)
         hosts = allowed_hosts(site.config.hosts, job.start_urls)
-        for one in targets:
-            if one.kind != "listing" or urlsplit(one.url).netloc.lower() not in hosts:
-                raise WrongMessage(f"urls: {one.url[:80]!r} is no advert of {site_name} for this job")
+        for page in targets:
+            if page.kind != "listing" or urlsplit(page.url).netloc.lower() not in hosts:
+                raise WrongMessage(f"urls: {page.url[:80]!r} is no advert of {site_name} for this job")
         if job.state.takes_pages:
             frontier.add_targets(connection, job_id, targets)
 
@@ -160,13 +157,13 @@ def _add_urls(job_id: str, site_name: str, urls: list[str]) -> Sequence[Target]:
 
 
 def _run_lane(task: Task[Any, Any], job: Job, summary: LaneSummary) -> None:
-    """What breaks outside of pages is tried again by Celery, and at last told: the chord must go on."""
+    """Run a lane; failures outside of pages are retried by Celery, then only noted: the chord must go on."""
     try:
         asyncio.run(run_lane(settings(), database(), job, redis_url(), summary))
     except SoftTimeLimitExceeded:
         log.warning("%s: a lane met its time limit", job.id)
     except Exception as error:
-        # What this lane held comes back to the frontier, and the log says why.
+        # Its rows were released; the log says why.
         if not isinstance(error, CrawlError):
             log.exception("%s: a lane of %s failed", job.id, job.site)
         else:
@@ -181,36 +178,36 @@ def _run_lane(task: Task[Any, Any], job: Job, summary: LaneSummary) -> None:
 def aggregate_results(
     chunk_results: list[Summary] | None, job_id: str, site_name: str, version: int = TASK_VERSION
 ) -> Summary:
-    """Finish the job if the frontier says so, else send the next lanes; idempotent, whoever calls it."""
+    """Finish the job if its frontier is done, else send the next lanes; idempotent."""
     check_lane(job_id, site_name, version)
     lanes = check_summaries(chunk_results)
-    # Lanes that all broke would break again on the same pages: the reconciler sends others, a little later.
-    broken = bool(lanes) and all(one.get("failed") for one in lanes)
+    # If all lanes failed, new ones would fail on the same pages: the reconciler sends some a little later.
+    broken = bool(lanes) and all(lane.get("failed") for lane in lanes)
     after = partial(dispatching.after_lanes, generation=generation_of(lanes))
     decide = dispatching.repair if broken else after
     step = database().run_write(partial(decide, job_id=job_id, now=now()))
     _go_on(job_id, site_name, step)
-    return _numbers(job_id) | {"lanes": len(lanes), "next": step.what.name}
+    return _numbers(job_id) | {"lanes": len(lanes), "next": step.kind.name}
 
 
 @shared_task(name="sale_sofia.crawl.runners.tasks.lanes_failed", ignore_result=True)
 def lanes_failed(job_id: str, site: str, version: int = TASK_VERSION) -> Summary:
-    """A lane's message came to grief: look at the frontier, as if the lanes had come back."""
+    """Called when a lane's message failed: go on as if the lanes had returned."""
     summary: Summary = aggregate_results.run(None, job_id, site, version)
     return summary
 
 
 @shared_task(name="sale_sofia.crawl.runners.tasks.reconcile", ignore_result=True)
 def reconcile() -> dict[str, str]:
-    """Wake every job of ours whose wake-up was lost or whose waiting rows are due; end what is finished.
+    """Wake every job of the workers whose wake-up was lost or whose rows are due; end finished ones.
 
-    A job of a local runner, or one that was stopped, is nobody's business here.
+    Jobs of a local runner and stopped jobs are left alone.
     """
     return reconcile_jobs()
 
 
 def reconcile_jobs() -> dict[str, str]:
-    """What became of each unfinished job of the workers, by its id; needs no configured Celery app."""
+    """As `reconcile`; returns what each unfinished job needed, by its id. Needs no configured Celery app."""
     unfinished = database().run_read(unfinished_jobs)
     database().run_write(partial(open_stuck_jobs, settings=settings(), now=now()))
     return {job.id: _reconcile(job.id, job.site) for job in unfinished if job.runner == CELERY}
@@ -218,12 +215,12 @@ def reconcile_jobs() -> dict[str, str]:
 
 @shared_task(name="sale_sofia.crawl.runners.tasks.follow_crawls", ignore_result=True)
 def follow_crawls() -> bool:
-    """While jobs of the workers go on, make flats with scores of what they have brought; whether any does."""
+    """While jobs of the workers run, match and score their new adverts; returns whether any runs."""
     return follow_jobs()
 
 
 def follow_jobs() -> bool:
-    """The same; needs no configured Celery app."""
+    """As `follow_crawls`; needs no configured Celery app."""
     unfinished = database().run_read(unfinished_jobs)
     goes_on = any(job.runner == CELERY and job.state.takes_pages for job in unfinished)
     if goes_on:
@@ -233,7 +230,7 @@ def follow_jobs() -> bool:
 
 @shared_task(name="sale_sofia.crawl.runners.tasks.begin_scheduled", ignore_result=True)
 def begin_scheduled() -> list[str]:
-    """Begin the crawls of the schedule whose turn has come, unless somebody began that turn already."""
+    """Begin the scheduled crawls whose turn has come and was not begun yet."""
     turns = jobs_of_turns(settings(), database(), now())
     for jobs in turns:
         _ours(scrape_all_sites, jobs).apply_async()
@@ -241,23 +238,23 @@ def begin_scheduled() -> list[str]:
 
 
 def _has_enough_lanes(job: Job) -> bool:
-    """Whether as many lanes are at work as the portal can feed: one more would only take their places.
+    """Whether as many lanes run as the portal needs: one more would only compete with them.
 
-    It comes when lanes waited so long for a slot that others were sent.
+    That happens when lanes waited so long for a slot that others were sent.
     """
     owners = database().run_read(partial(frontier.owners, job_id=job.id))
     return sum(not is_dead(owner) for owner in owners) >= lanes_for(settings(), job.site)
 
 
 def _reconcile(job_id: str, site: str) -> str:
-    # A circuit that is open for long is an incident now, not only when the job ends, perhaps in days.
+    # A circuit that is open for long is an incident now, not only at the job's end, perhaps in days.
     moment = now()
     run = database().run_read(partial(read_run, job_id=job_id, now=moment))
     if run.circuit_open_seconds >= settings().incident_circuit_seconds:
         database().run_write(partial(review_run, job_id=job_id, settings=settings(), now=moment))
     step = database().run_write(partial(dispatching.repair, job_id=job_id, now=now()))
     _go_on(job_id, site, step)
-    return step.what.name
+    return step.kind.name
 
 
 def _plan(message: JobMessage) -> JobPlan:
@@ -267,30 +264,30 @@ def _plan(message: JobMessage) -> JobPlan:
 
 
 def _numbers(job_id: str) -> Summary:
-    """The job's numbers by the names of its keys in Redis, and whose they are."""
+    """The job's id, site and numbers, by the names of its keys in Redis."""
     progress = asdict(database().run_read(partial(read_progress, job_id=job_id)))
     return {name: progress[name] for name in ("job_id", "site", *map(str, ScrapingKeys))}
 
 
 def _ours(task: Task[Any, Any], *arguments: object) -> Signature[Any]:
-    """A message between our own processes: nobody asks for its result, which would be a key for an hour."""
-    return task.si(*arguments, TASK_VERSION).set(**_UNASKED)
+    """A message between our own processes: without a result, which would stay in Redis for an hour."""
+    return task.si(*arguments, TASK_VERSION).set(**_NO_RESULT)
 
 
-def _go_on(job_id: str, site: str, step: Step) -> None:
-    if step.what is Next.LANES:
+def _go_on(job_id: str, site: str, step: JobStep) -> None:
+    if step.kind is Next.LANES:
         count = lanes_for(settings(), site)
         lanes = [scrape_chunk.si(None, job_id, site, step.generation, TASK_VERSION) for _ in range(count)]
-        finish = aggregate_results.s(job_id, site, TASK_VERSION).set(**_UNASKED)
+        finish = aggregate_results.s(job_id, site, TASK_VERSION).set(**_NO_RESULT)
         chord(lanes)(finish.on_error(_ours(lanes_failed, job_id, site)))
     show_progress(job_id)
-    if step.what is Next.OVER:
-        # Whoever else has come to its end works on it already; if that process dies, it is overdue.
+    if step.kind is Next.OVER:
+        # If the lock is taken, another process concludes the job; if that dies, the job becomes overdue.
         with suppress(SiteBusy), site_lock(database(), settings().data_dir / "locks", f"{site}-end"):
             awake = partial(_keep_awake, job_id)
             match_crawled(settings(), database(), stopped=is_shutting_down, going_on=awake)
             _end(job_id)
-    elif step.what is Next.OVERDUE:  # it may be matching that ends the process each time
+    elif step.kind is Next.OVERDUE:  # matching may have killed the process: end the job first
         _end(job_id)
         match_crawled(settings(), database(), stopped=is_shutting_down)
 
@@ -300,7 +297,7 @@ def _keep_awake(job_id: str) -> None:
 
 
 def _end(job_id: str) -> None:
-    """Whoever waits is told when everybody, also in Redis, can see the job's end."""
+    """End the job; its end is announced once it is visible in the database and in Redis."""
 
     def end(connection: Connection) -> None:
         end_job(connection, known_job(connection, job_id), now=now())

@@ -1,4 +1,4 @@
-"""What the pages of a run are like, counted: small, and the same whoever counts."""
+"""Counts that describe the pages of a run: small, and independent of who counts."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -9,28 +9,28 @@ from typing import Any, NamedTuple, Self
 from sale_sofia.telemetry.metrics import TimeSketch
 from sale_sofia.telemetry.settings import DRIFT_CERTAINTY
 
-# Shares counted on few pages: what they may truly be, and what is usual of them.
+# Shares counted on few pages, their confidence bounds, and their usual values.
 
 
 class Share(NamedTuple):
-    """So many of so many."""
+    """A part of a whole, both counted."""
 
     part: int
     whole: int
 
     @property
     def value(self) -> float:
-        """The share itself; none of nothing."""
+        """The share itself; 0 of nothing."""
         return self.part / self.whole if self.whole else 0.0
 
     @property
     def most(self) -> float:
-        """What it may be at most, given on how few it was counted (Wilson's bound)."""
+        """Its upper confidence bound (Wilson)."""
         return self._bound(1.0) if self.whole else 1.0
 
     @property
     def least(self) -> float:
-        """What it is at least."""
+        """Its lower confidence bound."""
         return self._bound(-1.0) if self.whole else 0.0
 
     def _bound(self, side: float) -> float:
@@ -40,7 +40,7 @@ class Share(NamedTuple):
 
 
 def usual_share(runs: Iterable[Share], *, least_pages: int, least_runs: int) -> float | None:
-    """The median of the runs' shares; small runs count together. None where there are too few to say."""
+    """The median of the runs' shares; small runs are pooled. None where there are too few."""
     shares, part, whole = [], 0, 0
     for run in runs:
         part, whole = part + run.part, whole + run.whole
@@ -53,12 +53,12 @@ def usual_share(runs: Iterable[Share], *, least_pages: int, least_runs: int) -> 
 LISTING = "listing"
 """The section of adverts' own pages; all others are layouts of results."""
 EURO_SCALE = 1000
-"""Prices are counted in thousands of euros, ratios as they are: both lie within what a sketch tells apart."""
+"""Prices are counted in thousands of euros, ratios unscaled: both are within the resolution of a sketch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A page to look at: its address, and its bytes in the archive where they are kept."""
+    """An example page: its address, and its digest in the archive if it is stored."""
 
     url: str
     digest: str | None = None
@@ -69,17 +69,17 @@ class FieldCounts:
     """One field of the adverts of a section."""
 
     read: int = 0
-    """On how many a value was read."""
+    """On how many of them a value was read."""
     links: dict[int, int] = field(default_factory=dict)
-    """How often each link of the chain was the one that found a text."""
+    """How often each selector of the chain found the text."""
     missing: Example | None = None
-    """One where no value was read."""
+    """A page where no value was read."""
     other: Example | None = None
-    """One where another link than the first found the text."""
+    """A page where another selector than the first found the text."""
 
     @property
     def first(self) -> int:
-        """How often the first link found the text."""
+        """How often the first selector found the text."""
         return self.links.get(0, 0)
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,10 +89,10 @@ class FieldCounts:
         return {"read": self.read, "links": links, **examples}
 
     @classmethod
-    def from_dict(cls, known: Mapping[str, Any]) -> Self:
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """What `to_dict` gave."""
-        links = {int(link): count for link, count in known["links"].items()}
-        return cls(known["read"], links, example_of(known["missing"]), example_of(known["other"]))
+        links = {int(link): count for link, count in stored["links"].items()}  # JSON keys are texts
+        return cls(stored["read"], links, example_of(stored["missing"]), example_of(stored["other"]))
 
 
 @dataclass(slots=True)
@@ -102,14 +102,14 @@ class FactCounts:
     adverts: int = 0
     price: int = 0
     on_request: int = 0
-    """Adverts whose page says that there is no price to be told: that was read too."""
+    """Adverts whose page says that the price is on request, which counts as read."""
     area: int = 0
     place: int = 0
     type: int = 0
     both: int = 0
-    """A price, a sum of money, and an area."""
+    """Adverts with a price in money and an area."""
     missing: dict[str, Example] = field(default_factory=dict)
-    """For each of them an advert that lacks it."""
+    """For each fact an advert that lacks it."""
 
     def share(self, name: str) -> Share:
         """The share of adverts of which this was read."""
@@ -122,10 +122,10 @@ class FactCounts:
         return {**{name: getattr(self, name) for name in _FACT_NUMBERS}, "missing": missing}
 
     @classmethod
-    def from_dict(cls, known: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave; nothing for a run of a time when this was not counted."""
-        missing = {name: Example(*pair) for name, pair in known.get("missing", {}).items()}
-        return cls(**{name: known.get(name, 0) for name in _FACT_NUMBERS}, missing=missing)
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """What `to_dict` gave; zeros for an old run that did not count this."""
+        missing = {name: Example(*pair) for name, pair in stored.get("missing", {}).items()}
+        return cls(**{name: stored.get(name, 0) for name in _FACT_NUMBERS}, missing=missing)
 
 
 _FACT_NUMBERS = ("adverts", "price", "on_request", "area", "place", "type", "both")
@@ -133,46 +133,46 @@ _FACT_NUMBERS = ("adverts", "price", "on_request", "area", "place", "type", "bot
 
 @dataclass(slots=True)
 class SectionCounts:
-    """The pages of adverts, or the cards of one layout of results, and every field on them."""
+    """Counts of adverts' pages, or of the cards of one layout of results, and of every field on them."""
 
     pages: int = 0
     """How many pages were read."""
     seen: int = 0
     """How many adverts were read on them: a page of results has many."""
     unreadable: dict[str, int] = field(default_factory=dict)
-    """How many pages could not be read, by the reason."""
+    """How many pages could not be read, by reason."""
     puzzle: Example | None = None
-    """One that could not be read."""
+    """A page that could not be read."""
     full_pages: int = 0
-    """Pages of results that are followed by another, and so are full."""
+    """Pages of results with a next page, which are therefore full."""
     full_cards: int = 0
     """The cards on them."""
     told: int = 0
-    """How many adverts the portal says the searches have that were read to their end."""
+    """The announced totals of the searches that were read to their end."""
     few: Example | None = None
     """The page of results with the fewest cards."""
     few_cards: int = 0
     prices: TimeSketch = field(default_factory=TimeSketch)
-    """Prices, but rents, in thousands of euros."""
+    """Prices without rents, in thousands of euros."""
     ratios: TimeSketch = field(default_factory=TimeSketch)
-    """Of adverts known before: the price now as a multiple of the known one."""
+    """For adverts known before: the price now as a multiple of the stored one."""
     priced: int = 0
     per_sqm: int = 0
-    """Of `priced`, those whose price is, or can only be, that of a square metre."""
+    """Those of `priced` whose price is, or can only be, that of a square metre."""
     odd: Example | None = None
-    """One whose price is not what it was."""
+    """An advert whose price changed in meaning."""
     facts: FactCounts = field(default_factory=FactCounts)
-    """Of adverts that were opened."""
+    """Facts of opened adverts."""
     fields: dict[str, FieldCounts] = field(default_factory=dict)
 
     def field(self, name: str) -> FieldCounts:
-        """The counts of a field; one that was never found has none."""
+        """The counts of a field; empty ones if it was never found."""
         if name not in self.fields:
             self.fields[name] = FieldCounts()
         return self.fields[name]
 
     def note_few(self, cards: int, page: Example) -> None:
-        """Remember the page if none has had fewer cards."""
+        """Keep the page as an example if none has had fewer cards."""
         if self.few is None or cards < self.few_cards:
             self.few, self.few_cards = page, cards
 
@@ -189,18 +189,18 @@ class SectionCounts:
         }
 
     @classmethod
-    def from_dict(cls, known: Mapping[str, Any]) -> Self:
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """What `to_dict` gave."""
         return cls(
-            **{name: known[name] for name in (*_NUMBERS, "few_cards")},
-            puzzle=example_of(known["puzzle"]),
-            few=example_of(known["few"]),
-            odd=example_of(known["odd"]),
-            unreadable=dict(known["unreadable"]),
-            prices=TimeSketch.from_dict(known["prices"]),
-            ratios=TimeSketch.from_dict(known["ratios"]),
-            facts=FactCounts.from_dict(known.get("facts", {})),
-            fields={name: FieldCounts.from_dict(one) for name, one in known["fields"].items()},
+            **{name: stored[name] for name in (*_NUMBERS, "few_cards")},
+            puzzle=example_of(stored["puzzle"]),
+            few=example_of(stored["few"]),
+            odd=example_of(stored["odd"]),
+            unreadable=dict(stored["unreadable"]),
+            prices=TimeSketch.from_dict(stored["prices"]),
+            ratios=TimeSketch.from_dict(stored["ratios"]),
+            facts=FactCounts.from_dict(stored.get("facts", {})),
+            fields={name: FieldCounts.from_dict(counts) for name, counts in stored["fields"].items()},
         )
 
 
@@ -211,7 +211,7 @@ Sections = dict[str, SectionCounts]
 
 def sections_of(counters: Mapping[str, Any]) -> Sections:
     """The sections a run has stored."""
-    return {name: SectionCounts.from_dict(one) for name, one in counters.items()}
+    return {name: SectionCounts.from_dict(counts) for name, counts in counters.items()}
 
 
 def counters_of(sections: Mapping[str, SectionCounts]) -> dict[str, Any]:

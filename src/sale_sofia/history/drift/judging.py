@@ -1,4 +1,4 @@
-"""Whether the pages of a run are as usual: pure rules over what it and the sound runs before it counted."""
+"""Whether the pages of a run are as usual: pure rules over its counts and those of earlier sound runs."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,14 +35,14 @@ _NO_FIELD: Final = FieldCounts()
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """A sound run, and the first selectors of its time."""
+    """A sound run, and its first selectors."""
 
     sections: Sections
     firsts: Mapping[str, str]
 
 
 class Floor(NamedTuple):
-    """The least share of adverts that has something, by the site file, and the fields that tell it."""
+    """The least share of adverts that must have a fact, by the site file, and the fields that provide it."""
 
     at_least: float
     fields: tuple[str, ...]
@@ -50,44 +50,44 @@ class Floor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that a run is judged by."""
+    """Everything that a run is judged by."""
 
     now: Sections
     past: Sequence[PastRun]
-    """The sound runs before it, the newest first."""
+    """Earlier sound runs, the newest first."""
     firsts: Mapping[str, str]
     """The first selector of each field, and of cards and ids, by section and name."""
     settings: Settings
     floors: Mapping[str, Floor] = field(default_factory=dict)
-    """By what they are about, as `at_least` names it."""
+    """By fact, as named in `at_least`."""
 
     def usual(self, part: Callable[[PastRun], Share]) -> float | None:
-        """The median of a share over the runs before; None where there are too few."""
+        """The median of a share over the earlier runs; None where there are too few."""
         least_pages, least_runs = self.settings.drift_least_pages, self.settings.drift_least_runs
         return usual_share(map(part, self.past), least_pages=least_pages, least_runs=least_runs)
 
 
 class Verdict(StrEnum):
-    """What a check says."""
+    """The result of a check."""
 
     DRIFTED = "drifted"
     USUAL = "usual"
     UNSURE = "unsure"
-    """Too few pages, or runs before, to say."""
+    """Too few pages or earlier runs to decide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was looked at."""
+    """One property of a run that was checked."""
 
     kind: IncidentKind
     name: str
-    """The field as the site file has it, with its section."""
+    """The section and field, as named in the site file."""
     selector: str | None
     usual: float | None
     now: float | None
     pages: int
-    """On how many pages, cards or prices it was counted."""
+    """The number of pages, cards or prices it is based on."""
     verdict: Verdict
     sentence: Said
     """What was found, for people."""
@@ -110,7 +110,7 @@ class Check:
 
 
 def checks(evidence: Evidence) -> list[Check]:
-    """Every check the run's pages allow."""
+    """Every check that the run's pages allow."""
     return [
         _check_readable(evidence, "search", CARDS),
         _check_readable(evidence, LISTING, IDS),
@@ -130,7 +130,7 @@ def _check_readable(evidence: Evidence, section: str, name: str) -> Check:
     if len(evidence.past) >= evidence.settings.drift_least_runs:
         usual = median(_unreadable_share(run.sections, section).value for run in evidence.past)
     counts = evidence.now.get(section, _NOTHING)
-    reason = max(counts.unreadable, key=lambda one: counts.unreadable[one], default=_LAYOUT)
+    reason = max(counts.unreadable, key=counts.unreadable.__getitem__, default=_LAYOUT)
     no_cards = section != LISTING and reason == _LAYOUT
     code = "drift.adverts" if section == LISTING else "drift.results"
     return Check(
@@ -147,8 +147,8 @@ def _check_readable(evidence: Evidence, section: str, name: str) -> Check:
 
 
 def _unreadable_share(sections: Sections, section: str) -> Share:
-    """Results come in several layouts; what cannot be read has none."""
-    read = sum(one.pages for name, one in sections.items() if (name == LISTING) == (section == LISTING))
+    """The share of unreadable pages. Results have several layouts, an unreadable page has none."""
+    read = sum(counts.pages for name, counts in sections.items() if (name == LISTING) == (section == LISTING))
     unreadable = sum(sections.get(section, _NOTHING).unreadable.values())
     return Share(unreadable, unreadable + read)
 
@@ -156,7 +156,7 @@ def _unreadable_share(sections: Sections, section: str) -> Share:
 def _judge_unreadable(share: Share, usual: float | None, settings: Settings) -> Verdict:
     """A run none of whose pages can be read has drifted, however few they are.
 
-    Before anything is usual, one of which more cannot be read than a run may fail of at all.
+    Without earlier runs the bound is the share of failures that is critical for any run.
     """
     if not share.whole:
         return Verdict.UNSURE
@@ -166,7 +166,7 @@ def _judge_unreadable(share: Share, usual: float | None, settings: Settings) -> 
     return Verdict.USUAL if share.value <= bound else Verdict.UNSURE
 
 
-# Cards: pages that are followed by another are full, and a search shows about as many as the portal says.
+# Cards: pages with a next page are full, and a search shows about as many as the portal announces.
 
 
 def _per_page(counts: SectionCounts) -> Share:
@@ -188,10 +188,10 @@ def _check_cards(evidence: Evidence) -> Iterator[Check]:
         for name, count in _CARD_COUNTS:
             share = count(counts)
             shares = [count(run.sections.get(section, _NOTHING)) for run in evidence.past]
-            known = [one.value for one in shares if one.whole]
-            if not share.whole or len(known) < evidence.settings.drift_least_runs:
+            usual_values = [past.value for past in shares if past.whole]
+            if not share.whole or len(usual_values) < evidence.settings.drift_least_runs:
                 continue
-            usual = median(known)
+            usual = median(usual_values)
             few = share.value < usual * (1 - evidence.settings.drift_fill_drop)
             yield Check(
                 kind=IncidentKind.DRIFT_CARDS,
@@ -214,7 +214,7 @@ def _check_fields(evidence: Evidence) -> Iterator[Check]:
         for name, counted in counts.fields.items():
             fill = _check_fill(evidence, section, name, counted)
             yield fill
-            if fill.verdict is not Verdict.DRIFTED:  # what is not filled has no selector either
+            if fill.verdict is not Verdict.DRIFTED:  # an empty field has no selector either
                 yield _check_first(evidence, section, name, counted)
 
 
@@ -226,8 +226,8 @@ def _check_fill(evidence: Evidence, section: str, name: str, counted: FieldCount
         return Share(counts.fields.get(name, _NO_FIELD).read, counts.seen)
 
     usual = evidence.usual(past_share)
-    found = sum(counted.links.values())
-    unread = Said("drift.text_found", found=found) if found > counted.read else None
+    texts = sum(counted.links.values())
+    unread = Said("drift.text_found", found=texts) if texts > counted.read else None
     return Check(
         kind=IncidentKind.DRIFT_FILL,
         **_compare_share(evidence, f"{section}.{name}", share, usual),
@@ -241,7 +241,7 @@ def _check_first(evidence: Evidence, section: str, name: str, counted: FieldCoun
     share = Share(counted.first, evidence.now[section].seen)
 
     def past_share(run: PastRun) -> Share:
-        """Of a time when another selector was the first, nothing is known of this one."""
+        """Runs with another first selector do not count."""
         if run.firsts.get(key) != evidence.firsts.get(key):
             return Share(0, 0)
         counts = run.sections.get(section, _NOTHING)
@@ -270,17 +270,17 @@ def _compare_share(evidence: Evidence, key: str, share: Share, usual: float | No
 
 
 def _described(share: Share, usual: float | None) -> dict[str, Any]:
-    known = None if usual is None else Said("drift.usual_share", usual=usual)
-    return {"share": share.value, "whole": share.whole, "usual": known}
+    usual_text = None if usual is None else Said("drift.usual_share", usual=usual)
+    return {"share": share.value, "whole": share.whole, "usual": usual_text}
 
 
-# Whether the prices of a run are prices: beside those known of the same adverts, and the usual median.
+# Whether the prices of a run are plausible: compared with stored ones of the same adverts and the median.
 
 _MIDDLE: Final = 0.5
 
 
 def prices_are_doubtful(sections: Sections, settings: Settings) -> bool:
-    """Whether what a run has seen so far is enough to hold its prices back; known prices alone decide."""
+    """Whether the run so far justifies holding its prices back, judged by stored prices alone."""
     return any(
         _judge_per_sqm(Share(counts.per_sqm, counts.priced), settings) is Verdict.DRIFTED
         or _judge_ratios(counts.ratios, settings) is Verdict.DRIFTED
@@ -289,7 +289,7 @@ def prices_are_doubtful(sections: Sections, settings: Settings) -> bool:
 
 
 def _check_prices(evidence: Evidence) -> Iterator[Check]:
-    """Prices of a square metre; prices that all moved; a median that moved."""
+    """Check for prices per square metre, for prices that all moved, and for a median that moved."""
     for section, counts in evidence.now.items():
         share, name = Share(counts.per_sqm, counts.priced), f"{section}.price"
         verdict = _judge_per_sqm(share, evidence.settings)
@@ -304,7 +304,7 @@ def _check_prices(evidence: Evidence) -> Iterator[Check]:
             sentence=Said("drift.per_sqm", part=share.part, whole=share.whole, key=name),
             example=counts.odd,
         )
-        if verdict is not Verdict.DRIFTED:  # what is another number has moved too
+        if verdict is not Verdict.DRIFTED:  # prices of another meaning have moved anyway
             yield _check_moved(evidence, section, counts)
 
 
@@ -316,15 +316,15 @@ def _judge_per_sqm(share: Share, settings: Settings) -> Verdict:
 
 
 def _check_moved(evidence: Evidence, section: str, counts: SectionCounts) -> Check:
-    """Of known adverts by themselves, which needs few; else by the median of all, which needs many."""
+    """Compare adverts with their stored prices, where few are enough, and the median, which needs many."""
     settings, name = evidence.settings, f"{section}.price"
     usual = _usual_median(evidence, section)
     ratio, price = counts.ratios.quantile(_MIDDLE), counts.prices.quantile(_MIDDLE)
     by_ratio = _judge_ratios(counts.ratios, settings)
     by_median = usual is not None and _median_is_off(counts.prices, usual, settings.drift_price_shift)
     now = "none" if price is None else f"{price * EURO_SCALE:.0f} €"
-    beside = None if usual is None else Said("drift.usual_eur", usual=usual * EURO_SCALE)
-    known = None if ratio is None else Said("drift.known", count=counts.ratios.count, ratio=ratio)
+    usual_text = None if usual is None else Said("drift.usual_eur", usual=usual * EURO_SCALE)
+    ratio_text = None if ratio is None else Said("drift.known", count=counts.ratios.count, ratio=ratio)
     return Check(
         kind=IncidentKind.DRIFT_PRICE,
         name=name,
@@ -333,7 +333,7 @@ def _check_moved(evidence: Evidence, section: str, counts: SectionCounts) -> Che
         now=None if price is None else round(price * EURO_SCALE),
         pages=counts.ratios.count,
         verdict=Verdict.DRIFTED if by_median else by_ratio,
-        sentence=Said("drift.median", key=name, now=now, usual=beside, known=known),
+        sentence=Said("drift.median", key=name, now=now, usual=usual_text, known=ratio_text),
         example=counts.odd,
     )
 
@@ -348,7 +348,7 @@ def _judge_ratios(ratios: TimeSketch, settings: Settings) -> Verdict:
 
 
 def _median_is_off(prices: TimeSketch, usual: float, shift: float) -> bool:
-    """Only where the median is beyond doubt: the prices around it that chance may put there are off too."""
+    """Whether the median is off with certainty: its whole confidence interval is off."""
     doubt = DRIFT_CERTAINTY / (2 * math.sqrt(prices.count)) if prices.count else _MIDDLE
     if doubt >= _MIDDLE:
         return False
@@ -357,20 +357,22 @@ def _median_is_off(prices: TimeSketch, usual: float, shift: float) -> bool:
 
 
 def _usual_median(evidence: Evidence, section: str) -> float | None:
-    """Of cards, which are always all of them; which adverts a run opens is another choice each time."""
+    """Only for cards, which are always complete; the adverts that a run opens differ each time."""
     if section == LISTING:
         return None
     settings = evidence.settings
-    counted = [run.sections[section].prices for run in evidence.past if section in run.sections]
-    medians = [one.quantile(_MIDDLE) or 0.0 for one in counted if one.count >= settings.drift_least_pages]
+    sketches = [run.sections[section].prices for run in evidence.past if section in run.sections]
+    medians = [
+        sketch.quantile(_MIDDLE) or 0.0 for sketch in sketches if sketch.count >= settings.drift_least_pages
+    ]
     return median(medians) if len(medians) >= settings.drift_least_runs else None
 
 
-# What the adverts of a run must have, whatever is usual: shares that the site file asks for (`at_least`).
+# What the adverts of a run must have, whatever is usual: shares required by the site file (`at_least`).
 
 
 def floors_of(config: SiteConfig) -> dict[str, Floor]:
-    """What a site file asks of its portal's adverts, with the fields that tell each."""
+    """What a site file requires of its portal's adverts, with the fields that provide each fact."""
 
     def tells(name: str, column: str, parser: str) -> bool:
         if name == "type":
@@ -387,20 +389,20 @@ def floors_of(config: SiteConfig) -> dict[str, Floor]:
 
 
 def are_missed(sections: Sections, floors: Mapping[str, Floor]) -> bool:
-    """Whether what a run has seen so far is enough to say that its adverts are not read."""
+    """Whether the run so far shows that its adverts are not read as required."""
     facts = sections.get(LISTING, _NOTHING).facts
-    return any(_judge_floor(facts.share(name), one) is Verdict.DRIFTED for name, one in floors.items())
+    return any(_judge_floor(facts.share(name), floor) is Verdict.DRIFTED for name, floor in floors.items())
 
 
 def are_met(facts: FactCounts, floors: Mapping[str, Floor]) -> bool:
-    """Whether enough adverts were read, and have what is asked of them."""
-    return all(_judge_floor(facts.share(name), one) is Verdict.USUAL for name, one in floors.items())
+    """Whether enough adverts were read, and have what is required."""
+    return all(_judge_floor(facts.share(name), floor) is Verdict.USUAL for name, floor in floors.items())
 
 
 def _check_floors(evidence: Evidence) -> Iterator[Check]:
-    """What adverts should have, beside what they have; it is the same from the first run on.
+    """Compare adverts with the required shares, from the first run on.
 
-    Of the fields that tell it the one that is read least is named; where nothing is wrong, all of them.
+    A drifted fact is reported for the field that is read least, any other for all its fields.
     """
     counts = evidence.now.get(LISTING, _NOTHING)
     for name, floor in evidence.floors.items():
@@ -430,7 +432,7 @@ def _check_floors(evidence: Evidence) -> Iterator[Check]:
 
 
 def _judge_floor(share: Share, floor: Floor) -> Verdict:
-    """Few adverts say nothing by chance: the share must be too small even at the most it may be."""
+    """Drifted only if even the upper confidence bound is too small: few adverts prove nothing."""
     if share.whole and share.most < floor.at_least:
         return Verdict.DRIFTED
     enough = share.whole >= DRIFT_FEWEST_PAGES

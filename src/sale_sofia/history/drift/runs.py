@@ -1,4 +1,4 @@
-"""The end of a run: are the portal's pages still the ones we know? Incidents, and prices held back."""
+"""The drift review at the end of a run: opens and closes incidents, holds back and releases data."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -47,17 +47,17 @@ from sale_sofia.websites.reading import selector
 from sale_sofia.websites.site_file import SiteConfig
 
 _READING_KINDS = frozenset({IncidentKind.DRIFT_CARDS, IncidentKind.DRIFT_UNREADABLE})
-"""Which of them it is, the reason says why pages cannot be read; where all can, neither."""
+"""The reason why pages cannot be read decides which of the two it is."""
 _PRICE_KINDS = frozenset({IncidentKind.DRIFT_PRICE, IncidentKind.DRIFT_PRICE_PER_SQM})
 
 
 def review_drift(
     connection: Connection, job: Job, state: JobState, config: SiteConfig, settings: Settings, *, now: float
 ) -> list[Check]:
-    """Judge a run that ends in this state, and open and close the incidents of its portal; what has drifted.
+    """Judge a run that ends in this state, and update the incidents of its portal; returns what has drifted.
 
-    An incident is over when a run shows that all it named is as usual again: too few pages to say so are not
-    enough. Only a run without any says from now on what is usual.
+    An incident is over when a run shows that all it named is as usual again; too few pages do not show that.
+    Only a complete run without incidents counts as sound for later comparisons.
     """
     run = get_drift_run(connection, job.id)
     scope = scope_of(connection, job.id)
@@ -66,21 +66,21 @@ def review_drift(
     run = replace(
         run, scope_id=scope.id, listing_limit=job.listing_limit, firsts=first_selectors(config), judged_at=now
     )
-    found = checks(evidence_of(connection, run, config, settings))
-    drifted = [one for one in found if one.verdict is Verdict.DRIFTED]
-    _update_incidents(connection, job, found, run.firsts or {}, now=now)
+    all_checks = checks(evidence_of(connection, run, config, settings))
+    drifted = [check for check in all_checks if check.verdict is Verdict.DRIFTED]
+    _update_incidents(connection, job, all_checks, run.firsts or {}, now=now)
     left = open_drift(connection, job.site)
     sound = state is JobState.COMPLETE and not left
-    judge_run(connection, replace(run, sound=sound, findings=[one.details() for one in drifted]))
+    judge_run(connection, replace(run, sound=sound, findings=[check.details() for check in drifted]))
     _settle(connection, job, config, config.history.rules(settings), left, now)
     return drifted
 
 
 def evidence_of(connection: Connection, run: DriftRun, config: SiteConfig, settings: Settings) -> Evidence:
-    """The run, the sound runs before it, and what the site file asks of every run."""
+    """The run, the earlier sound runs, and what the site file requires."""
     past = [
-        PastRun(sections_of(one.counters), one.firsts or {})
-        for one in sound_runs(connection, run, settings.drift_runs)
+        PastRun(sections_of(past_run.counters), past_run.firsts or {})
+        for past_run in sound_runs(connection, run, settings.drift_runs)
     ]
     return Evidence(sections_of(run.counters), past, run.firsts or {}, settings, floors_of(config))
 
@@ -99,10 +99,10 @@ def first_selectors(config: SiteConfig) -> dict[str, str]:
 def accept_drift(
     connection: Connection, site: str, config: SiteConfig, settings: Settings, *, now: float
 ) -> DriftRun | None:
-    """A person says that the portal's pages are as they should be: its last run is what is usual from now on.
+    """Accept the portal's pages as they are, by a person's decision: its last run is the new baseline.
 
-    All its incidents of drift are closed, prices that were held back are believed, and adverts that were are
-    new. What the site file asks of every run (`at_least`) stays as it is there.
+    All its drift incidents are closed, held prices are believed, and held adverts are released as new. What
+    the site file requires of every run (`at_least`) is unchanged.
     """
     accepted = accept_last(connection, site)
     for kind in DRIFT_KINDS:
@@ -124,23 +124,23 @@ def _settle(
     left: Sequence[Incident],
     now: float,
 ) -> None:
-    """Hold back what the open incidents are about, and let go what was held back too early.
+    """Hold back the data that open incidents affect, and release what is no longer affected.
 
-    While prices have drifted, those of the run say nothing; so do types, where what tells them has drifted:
-    what is left to tell them is rougher. While anything has drifted, what adverts do not show is not gone.
-    While adverts lack what the site file asks of them, none is new.
+    While prices have drifted, those of the run are not believed; nor are types, if a field that they come
+    from has drifted. While anything has drifted, a value that adverts do not show is not gone. While adverts
+    lack what the site file requires, none is new.
     """
     if left:
         hold_gaps(connection, job.id, rules, now=now)
     else:
         release_gaps(connection, scrape_history.c.job_id == job.id, rules, now=now)
-    if any(one.kind in _PRICE_KINDS for one in left):
+    if any(incident.kind in _PRICE_KINDS for incident in left):
         hold_prices(connection, job.id, rules, now=now)
     else:
         release_prices(connection, job.id, rules, now=now)
-    if any(_tells_types(config, one["field"]) for incident in left for one in _findings(incident)):
+    if any(_tells_types(config, finding["field"]) for incident in left for finding in _findings(incident)):
         hold_types(connection, job.id, rules, now=now)
-    if any(one.kind is IncidentKind.DRIFT_FLOOR for one in left):
+    if any(incident.kind is IncidentKind.DRIFT_FLOOR for incident in left):
         hold_news(connection, job.site, job.id, now=now)
     else:
         release_read(connection, job.site, job.id, now=now)
@@ -152,17 +152,17 @@ def _tells_types(config: SiteConfig, name: str) -> bool:
 
 
 def _findings(incident: Incident) -> Sequence[Mapping[str, Any]]:
-    found: Sequence[Mapping[str, Any]] = incident.details.get("findings", ())
-    return found
+    findings: Sequence[Mapping[str, Any]] = incident.details.get("findings", ())
+    return findings
 
 
 def _update_incidents(
-    connection: Connection, job: Job, found: Sequence[Check], firsts: Mapping[str, str], *, now: float
+    connection: Connection, job: Job, all_checks: Sequence[Check], firsts: Mapping[str, str], *, now: float
 ) -> None:
-    before = {one.kind: one for one in open_drift(connection, job.site)}
+    before = {incident.kind: incident for incident in open_drift(connection, job.site)}
     for kind in DRIFT_KINDS:
-        own = [one for one in found if one.kind is kind or {one.kind, kind} <= _READING_KINDS]
-        drifted = [one for one in own if one.verdict is Verdict.DRIFTED and one.kind is kind]
+        own = [check for check in all_checks if check.kind is kind or {check.kind, kind} <= _READING_KINDS]
+        drifted = [check for check in own if check.verdict is Verdict.DRIFTED and check.kind is kind]
         if drifted:
             open_incident(connection, _trouble(kind, job, drifted), now=now)
         elif kind in before and _is_over(before[kind], own, firsts):
@@ -170,27 +170,27 @@ def _update_incidents(
 
 
 def _is_over(incident: Incident, own: Iterable[Check], firsts: Mapping[str, str]) -> bool:
-    """Whether all that it named is as usual, or was given another selector, or is not read any more."""
-    verdicts = {one.name: one.verdict for one in own}
+    """Whether all fields it named are as usual, or have another selector now, or are no longer read."""
+    verdicts = {check.name: check.verdict for check in own}
     return all(
-        verdicts.get(one["field"], Verdict.UNSURE) is Verdict.USUAL
-        or firsts.get(one["field"], one["selector"]) != one["selector"]
-        for one in _findings(incident)
+        verdicts.get(finding["field"], Verdict.UNSURE) is Verdict.USUAL
+        or firsts.get(finding["field"], finding["selector"]) != finding["selector"]
+        for finding in _findings(incident)
     )
 
 
 def _trouble(kind: IncidentKind, job: Job, drifted: Sequence[Check]) -> Trouble:
-    worst = sorted(drifted, key=lambda one: (one.now or 0.0) - (one.usual or 0.0))
-    found = [_named(check) for check in worst[:DRIFT_NAMED]]
+    worst = sorted(drifted, key=lambda check: (check.now or 0.0) - (check.usual or 0.0))
+    sentences = [_describe(check) for check in worst[:DRIFT_NAMED]]
     if len(worst) > DRIFT_NAMED:
-        found.append(Said("drift.more", count=len(worst) - DRIFT_NAMED))
+        sentences.append(Said("drift.more", count=len(worst) - DRIFT_NAMED))
     code = "drift.nothing_new" if kind is IncidentKind.DRIFT_FLOOR else "drift.nothing_delisted"
-    details = {"findings": [one.details() for one in worst]}
-    return Trouble(kind, job.site, Said(code, found=found), job.id, details)
+    details = {"findings": [check.details() for check in worst]}
+    return Trouble(kind, job.site, Said(code, found=sentences), job.id, details)
 
 
-def _named(check: Check) -> Said:
-    """With the selector and a page to look at."""
+def _describe(check: Check) -> Said:
+    """The finding with its selector and an example page."""
     where = Said("drift.where", selector=check.selector) if check.selector else None
     page = Said("drift.page", url=check.example.url) if check.example else None
     return Said("drift.check", found=check.sentence, where=where, page=page)

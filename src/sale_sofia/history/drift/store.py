@@ -1,4 +1,4 @@
-"""How the pages of each run were, and whether a portal's data is held back because they are not as usual."""
+"""Stores the counts of each run's pages, and holds a portal's data back while they are not as usual."""
 
 import json
 from collections import defaultdict
@@ -35,10 +35,10 @@ from sale_sofia.telemetry.tables import incidents
 Counters = dict[str, Any]
 DRIFT: Final = "drift"
 DRIFT_KINDS: Final = tuple(kind for kind in IncidentKind if DRIFT in kind)
-"""Incidents that say that a portal's pages are no longer read as they are."""
+"""Incidents of portals whose pages are no longer read correctly."""
 _NOTHING_AS_JSON: Final = ("null", "[]")
 
-# Made once: they are run with every commit of a crawl.
+# Built once: they run with every commit of a crawl.
 _COUNTED = Quick(
     select(cast(drift_runs.c.counters, Text))
     .where(drift_runs.c.job_id == bindparam("of_job"))
@@ -61,18 +61,18 @@ _OPEN_DRIFT = Quick(
 
 
 def is_drifting(connection: Connection, site: str) -> bool:
-    """Whether an incident of pages that changed is open for the portal: `open_drift`, quickly."""
+    """Whether the portal has an open drift incident: a fast `open_drift`."""
     return bool(_OPEN_DRIFT.rows(connection, {"of_site": site}))
 
 
 def open_drift(connection: Connection, site: str | None = None) -> list[Incident]:
-    """The open incidents of pages that changed."""
-    return [one for one in open_incidents(connection, site) if one.kind in DRIFT_KINDS]
+    """The open drift incidents."""
+    return [incident for incident in open_incidents(connection, site) if incident.kind in DRIFT_KINDS]
 
 
 @dataclass(frozen=True, slots=True)
 class DriftRun:
-    """How the pages of one run were. Moments are seconds since 1970."""
+    """The counts and the verdict of one run's pages. Moments are seconds since 1970."""
 
     job_id: str
     site: str
@@ -87,22 +87,22 @@ class DriftRun:
 
 
 _stored: Final[dict[str, Sections]] = {}
-"""What this process stored last, by its text: it is read anew when somebody else has added to it."""
+"""What this process stored last, by its JSON text: any other text in the database is parsed again."""
 
 
 def lock_counters(connection: Connection, job_id: str, site: str) -> Sections:
-    """What a run has counted so far; nobody else adds to it before this transaction ends."""
-    found = _COUNTED.rows(connection, {"of_job": job_id})
-    if not found:
+    """What a run has counted so far, locked until this transaction ends."""
+    rows = _COUNTED.rows(connection, {"of_job": job_id})
+    if not rows:
         row = {"job_id": job_id, "site": site, "counters": {}}
         connection.execute(insert_into(connection, drift_runs).values(row).on_conflict_do_nothing())
-        found = _COUNTED.rows(connection, {"of_job": job_id})
-    text: str = found[0][0]
+        rows = _COUNTED.rows(connection, {"of_job": job_id})
+    text: str = rows[0][0]
     return _stored.pop(text, None) or sections_of(json.loads(text))
 
 
 def store_counters(connection: Connection, job_id: str, sections: Sections) -> None:
-    """Keep what a run has counted, in the transaction that stores its pages."""
+    """Store what a run has counted, in the transaction that stores its pages."""
     text = Spelled(to_json(counters_of(sections)))
     _STORE.run(connection, [{"of_job": job_id, "counted": text}])
     _stored[text] = sections
@@ -112,18 +112,18 @@ def store_counters(connection: Connection, job_id: str, sections: Sections) -> N
 
 def get_drift_run(connection: Connection, job_id: str) -> DriftRun | None:
     """What a run has counted; None where no page of it was read."""
-    found = connection.execute(select(drift_runs).where(drift_runs.c.job_id == job_id)).mappings().first()
-    return None if found is None else DriftRun(**found)
+    row = connection.execute(select(drift_runs).where(drift_runs.c.job_id == job_id)).mappings().first()
+    return None if row is None else DriftRun(**row)
 
 
 def shortfalls(connection: Connection, job_id: str) -> list[Mapping[str, Any]]:
-    """What a run that has ended found too seldom on its adverts (`at_least`), unless a person accepted it."""
-    found = connection.execute(select(drift_runs.c.findings).where(drift_runs.c.job_id == job_id)).scalar()
-    return [one for one in found or () if one.get("kind") == IncidentKind.DRIFT_FLOOR]
+    """The facts that an ended run found on too few adverts (`at_least`), unless a person accepted it."""
+    findings = connection.execute(select(drift_runs.c.findings).where(drift_runs.c.job_id == job_id)).scalar()
+    return [finding for finding in findings or () if finding.get("kind") == IncidentKind.DRIFT_FLOOR]
 
 
 def sound_runs(connection: Connection, run: DriftRun, most: int) -> list[DriftRun]:
-    """The last runs of the same searches that say what is usual, the newest first, without this one."""
+    """The last sound runs of the same searches, the newest first, without this one."""
     alike = (
         drift_runs.c.site == run.site,
         drift_runs.c.scope_id.is_not_distinct_from(run.scope_id),
@@ -138,19 +138,19 @@ def sound_runs(connection: Connection, run: DriftRun, most: int) -> list[DriftRu
 def last_run(connection: Connection, site: str) -> DriftRun | None:
     """The run of the portal that was judged last."""
     newest = select(drift_runs).where(drift_runs.c.site == site, drift_runs.c.judged_at.is_not(None))
-    found = connection.execute(newest.order_by(drift_runs.c.judged_at.desc()).limit(1)).mappings().first()
-    return None if found is None else DriftRun(**found)
+    row = connection.execute(newest.order_by(drift_runs.c.judged_at.desc()).limit(1)).mappings().first()
+    return None if row is None else DriftRun(**row)
 
 
 def judge_run(connection: Connection, run: DriftRun) -> None:
-    """Keep what was found of a run."""
-    kept = ("scope_id", "listing_limit", "firsts", "findings", "sound", "judged_at")
-    values = {name: getattr(run, name) for name in kept}
+    """Store the verdict on a run."""
+    names = ("scope_id", "listing_limit", "firsts", "findings", "sound", "judged_at")
+    values = {name: getattr(run, name) for name in names}
     connection.execute(update(drift_runs).where(drift_runs.c.job_id == run.job_id).values(values))
 
 
 def accept_last(connection: Connection, site: str) -> DriftRun | None:
-    """From now on the portal's last run, and no earlier one, says what is usual; None where there is none."""
+    """Make the portal's last run the only baseline; None where there is none."""
     newest = last_run(connection, site)
     if newest is not None:
         earlier = update(drift_runs).where(drift_runs.c.site == site, drift_runs.c.job_id != newest.job_id)
@@ -160,12 +160,12 @@ def accept_last(connection: Connection, site: str) -> DriftRun | None:
     return newest
 
 
-# What a run whose pages are not read as they are says of prices and types: held back, and let go.
+# Holding back and releasing prices, types and gaps of a run whose pages are not read correctly.
 
 
 def hold_prices(connection: Connection, job_id: str, rules: HistoryRules, *, now: float) -> int:
-    """The prices this run moved, or showed in another meaning, say nothing; how many adverts keep theirs."""
-    # A price may have moved on the card, and be confirmed by the page: neither says anything.
+    """Disregard prices that this run moved or showed in another meaning; returns the number of adverts."""
+    # A price may have moved on the card and been confirmed by the page: neither counts.
     by = scrape_history.alias("by")
     moved = exists().where(
         price_points.c.listing_id == scrape_history.c.listing_id,  # which is indexed
@@ -178,7 +178,7 @@ def hold_prices(connection: Connection, job_id: str, rules: HistoryRules, *, now
 
 
 def hold_types(connection: Connection, job_id: str, rules: HistoryRules, *, now: float) -> int:
-    """What this run said anew of the kind of a property says nothing; how many adverts those are."""
+    """Disregard new property types of this run; returns how many adverts it affects."""
     changed = exists().where(
         listing_changes.c.listing_id == scrape_history.c.listing_id,  # which is indexed
         listing_changes.c.visit_id == scrape_history.c.id,
@@ -190,13 +190,13 @@ def hold_types(connection: Connection, job_id: str, rules: HistoryRules, *, now:
 
 
 def release_types(connection: Connection, site: str, rules: HistoryRules, *, now: float) -> int:
-    """What was held back of the kinds of a portal's properties is believed after all."""
+    """Believe the property types of a portal that were held back."""
     chosen = and_(scrape_history.c.site == site, scrape_history.c.held_type.is_(True))
     return _mark(connection, chosen, rules, {"held_type": False}, now=now)
 
 
 def hold_gaps(connection: Connection, job_id: str, rules: HistoryRules, *, now: float) -> int:
-    """What the adverts of this run do not show says nothing; of how many that changes something."""
+    """Disregard values that adverts of this run do not show; returns how many adverts that changes."""
     emptied = exists().where(
         listing_changes.c.listing_id == scrape_history.c.listing_id,  # which is indexed
         listing_changes.c.visit_id == scrape_history.c.id,
@@ -214,7 +214,7 @@ def hold_gaps(connection: Connection, job_id: str, rules: HistoryRules, *, now: 
 def release_gaps(
     connection: Connection, chosen: ColumnElement[bool], rules: HistoryRules, *, now: float
 ) -> int:
-    """What these visits do not show counts after all; for how many adverts that changes something."""
+    """Count values that these visits do not show as gone after all; returns how many adverts that changes."""
     seen = and_(chosen, scrape_history.c.held_gaps.is_(True))
     return _mark_gaps(connection, seen, false(), rules, held=False, now=now)
 
@@ -228,7 +228,7 @@ def _mark_gaps(
     held: bool,
     now: float,
 ) -> int:
-    """Mark all visits, also those that miss nothing as far as is known; work out anew those that do."""
+    """Mark all visits, even those without gaps; recompute only the adverts of those with gaps."""
     marks = {"held_gaps": held}
     gaps = or_(scrape_history.c.unseen.is_not(None), emptied)
     worked_out = _mark(connection, and_(seen, gaps), rules, marks, now=now)
@@ -237,7 +237,7 @@ def _mark_gaps(
 
 
 def release_prices(connection: Connection, job_id: str, rules: HistoryRules, *, now: float) -> int:
-    """What was held back of this run is believed after all; how many adverts that are."""
+    """Believe the prices of this run that were held back; returns how many adverts it affects."""
     chosen = and_(scrape_history.c.job_id == job_id, scrape_history.c.held.is_(True))
     return _mark(connection, chosen, rules, {"held": False}, now=now)
 
@@ -245,20 +245,20 @@ def release_prices(connection: Connection, job_id: str, rules: HistoryRules, *, 
 def _mark(
     connection: Connection, chosen: ColumnElement[bool], rules: HistoryRules, marks: Marks, *, now: float
 ) -> int:
-    """Work the adverts of these visits out anew; how many adverts that are."""
+    """Set the marks and recompute the adverts of these visits; returns how many adverts there are."""
     columns = (scrape_history.c.id, listings.c.site, listings.c.external_id)
     joined = scrape_history.join(listings, scrape_history.c.listing_id == listings.c.id)
     visits: dict[Key, dict[int, Marks]] = defaultdict(dict)
     for visit, site, external_id in connection.execute(select(*columns).select_from(joined).where(chosen)):
         visits[site, external_id][visit] = marks
-    for key in sorted(visits):  # two writers who lock rows take them in the same order
+    for key in sorted(visits):  # the same lock order for all writers
         work_out_anew(connection, key, rules, visits[key], now=now)
     return len(visits)
 
 
 def held_jobs(connection: Connection, site: str) -> Iterable[str]:
-    """The runs of a portal of which prices are held back, the oldest first."""
+    """The runs of a portal with prices held back, the oldest first."""
     held = (scrape_history.c.site == site, scrape_history.c.held.is_(True))
-    found = select(scrape_history.c.job_id).where(*held).group_by(scrape_history.c.job_id)
-    jobs = connection.scalars(found.order_by(func.min(scrape_history.c.fetched_at)))
+    query = select(scrape_history.c.job_id).where(*held).group_by(scrape_history.c.job_id)
+    jobs = connection.scalars(query.order_by(func.min(scrape_history.c.fetched_at)))
     return [job for job in jobs if job is not None]

@@ -1,4 +1,4 @@
-"""One run as the database tells it: its job, how its pages ended, what its processes counted."""
+"""One run from the database: its job, how its pages ended, what its processes counted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,26 +30,26 @@ class PageCounts:
 
     @property
     def failure_share(self) -> float:
-        """Of the pages that came to an end, those that failed."""
+        """The share of failed pages among those that ended."""
         return share(self.failed, self.done + self.failed)
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """A run, so far or for ever."""
+    """A run, running or ended."""
 
     job: Job
     pages: PageCounts
     domains: dict[str, DomainMetrics]
     now: float
     shortfalls: Sequence[Mapping[str, Any]] = ()
-    """What its adverts have too seldom (`at_least`), as it was found at its end."""
+    """Facts that too few of its adverts have (`at_least`), as found at its end."""
     held_back: int = 0
     """How many adverts that it saw first are not shown as new."""
     sweep: Sweep | None = None
-    """How far it came through its searches; None for a run of single adverts."""
+    """Its pass through its searches; None for a run of single adverts."""
     drift: Sequence[IncidentKind] = ()
-    """The open incidents of its portal that say that pages changed."""
+    """The open drift incidents of its portal."""
     all_domains: DomainMetrics = field(default_factory=DomainMetrics, init=False)
 
     def __post_init__(self) -> None:
@@ -64,7 +64,7 @@ class RunFacts:
 
     @property
     def block_share(self) -> float:
-        """Of the requests, those that were blocked or came too fast for the portal."""
+        """The share of requests that were blocked or rate-limited."""
         return block_share(self.all_domains)
 
     @property
@@ -74,11 +74,11 @@ class RunFacts:
 
     @property
     def circuit_open_share(self) -> float:
-        """Of the run's time, that with an open circuit."""
+        """The share of the run's time with an open circuit."""
         return share(self.circuit_open_seconds, self.seconds)
 
     def open_seconds(self, counted: DomainMetrics) -> float:
-        """How long a domain's circuit was open during the run; what was foretold beyond its end is cut."""
+        """How long a domain's circuit was open during the run; predictions beyond its end are cut off."""
         return counted.circuit_open.seconds_within(*self._window())
 
     def _window(self) -> tuple[float, float]:
@@ -104,7 +104,7 @@ def read_run(connection: Connection, job_id: str, *, now: float) -> RunFacts:
         shortfalls(connection, job_id),
         count_held(connection, job_id),
         get_sweep(connection, job_id),
-        [one.kind for one in open_drift(connection, job.site)],
+        [incident.kind for incident in open_drift(connection, job.site)],
     )
 
 
@@ -127,21 +127,21 @@ def count_pages(connection: Connection, job_ids: Sequence[str]) -> dict[str, Pag
 
 
 def block_share(counted: DomainMetrics) -> float:
-    """Of the requests, those that were blocked or came too fast for the portal."""
+    """The share of requests that were blocked or rate-limited."""
     return share(sum(counted.verdicts.get(verdict, 0) for verdict in _REFUSALS), counted.requests)
 
 
 def share(part: float, whole: float) -> float:
-    """A part of a whole; none of nothing."""
+    """A part of a whole; 0 of nothing."""
     return part / whole if whole else 0.0
 
 
-# A run beside the last ones of the same portal and the same search.
+# Comparison of a run with the last ones of the same portal and search.
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """What was usual, as medians over `runs` earlier runs; and what share of it this run has."""
+class RunComparison:
+    """Medians over `runs` earlier runs, and this run's ratio to them."""
 
     runs: int
     requests: float
@@ -149,47 +149,47 @@ class Comparison:
     failure_share: float
     requests_ratio: float | None
     adverts_ratio: float | None
-    """None where usual is nothing."""
+    """None where the median is 0."""
 
     def collapsed(self, least: float) -> bool:
-        """Whether there are fewer adverts than this share of what is usual."""
+        """Whether there are fewer adverts than this share of the usual number."""
         return self.adverts_ratio is not None and self.adverts_ratio < least
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierRun:
-    """What is compared of a run of before."""
+    """The compared figures of an earlier run."""
 
     requests: int
     pages: PageCounts
 
 
-def compare(connection: Connection, run: RunFacts) -> Comparison | None:
-    """The run beside up to seven earlier ones; None for the first of its kind."""
+def compare(connection: Connection, run: RunFacts) -> RunComparison | None:
+    """The run compared with up to COMPARED_RUNS earlier ones; None for the first of its kind."""
     return beside(run, earlier_runs(connection, run, COMPARED_RUNS))
 
 
-def beside(run: RunFacts, earlier: Sequence[EarlierRun]) -> Comparison | None:
-    """The run beside these; None beside none."""
+def beside(run: RunFacts, earlier: Sequence[EarlierRun]) -> RunComparison | None:
+    """The run compared with these; None without any."""
     if not earlier:
         return None
-    usual_requests = median(one.requests for one in earlier)
-    usual_adverts = median(one.pages.adverts for one in earlier)
-    return Comparison(
+    usual_requests = median(past.requests for past in earlier)
+    usual_adverts = median(past.pages.adverts for past in earlier)
+    return RunComparison(
         runs=len(earlier),
         requests=usual_requests,
         adverts=usual_adverts,
-        failure_share=median(one.pages.failure_share for one in earlier),
+        failure_share=median(past.pages.failure_share for past in earlier),
         requests_ratio=run.job.requests / usual_requests if usual_requests else None,
         adverts_ratio=run.pages.adverts / usual_adverts if usual_adverts else None,
     )
 
 
 def earlier_runs(connection: Connection, run: RunFacts, most: int) -> list[EarlierRun]:
-    """So many of the runs before this one that it can be compared with, the newest first.
+    """Up to `most` earlier runs that this one can be compared with, the newest first.
 
-    Only runs that completed count, with the same start addresses and limit, for the same: what failed, or was
-    another search, says nothing of what the portal usually shows.
+    Only complete runs with the same start addresses, limit and goal count: a failed run or another search
+    says nothing about what the portal usually shows.
     """
     job = run.job
     earlier = (

@@ -1,4 +1,4 @@
-"""How a run is: healthy, degraded or critical, and why; the thresholds are settings."""
+"""The health of a run: healthy, degraded or critical, and why; the thresholds are settings."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Final
 
 from sale_sofia.history.drift.store import DRIFT_KINDS
 from sale_sofia.history.jobs import JobState
-from sale_sofia.history.runs.facts import Comparison, RunFacts
+from sale_sofia.history.runs.facts import RunComparison, RunFacts
 from sale_sofia.history.settings import THIN_SHARE
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
@@ -31,12 +31,12 @@ class HealthState(IntEnum):
 
     @property
     def word(self) -> str:
-        """The state as reports say it."""
+        """The state as printed in reports."""
         return self.name.lower()
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class HealthFinding:
     """One reason not to be healthy."""
 
     state: HealthState
@@ -47,21 +47,21 @@ class Finding:
 class Health:
     """The worst of the findings; healthy when, and only when, there are none."""
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[HealthFinding, ...] = ()
 
     @property
     def state(self) -> HealthState:
-        """How it is."""
+        """The worst state among the findings."""
         return worst(finding.state for finding in self.findings)
 
     @property
     def reasons(self) -> list[str]:
-        """Why, the worst first."""
-        return [one.sentence for one in sorted(self.findings, key=lambda one: -one.state)]
+        """The reasons, the worst first."""
+        return [finding.sentence for finding in sorted(self.findings, key=lambda finding: -finding.state)]
 
 
 def worst(states: Iterable[HealthState]) -> HealthState:
-    """The worst of several; nothing is healthy."""
+    """The worst of several states; healthy without any."""
     return max(states, default=HealthState.HEALTHY)
 
 
@@ -74,32 +74,35 @@ END_FINDINGS = {
 """How bad an end is, and the code of its sentence."""
 
 
-def judge(run: RunFacts, comparison: Comparison | None, settings: Settings) -> Health:
-    """The run's health, also while it goes on; never healthy while its portal's pages have changed."""
-    findings = [Finding(HealthState.DEGRADED, Said("trouble.drift", kind=kind.value)) for kind in run.drift]
+def judge(run: RunFacts, comparison: RunComparison | None, settings: Settings) -> Health:
+    """The run's health, even while it is running; never healthy while its portal's pages have drifted."""
+    findings = [
+        HealthFinding(HealthState.DEGRADED, Said("trouble.drift", kind=kind.value)) for kind in run.drift
+    ]
     findings += _shares(run, settings)
     if run.job.state in END_FINDINGS:
         state, code = END_FINDINGS[run.job.state]
-        findings.insert(0, Finding(state, Said(code)))
-    for one in run.shortfalls:  # adverts that lack what the site file asks of them, also in the first run
-        critical = one["now"] < one["usual"] * FLOOR_CRITICAL_SHARE
-        findings.append(Finding(HealthState.CRITICAL if critical else HealthState.DEGRADED, one["found"]))
+        findings.insert(0, HealthFinding(state, Said(code)))
+    for floor in run.shortfalls:  # adverts that lack what the site file requires, even in the first run
+        critical = floor["now"] < floor["usual"] * FLOOR_CRITICAL_SHARE
+        state = HealthState.CRITICAL if critical else HealthState.DEGRADED
+        findings.append(HealthFinding(state, floor["found"]))
     if run.sweep is not None and run.sweep.missing is not None:  # adverts that the run did not see
         few = (run.sweep.adverts or 0) < THIN_SHARE * (run.sweep.announced or 0)
         state = HealthState.CRITICAL if few else HealthState.DEGRADED
-        findings.append(Finding(state, run.sweep.missing))
+        findings.append(HealthFinding(state, run.sweep.missing))
     if comparison is not None and has_collapsed(run, comparison, settings):
-        findings.append(Finding(HealthState.CRITICAL, collapse_sentence(run, comparison)))
+        findings.append(HealthFinding(HealthState.CRITICAL, collapse_sentence(run, comparison)))
     return Health(tuple(findings))
 
 
-def has_collapsed(run: RunFacts, comparison: Comparison | None, settings: Settings) -> bool:
+def has_collapsed(run: RunFacts, comparison: RunComparison | None, settings: Settings) -> bool:
     """Whether a completed run brought far fewer adverts than is usual."""
     complete = run.job.state is JobState.COMPLETE
     return complete and comparison is not None and comparison.collapsed(settings.health_collapse_share)
 
 
-def _shares(run: RunFacts, settings: Settings) -> Iterator[Finding]:
+def _shares(run: RunFacts, settings: Settings) -> Iterator[HealthFinding]:
     limits = (
         (
             run.pages.failure_share,
@@ -120,24 +123,24 @@ def _shares(run: RunFacts, settings: Settings) -> Iterator[Finding]:
             "of the time the circuit was open",
         ),
     )
-    for share, degraded, critical, what in limits:
+    for share, degraded, critical, description in limits:
         # A threshold of 0 means "any at all": nothing is never too much.
         if share > 0 and share >= degraded:
             state = HealthState.CRITICAL if share >= critical else HealthState.DEGRADED
             limit = critical if state is HealthState.CRITICAL else degraded
-            yield Finding(state, f"{share:.1%} {what} ({state.word} from {limit:.1%})")
+            yield HealthFinding(state, f"{share:.1%} {description} ({state.word} from {limit:.1%})")
 
 
-def collapse_sentence(run: RunFacts, comparison: Comparison) -> Said:
-    """What was found beside what is usual."""
+def collapse_sentence(run: RunFacts, comparison: RunComparison) -> Said:
+    """The number of adverts compared with the usual one."""
     return Said("trouble.collapse", count=run.pages.adverts, usual=comparison.adverts)
 
 
-# How a portal's data is: fresh, late, stuck or failing; by the data itself, never by "last run OK".
+# The state of a portal's data: fresh, late, stuck or failing; by the data itself, never by "last run OK".
 
 
 class DataState(StrEnum):
-    """What a portal's data is; the first is the worst."""
+    """The state of a portal's data; the first is the worst."""
 
     FAILING = "failing"
     STUCK = "stuck"
@@ -147,7 +150,7 @@ class DataState(StrEnum):
 
 
 _FAILING: Final = frozenset(IncidentKind) - {
-    # These say nothing of what is fetched: a job that does not move, or what is made of adverts afterwards.
+    # These say nothing about fetching: a job that does not move, or later processing of adverts.
     IncidentKind.STUCK_JOB,
     IncidentKind.LARGE_PROPERTY,
     IncidentKind.MATCHING_FAILED,
@@ -157,7 +160,7 @@ _FAILING: Final = frozenset(IncidentKind) - {
 
 @dataclass(frozen=True, slots=True)
 class RunData:
-    """What one run that has ended brought."""
+    """The results of one ended run."""
 
     adverts: int
     new: int = 0
@@ -165,34 +168,34 @@ class RunData:
 
     @property
     def news(self) -> int:
-        """How much of it was not known before."""
+        """How many adverts were new or changed."""
         return self.new + self.changed
 
 
 @dataclass(frozen=True, slots=True)
 class PortalFacts:
-    """What is known of a portal's data at one moment."""
+    """The facts about a portal's data at one moment."""
 
     now: float
     last_listing_at: float | None = None
-    """When an advert of it was last seen, on a card or on its own page."""
+    """When one of its adverts was last seen, on a card or on its own page."""
     runs: Sequence[RunData] = ()
-    """Runs that ended, whatever became of them, the newest first."""
+    """Ended runs, successful or not, the newest first."""
     expected: float | None = None
-    """Adverts that are usual; None before anything is."""
+    """The usual number of adverts; None before there is one."""
     incidents: frozenset[IncidentKind] = frozenset()
-    """Those that are open."""
+    """The open incidents."""
     unmoved: bool = False
     """An unfinished crawl of it has not moved for too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class PortalVerdict:
-    """A word, and why."""
+    """A state, and why."""
 
     state: DataState
     reason: str
-    """One of `REASONS`, for whoever says it in words."""
+    """One of `REASONS`, a code for its sentence."""
     values: dict[str, float | str] = field(default_factory=dict)
 
 
@@ -202,33 +205,35 @@ REASONS: Final = (
 
 
 def judge_portal(facts: PortalFacts, *, late_seconds: float = DATA_LATE_SECONDS) -> PortalVerdict:
-    """The worst that the data says, and why."""
-    found = [
+    """The worst state that applies, and why."""
+    verdicts = [
         PortalVerdict(DataState.FAILING, "incident", {"kind": kind.value})
         for kind in sorted(facts.incidents & _FAILING, key=lambda kind: (kind not in DRIFT_KINDS, kind))
     ]
     # A run that ended well and brought nothing is what "last run OK" hides.
     if facts.runs and not facts.runs[0].adverts and (facts.expected or facts.last_listing_at is None):
-        found.append(PortalVerdict(DataState.FAILING, "nothing_found", {"expected": facts.expected or 0.0}))
+        verdicts.append(
+            PortalVerdict(DataState.FAILING, "nothing_found", {"expected": facts.expected or 0.0})
+        )
     if facts.unmoved or IncidentKind.STUCK_JOB in facts.incidents:
-        found.append(PortalVerdict(DataState.STUCK, "unmoved"))
+        verdicts.append(PortalVerdict(DataState.STUCK, "unmoved"))
     if _fell_silent(facts.runs):
-        found.append(PortalVerdict(DataState.STUCK, "no_news", {"runs": QUIET_RUNS}))
+        verdicts.append(PortalVerdict(DataState.STUCK, "no_news", {"runs": QUIET_RUNS}))
     if facts.last_listing_at is None:
-        found.append(
+        verdicts.append(
             PortalVerdict(DataState.LATE, "never_seen")
             if facts.runs
             else PortalVerdict(DataState.NEVER, "nothing_collected")
         )
     elif (age := facts.now - facts.last_listing_at) > late_seconds:
-        found.append(PortalVerdict(DataState.LATE, "old", {"hours": age / SECONDS_OF_AN_HOUR}))
+        verdicts.append(PortalVerdict(DataState.LATE, "old", {"hours": age / SECONDS_OF_AN_HOUR}))
     else:
-        found.append(PortalVerdict(DataState.FRESH, "seen"))
-    return min(found, key=lambda one: list(DataState).index(one.state))
+        verdicts.append(PortalVerdict(DataState.FRESH, "seen"))
+    return min(verdicts, key=lambda verdict: list(DataState).index(verdict.state))
 
 
 def _fell_silent(runs: Sequence[RunData]) -> bool:
-    """Adverts come, and always the same: a portal that used to move shows an old copy of itself."""
+    """Whether a portal that used to change now always shows the same adverts, perhaps a stale copy."""
     latest, before = runs[:QUIET_RUNS], runs[QUIET_RUNS:]
     if len(latest) < QUIET_RUNS or not before or any(run.news for run in latest):
         return False

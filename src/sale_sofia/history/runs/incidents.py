@@ -1,4 +1,4 @@
-"""When an incident begins and when it is over: judged at a run's end, and while it goes on."""
+"""Opens and closes incidents, at a run's end and while it is running."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from sale_sofia.alerts.settings import OWN_SITE
 from sale_sofia.crawl.tables import frontier, jobs
 from sale_sofia.history.future import future_sentence
 from sale_sofia.history.jobs import FINISHED_STATES, JobState, unfinished_jobs
-from sale_sofia.history.runs.facts import Comparison, RunFacts, compare, read_run
+from sale_sofia.history.runs.facts import RunComparison, RunFacts, compare, read_run
 from sale_sofia.history.runs.health import END_FINDINGS, collapse_sentence, has_collapsed
 from sale_sofia.history.settings import SECONDS_PER_HOUR
 from sale_sofia.listings.dates import SOFIA
@@ -29,9 +29,9 @@ _BAD_ENDS = {
 
 
 def review_run(connection: Connection, job_id: str, settings: Settings, *, now: float) -> list[Incident]:
-    """Open and close the incidents of a run's portal; the ones the run has, as they are now.
+    """Open and close the incidents of a run's portal; returns those of the run. Idempotent.
 
-    Called again it opens nothing twice. Only a portal's newest run is heard: what an older one says is past.
+    Only a portal's newest run counts: older ones are out of date.
     """
     run = read_run(connection, job_id, now=now)
     newer = select(jobs.c.id).where(
@@ -63,9 +63,9 @@ def review_run(connection: Connection, job_id: str, settings: Settings, *, now: 
 
 
 def open_stuck_jobs(connection: Connection, settings: Settings, *, now: float) -> list[Incident]:
-    """One incident for each portal whose unfinished job has not moved for too long; the others' are closed.
+    """Open an incident for each portal whose unfinished job has not moved for too long; close the others'.
 
-    A job moves when a page of it is leased or waits for its moment, or when counters of it come in.
+    A job moves when one of its pages is leased or put off, or when counters of it come in.
     """
     stuck = unmoved_jobs(connection, now - settings.incident_stuck_seconds)
     for site in {*connection.scalars(select(jobs.c.site).distinct())} - stuck.keys():
@@ -78,7 +78,7 @@ def open_stuck_jobs(connection: Connection, settings: Settings, *, now: float) -
 
 
 def _begun(
-    run: RunFacts, comparison: Comparison | None, settings: Settings
+    run: RunFacts, comparison: RunComparison | None, settings: Settings
 ) -> Iterator[tuple[IncidentKind, Said]]:
     if kind := _BAD_ENDS.get(run.job.state):
         yield kind, run.job.error or Said(END_FINDINGS[run.job.state][1])
@@ -89,7 +89,7 @@ def _begun(
 
 
 def unmoved_jobs(connection: Connection, since: float) -> dict[str, str]:
-    """The newest job of each portal, by portal, if somebody should be at it and it has not moved since."""
+    """The newest job of each portal, by portal, if it has a runner and has not moved since that moment."""
     newer = jobs.alias("newer")
     leased = select(func.max(frontier.c.lease_until)).where(
         frontier.c.job_id == jobs.c.id, frontier.c.state == "leased"
@@ -101,11 +101,11 @@ def unmoved_jobs(connection: Connection, since: float) -> dict[str, str]:
     moments = (
         jobs.c.started_at,
         jobs.c.shut_until,
-        *(one.scalar_subquery() for one in (leased, waiting, counted)),
+        *(query.scalar_subquery() for query in (leased, waiting, counted)),
     )
     unmoved = select(jobs.c.site, jobs.c.id).where(
         jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)]),
-        jobs.c.runner.is_not(None),  # one that was stopped waits for a person, not for a worker
+        jobs.c.runner.is_not(None),  # a stopped job waits for a person, not for a worker
         jobs.c.created_at < since,
         ~exists().where(newer.c.site == jobs.c.site, newer.c.created_at > jobs.c.created_at),
         *(func.coalesce(moment, 0.0) < since for moment in moments),
@@ -113,16 +113,15 @@ def unmoved_jobs(connection: Connection, since: float) -> dict[str, str]:
     return {row.site: row.id for row in connection.execute(unmoved)}
 
 
-# Incidents that no run tells of: found by looking round from time to time.
+# Incidents that do not belong to a run: found by periodic checks.
 
 _BYTES_PER_MB = 1_000_000
 
 
 def look_round(connection: Connection, settings: Settings, *, now: float) -> list[Incident]:
-    """Open what is wrong and close what is over; called again it opens nothing twice.
+    """Open and close the incidents of periodic checks; idempotent.
 
-    Jobs that stand still, circuits open for long, portals that were not crawled, a full disk, a clock that
-    was set back.
+    Stuck jobs, circuits open for long, portals that were not crawled, a full disk, a clock that was set back.
     """
     return [
         *open_stuck_jobs(connection, settings, now=now),
@@ -134,7 +133,7 @@ def look_round(connection: Connection, settings: Settings, *, now: float) -> lis
 
 
 def _open_future(connection: Connection, now: float) -> list[Incident]:
-    """What was written by a clock that was ahead counts as newer than what is written now."""
+    """Rows written by a clock that was ahead count as newer than those written now."""
     sentence = future_sentence(connection, now=now)
     if sentence is None:
         close_incident(connection, IncidentKind.CLOCK_AHEAD, OWN_SITE, now=now)
@@ -143,18 +142,18 @@ def _open_future(connection: Connection, now: float) -> list[Incident]:
 
 
 def _open_circuits(connection: Connection, settings: Settings, now: float) -> list[Incident]:
-    """A circuit that is open for long is an incident now, not only when its job ends, perhaps in days."""
+    """A circuit that is open for long is an incident now, not only at its job's end, perhaps in days."""
     running = [job for job in unfinished_jobs(connection) if job.runner is not None and job.started_at]
-    long = [
+    job_ids = [
         job.id
         for job in running
         if read_run(connection, job.id, now=now).circuit_open_seconds >= settings.incident_circuit_seconds
     ]
-    return [incident for one in long for incident in review_run(connection, one, settings, now=now)]
+    return [incident for job_id in job_ids for incident in review_run(connection, job_id, settings, now=now)]
 
 
 def _open_uncrawled(connection: Connection, settings: Settings, now: float) -> list[Incident]:
-    """A portal that was crawled before, whose last complete crawl ended too long ago, and that none is at."""
+    """A portal whose last complete crawl ended too long ago, and that is not being crawled."""
     since = now - settings.incident_crawl_hours * SECONDS_PER_HOUR
     at_work = {
         job.site
@@ -178,7 +177,7 @@ def _open_uncrawled(connection: Connection, settings: Settings, now: float) -> l
 def _open_disk(connection: Connection, settings: Settings, now: float) -> list[Incident]:
     free = free_mb(settings.data_dir)
     if free is None:
-        return []  # a disk that cannot be asked is neither full nor not
+        return []  # unknown, so neither open nor close
     if free >= settings.min_free_disk_mb:
         close_incident(connection, IncidentKind.DISK_LOW, OWN_SITE, now=now)
         return []
@@ -187,7 +186,7 @@ def _open_disk(connection: Connection, settings: Settings, now: float) -> list[I
 
 
 def free_mb(folder: Path) -> int | None:
-    """Megabytes free on the folder's disk; None where that cannot be known."""
+    """Megabytes free on the folder's disk; None where that is unknown."""
     nearest = next((path for path in (folder, *folder.parents) if os.path.lexists(path)), None)
     try:
         return None if nearest is None else shutil.disk_usage(nearest).free // _BYTES_PER_MB

@@ -1,4 +1,4 @@
-"""A report as a page for any browser: one file, no script, nothing fetched, nothing of a portal obeyed."""
+"""A report as one HTML file: no script, nothing fetched, all texts of portals escaped."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -10,22 +10,22 @@ from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.text import html, html_address
 from sale_sofia.telemetry.settings import PAGE_TEXT_MAX
 
-# The pieces a report's page is made of. Whatever comes in is a text, never markup.
+# The elements of a report's page. Every input is text, never markup.
 
 _UNKNOWN: Final = "–"
 _SPACE: Final = "\u202f"
-"""A narrow space that does not break: between thousands, and between a number and its unit."""
+"""A narrow no-break space: between thousands, and between a number and its unit."""
 _UNITS: Final = ((3600, "h", "min"), (60, "min", "s"))
 _BYTE_STEPS: Final = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def words(text: object) -> str:
-    """A text between tags: nothing in it is obeyed, and it is cut where it gets too long."""
+    """A text, escaped for HTML and cut where it gets too long."""
     return html(text, PAGE_TEXT_MAX)
 
 
 def number(value: float | None, digits: int = 0) -> str:
-    """A number; a dash for what is not known."""
+    """A number; a dash for an unknown one."""
     return _UNKNOWN if value is None else f"{value:,.{digits}f}".replace(",", _SPACE)
 
 
@@ -35,12 +35,12 @@ def percent(share: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A short time, as that of an answer."""
+    """A short duration, in seconds."""
     return _UNKNOWN if value is None else f"{value:.2f}{_SPACE}s"
 
 
 def duration(value: float | None) -> str:
-    """A long time in its two greatest units."""
+    """A long duration in its two largest units."""
     if value is None:
         return _UNKNOWN
     whole = round(value)
@@ -52,7 +52,7 @@ def duration(value: float | None) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes in a unit that can be read."""
+    """Bytes in a readable unit."""
     for step, unit in _BYTE_STEPS:
         if count >= step:
             return f"{count / step:.1f}{_SPACE}{unit}"
@@ -65,42 +65,42 @@ def moment(value: float | None) -> str:
 
 
 def link(url: object) -> str:
-    """An address, to be followed where a browser may be sent there."""
+    """An address, as a link if it is safe to follow."""
     good = html_address(url)
-    shown = words(url)
-    return f'<a href="{good}" rel="noopener noreferrer nofollow">{shown}</a>' if good else shown
+    text = words(url)
+    return f'<a href="{good}" rel="noopener noreferrer nofollow">{text}</a>' if good else text
 
 
 def health_word(state: str) -> str:
-    """How a run is, told by its word and not by its colour alone."""
+    """The health of a run, by word and not by colour alone."""
     return f'<span class="word {words(state)}">{words(state)}</span>'
 
 
 def facts(pairs: Mapping[str, str]) -> str:
-    """Boxes of a name and a value, as many beside each other as there is room for."""
+    """Boxes of names and values that wrap to the width of the page."""
     boxes = (f"<div><dt>{words(name)}</dt><dd>{value}</dd></div>" for name, value in pairs.items())
     return f"<dl>{''.join(boxes)}</dl>"
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; the first cell of a row is its heading."""
-    head = "".join(f'<th scope="col">{words(one)}</th>' for one in headings)
+    head = "".join(f'<th scope="col">{words(cell)}</th>' for cell in headings)
     body = "".join(
-        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{one}</td>" for one in others)}</tr>'
+        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in others)}</tr>'
         for first, *others in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def bullets(title: str, items: Sequence[str]) -> str:
-    """A list under its heading; nothing where there is nothing to list."""
-    listed = "".join(f"<li>{one}</li>" for one in items)
+    """A list under its heading; empty without items."""
+    listed = "".join(f"<li>{entry}</li>" for entry in items)
     return f"<h3>{words(title)}</h3><ul>{listed}</ul>" if items else ""
 
 
 Report = Mapping[str, Any]
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""What the browser may do with the page, should a text ever get out of its place: nothing."""
+"""The content security policy: should a text ever escape, the browser runs and loads nothing."""
 
 
 def report_page(report: Report) -> str:
@@ -142,8 +142,8 @@ def _run(run: Report) -> str:
 
 def _parts(run: Report) -> Iterator[str]:
     incidents = [
-        f"<b>{words(one['kind'])}</b>, since {moment(one['opened_at'])}: {words(one['message'])}"
-        for one in run["incidents"]
+        f"<b>{words(entry['kind'])}</b>, since {moment(entry['opened_at'])}: {words(entry['message'])}"
+        for entry in run["incidents"]
     ]
     yield bullets("Open incidents", incidents)
     yield facts(_counts(run["summary"]))
@@ -157,7 +157,7 @@ def _parts(run: Report) -> Iterator[str]:
         verdicts = [f"{words(name)} {number(count)}" for name, count in counted["verdicts"].items()]
         answers.append(f"{words(domain)}: {', '.join(verdicts)}")
     yield bullets("What it answered", answers)
-    yield bullets("What went wrong most", [_error(one) for one in run["top_errors"]])
+    yield bullets("What went wrong most", [_error(error) for error in run["top_errors"]])
 
 
 def _counts(numbers: Report) -> dict[str, str]:
@@ -194,7 +194,7 @@ def _comparison(run: Report) -> str:
         first = "The first complete run of this search: there is nothing to compare it with."
         return f'<p class="quiet">{first}</p>'
     columns = [short, long] if long["runs"] > short["runs"] else [short]
-    heads = [f"median of {one['runs']}" for one in columns]
+    heads = [f"median of {usual['runs']}" for usual in columns]
     rows = []
     for name in ("adverts", "requests"):
         cells = [name, number(run["summary"][name])]
@@ -203,13 +203,13 @@ def _comparison(run: Report) -> str:
             share = "" if ratio is None else f' <span class="quiet">({percent(ratio)})</span>'
             cells.append(number(usual[name]) + share)
         rows.append(cells)
-    failed = [one["failure_share"] for one in (run["summary"], *columns)]
+    failed = [figures["failure_share"] for figures in (run["summary"], *columns)]
     rows.append(["pages failed", *map(percent, failed)])
     return table(["figure", "this run", *heads], rows)
 
 
-def _error(one: Report) -> str:
-    counts = f"{number(one['failed_pages'])} pages, {number(one['failed_requests'])} requests"
-    example = one["example"]
+def _error(error: Report) -> str:
+    counts = f"{number(error['failed_pages'])} pages, {number(error['failed_requests'])} requests"
+    example = error["example"]
     where = f"{link(example['url'])}: " if example["url"] else ""
-    return f"<b>{words(one['class'])}</b>: {counts}; {where}{words(example['message'])}"
+    return f"<b>{words(error['class'])}</b>: {counts}; {where}{words(example['message'])}"

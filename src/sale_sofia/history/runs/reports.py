@@ -1,4 +1,4 @@
-"""The report of a run, and of several together: what came of it, how healthy it was, what was usual."""
+"""The report of one or several runs: results, health, and comparison with earlier runs."""
 
 import json
 import time
@@ -16,7 +16,7 @@ from sqlalchemy import Connection, select
 from sale_sofia.crawl.tables import frontier, jobs
 from sale_sofia.history.jobs import COPY_COUNTS
 from sale_sofia.history.runs.facts import (
-    Comparison,
+    RunComparison,
     RunFacts,
     beside,
     block_share,
@@ -45,13 +45,13 @@ from sale_sofia.telemetry.settings import (
     TOP_ERRORS,
 )
 
-# The numbers of a report: of one run, of several together, of one domain. Shares are parts of one.
+# The numbers of a report: of one run, of several together, of one domain. Shares are from 0 to 1.
 
 Numbers = dict[str, Any]
 
 
 def summary(runs: Sequence[RunFacts]) -> Numbers:
-    """Runs taken together. What is committed with the pages comes from there, the rest from the counters."""
+    """Several runs together. What is committed with pages is from the database, the rest from counters."""
     counted = DomainMetrics()
     for run in runs:
         counted.merge(run.all_domains)
@@ -75,7 +75,7 @@ def summary(runs: Sequence[RunFacts]) -> Numbers:
 
 
 def _domain(run: RunFacts, counted: DomainMetrics) -> Numbers:
-    """One domain of a run, all by its counters."""
+    """One domain of a run, from its counters."""
     return {
         "requests": counted.requests,
         "verdicts": dict(sorted(counted.verdicts.items(), key=lambda item: (-item[1], item[0]))),
@@ -89,15 +89,15 @@ def _domain(run: RunFacts, counted: DomainMetrics) -> Numbers:
 
 
 def _coverage(sweep: Sweep | None) -> Numbers | None:
-    """How far a run came through its searches; None for one of single adverts, or before its end."""
+    """The coverage of a run's searches; None for one of single adverts, or before its end."""
     if sweep is None or sweep.finished_at is None:
         return None
     names = ("complete", "announced", "reachable", "opened", "stored", "missing")
     return {"seen": sweep.adverts, **{name: getattr(sweep, name) for name in names}, "line": sweep.figures}
 
 
-def _compared(comparison: Comparison | None) -> Numbers | None:
-    """What is usual, and this run's share of it."""
+def _compared(comparison: RunComparison | None) -> Numbers | None:
+    """The usual figures, and this run's ratio to them."""
     if comparison is None:
         return None
     return {name: _share(value) for name, value in asdict(comparison).items()}
@@ -124,10 +124,10 @@ def _share(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-# The files of runs' reports, `DATA_DIR/reports/<job>.json` and `.html`: each whole, and kept for a while.
+# The files of runs' reports, `DATA_DIR/reports/<job>.json` and `.html`: written atomically, pruned by age.
 
 _OURS: Final = frozenset({".json", ".html", ".part"})
-"""The endings of reports, and of those that somebody was killed over."""
+"""The suffixes of reports, and of unfinished ones of killed processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +138,13 @@ class ReportFiles:
 
     @property
     def folder(self) -> Path:
-        """Where they are."""
+        """The folder of the reports."""
         return self.settings.data_dir / REPORTS_FOLDER
 
     def write(self, job_id: str, session: Mapping[str, Any], *, now: float) -> Path:
-        """Keep the report of a session of one run, for programs and for people, and let old ones go."""
+        """Write the report of a session of one run, as JSON and HTML, and remove old ones."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        # A job's name is a file's name here, also one out of a database that somebody else made.
+        # The job's id becomes a file name, even one from a foreign database: quote it.
         path = self.folder / f"{quote(job_id, safe='')}.json"
         write_whole(path, json.dumps(session["runs"][0], ensure_ascii=False, indent=2) + "\n")
         write_whole(path.with_suffix(".html"), report_page(session))
@@ -152,11 +152,11 @@ class ReportFiles:
         return path
 
     def prune(self, *, now: float) -> int:
-        """Remove reports older than REPORT_RETENTION_DAYS, and say how many files there were."""
+        """Remove reports older than REPORT_RETENTION_DAYS; returns how many files."""
         before = now - timedelta(days=self.settings.report_retention_days).total_seconds()
         removed = 0
         for path in list(self.folder.iterdir()) if self.folder.is_dir() else ():
-            with suppress(FileNotFoundError):  # somebody else prunes at the same time
+            with suppress(FileNotFoundError):  # another process may prune at the same time
                 if path.suffix in _OURS and path.is_file() and path.lstat().st_mtime < before:
                     path.unlink()
                     removed += 1
@@ -164,18 +164,18 @@ class ReportFiles:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file that is there whole, or as it was before."""
-    with atomic_write(path) as unfinished:
+    """Write a file atomically."""
+    with whole_or_not_at_all(path) as unfinished:
         unfinished.write_text(text, "utf-8")
 
 
-# What went wrong most in a run, by class, each with an example.
+# The most frequent errors of a run, by class, each with an example.
 
 
 def _top_errors(connection: Connection, job_id: str, lines: Iterable[Line]) -> list[dict[str, Any]]:
-    """The classes with the most pages given up, then failed requests; equal ones by the alphabet.
+    """The classes with the most failed pages, then failed requests; equal ones alphabetically.
 
-    A request counts whatever became of its page; the error log, of which the lines are, forgets its oldest.
+    A request counts even if its page succeeded later; the error log, which the lines are from, is rotated.
     """
     pages: Counter[str] = Counter()
     requests: Counter[str] = Counter()
@@ -218,7 +218,7 @@ class SessionReportGenerator:
     clock: Callable[[], float] = time.time
 
     def run(self, job_id: str) -> Report:
-        """One run, also while it goes on. Nothing is written.
+        """One run, even while it is running. Nothing is written.
 
         Raises:
             UnknownJob: there is no such job.
@@ -235,9 +235,9 @@ class SessionReportGenerator:
         return self.session(self.database.run_read(_newest_jobs))
 
     def finish(self, job_id: str) -> Path:
-        """To be called at a run's end, any number of times: incidents are opened and closed, the report kept.
+        """At a run's end, open and close its incidents and write its report; idempotent.
 
-        Each of its files is there whole, or it is as it was before; returns the one for programs.
+        Each file is written atomically; returns the JSON one.
         """
         self.database.run_write(lambda c: review_run(c, job_id, self.settings, now=self.clock()))
         return ReportFiles(self.settings).write(job_id, self.session([job_id]), now=self.clock())
@@ -272,12 +272,12 @@ class SessionReportGenerator:
             "photos": _photos(connection, run),
             "comparison": _compared(comparison),
             "comparison_long": _compared(beside(run, earlier)),
-            "incidents": [asdict(one) for one in open_incidents(connection, job.site)],
+            "incidents": [asdict(incident) for incident in open_incidents(connection, job.site)],
         }
 
 
 def _photos(connection: Connection, run: RunFacts) -> Numbers:
-    """Photos of the portal's adverts that were asked for since the run began, by whichever crawl."""
+    """Photos of the portal's adverts that were requested since the run began, by any crawl."""
     began = run.job.started_at
     if began is None:
         return PhotoCounts()._asdict()

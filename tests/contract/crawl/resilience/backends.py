@@ -28,7 +28,7 @@ from sale_sofia.crawl.resilience.redis_parts import (
     RedisRateLimiter,
 )
 from sale_sofia.crawl.resilience.retry import RetryBudget
-from sale_sofia.crawl.resilience.scripts import ToldTime, connect
+from sale_sofia.crawl.resilience.scripts import CallerTime, connect
 from sale_sofia.settings.model import Settings
 
 Result = TypeVar("Result")
@@ -101,16 +101,16 @@ class RedisBackend:
         self._runner = asyncio.Runner()
         self.url = fresh_database(shared_server())
         self.redis = connect(self.url)
-        self.told_time = ToldTime()
+        self.caller_time = CallerTime()
 
     def limiter(self, rules: LimiterRules, rate_of: Callable[[str], float]) -> RateLimiter:
-        return RedisRateLimiter(self.redis, rules, rate_of, told_time=self.told_time)
+        return RedisRateLimiter(self.redis, rules, rate_of, caller_time=self.caller_time)
 
     def breaker(self, rules: BreakerRules, random: Callable[[], float]) -> CircuitBreaker:
-        return RedisCircuitBreaker(self.redis, rules, random, told_time=self.told_time)
+        return RedisCircuitBreaker(self.redis, rules, random, caller_time=self.caller_time)
 
     def bulkhead(self, lease_seconds: float) -> Bulkhead:
-        return RedisBulkhead(self.redis, lease_seconds, told_time=self.told_time)
+        return RedisBulkhead(self.redis, lease_seconds, caller_time=self.caller_time)
 
     def retry_budget(self, rules: RetryBudgetRules) -> RetryBudget:
         return RetryBudget(rules)
@@ -125,7 +125,7 @@ class RedisBackend:
             clock=plan.clock,
             sleep=plan.sleep,
             token=plan.token,
-            told_time=self.told_time,
+            caller_time=self.caller_time,
         )
 
     def run(self, work: Coroutine[object, object, Result]) -> Result:

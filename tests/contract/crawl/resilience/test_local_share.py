@@ -7,7 +7,7 @@ from contract.crawl.resilience.backends import Clock
 from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
 from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import LocalShare, memory_gate
-from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share
+from sale_sofia.crawl.resilience.policy import RateShare, ResilienceConfig
 from sale_sofia.settings.model import Settings
 
 IMOT = "imot.bg"
@@ -19,7 +19,7 @@ class Alone:
 
     def __init__(self) -> None:
         self.clock = Clock()
-        self.share = Share(60.0, 4)
+        self.share = RateShare(60.0, 4)
         limiter = MemoryRateLimiter(CONFIG.limiter, lambda _: 15.0)
         gate = memory_gate(CONFIG, limiter, lambda _: 9, self.clock, self.clock.sleep)
         self.local = LocalShare(
@@ -49,7 +49,7 @@ def test_the_first_request_of_every_outage_waits_by_chance_and_the_next_its_turn
 def test_another_share_counts_at_once() -> None:
     alone = Alone()
     alone.wait()
-    alone.share = Share(60.0, 10)
+    alone.share = RateShare(60.0, 10)
     assert alone.wait() == 2.0 + 10.0
 
 
