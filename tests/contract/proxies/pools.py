@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from redis_servers import fresh_database, shared_server
 from sale_sofia.crawl.resilience.scripts import CallerTime, connect
-from sale_sofia.proxies.model import Lease, NoProxy, Proxy, ProxyAddress, Tier, Use, Wish
+from sale_sofia.proxies.model import Lease, NoProxy, Proxy, ProxyAddress, ProxyQuery, Tier, Use
 from sale_sofia.proxies.pool import MemoryProxyPool, RedisProxyPool, ScoredProxyPool
 from sale_sofia.proxies.settings import PoolRules
 

@@ -89,7 +89,7 @@ class _Plan:
     doubts: list[Doubt]
     shortlisted: list[int]
     adverts: dict[int, _Advert]
-    photos: dict[int, dict[int, Known]]
+    photos: dict[int, dict[int, StoredPhoto]]
     stock: set[int]
     """Pictures that do not show one particular flat."""
     closed: set[str] = field(default_factory=set)
@@ -114,10 +114,10 @@ class _Plan:
         photos = self.photos.get(listing_id, {}).values()
         return {photo.picture for photo in photos if photo.picture is not None} - self.stock
 
-    def keep(self, result: Asked, stored: Kept | None) -> None:
+    def keep(self, result: PhotoResult, stored: SavedPicture | None) -> None:
         """Add the result of one request."""
         self.left -= result.requests
-        photo = Known(result.url, stored.picture if stored else None, is_settled=True)
+        photo = StoredPhoto(result.url, stored.picture if stored else None, is_settled=True)
         self.photos.setdefault(result.listing_id, {})[result.position] = photo
         if stored is not None and result.signature is not None:
             self.gallery.add(stored.picture, result.signature)
@@ -141,7 +141,7 @@ def _read_plan(connection: Connection, settings: Settings) -> _Plan:
         doubts=[doubt for doubt in doubts if doubt.low in adverts and doubt.high in adverts],
         shortlisted=[listing_id for listing_id in shortlisted if listing_id in adverts],
         adverts=adverts,
-        photos=known_photos(connection, adverts),
+        photos=stored_photos(connection, adverts),
         stock=stock_pictures(connection),
     )
 
@@ -232,7 +232,7 @@ class PhotoRun:
                 error = problem
         picture = signature(seen.tiles) if seen else None
         number = plan.gallery.find(picture) if picture else None
-        result = Asked(
+        result = PhotoResult(
             listing_id,
             position,
             plan.adverts[listing_id].photo_urls[position],
@@ -244,8 +244,8 @@ class PhotoRun:
         )
         self._keep(plan, result, number)
 
-    def _keep(self, plan: _Plan, result: Asked, number: int | None) -> None:
-        stored = self.database.run_write(partial(save_photo, asked=result, number=number, now=self.clock()))
+    def _keep(self, plan: _Plan, result: PhotoResult, number: int | None) -> None:
+        stored = self.database.run_write(partial(save_photo, photo=result, number=number, now=self.clock()))
         plan.keep(result, stored)
         done = self.summary
         self._tell(

@@ -165,7 +165,7 @@ class ReportFiles:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file atomically."""
-    with whole_or_not_at_all(path) as unfinished:
+    with atomic_write(path) as unfinished:
         unfinished.write_text(text, "utf-8")
 
 
