@@ -98,9 +98,9 @@ def _place(rng: Random) -> Place:
     if chance(rng, _SHARE_ELSEWHERE):
         name, slug = rng.choice(ELSEWHERE)
         return Place("Търговище", "grad-targovishte", name, slug, None, None, None, street)
-    known = neighbourhoods()
-    start = int(len(known) * rng.random() ** 2)
-    return in_sofia(next(hood for hood in known[start:] if hood.slug not in NO_SUCH_HOODS), street)
+    hoods = neighbourhoods()
+    start = int(len(hoods) * rng.random() ** 2)
+    return in_sofia(next(hood for hood in hoods[start:] if hood.slug not in NO_SUCH_HOODS), street)
 
 
 def in_sofia(hood: Neighbourhood, street: str | None) -> Place:
@@ -175,7 +175,7 @@ def settle_in_city(rng: Random, home: Property) -> Property:
     first, last = BUILT_BETWEEN.get(CONSTRUCTIONS.get(home.construction or "", ""), (0, 9999))
     age = home.age if first <= home.age.year <= last else Age("use", rng.randint(max(first, 1970), 1992))
     home = replace(home, place=in_sofia(hood, home.place.street), position=_point(rng, hood), age=age)
-    return replace(home, price_eur=_asked(rng, home)) if home.kind.flat else home
+    return replace(home, price_eur=_asking_price(rng, home)) if home.kind.flat else home
 
 
 @cache
@@ -187,14 +187,14 @@ def _point(rng: Random, hood: Neighbourhood) -> tuple[float, float]:
     """Somewhere in the neighbourhood; its middle, should none be met."""
     middle = Point(hood.lat or 0.0, hood.lon or 0.0)
     for _ in range(_DRAWS):
-        drawn = (round(one + rng.uniform(-_SPREAD, _SPREAD), 5) for one in middle)
+        drawn = (round(degrees + rng.uniform(-_SPREAD, _SPREAD), 5) for degrees in middle)
         point = Point(*drawn)
         if metres_outside(hood.id, point) == 0:
             return point.lat, point.lon
     return middle.lat, middle.lon
 
 
-def _asked(rng: Random, home: Property) -> int:
+def _asking_price(rng: Random, home: Property) -> int:
     """What is asked for it: by its place, its building and its floor, and a little by its seller."""
     new = 1.1 if home.age.year >= _NEW_FROM else 1.0
     floor = 0.94 if home.floor is not None and home.floor in {0, 1, home.floors_total} else 1.0
@@ -276,7 +276,7 @@ def describe(rng: Random, home: Property) -> Prose:
     if home.position and not chance(rng, _SHARE_WRONG):
         truth = _true_words(home)
         untold = [f"{{{name}}}" for name, value in truth.items() if value is None]
-        sentences = [one for one in sentences if not any(gap in one for gap in untold)]
+        sentences = [sentence for sentence in sentences if not any(gap in sentence for gap in untold)]
         words |= truth
     html = sentences[0].format(**words)
     for sentence in sentences[1:]:

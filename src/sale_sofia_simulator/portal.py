@@ -146,27 +146,27 @@ class SearchIndex:
     def __init__(self, stock: Stock[A]) -> None:
         self._originals: Sequence[Advert] = stock.originals
         self._tiers = [TIERS.index(advert.tier) for advert in stock.originals]
-        self._found: dict[Scope, list[int]] = {}
+        self._numbers: dict[Scope, list[int]] = {}
         self._narrowed: dict[tuple[Scope, Filters], Sequence[int]] = {}
         scopes = [list(_scopes_of(advert)) for advert in stock.originals]
         for number in sorted(range(len(stock)), key=self._rank):
             for scope in scopes[number % len(scopes)]:
-                self._found.setdefault(scope, []).append(number)
+                self._numbers.setdefault(scope, []).append(number)
 
     def find(self, scope: Scope, filters: Filters = NO_FILTERS) -> Sequence[int]:
         """The numbers of the adverts, promoted ones first; the same search is worked out once."""
         if filters == NO_FILTERS:
-            return self._found.get(scope, ())
+            return self._numbers.get(scope, ())
         if (scope, filters) not in self._narrowed:
             parts = product(filters.hoods or (scope.hood,), filters.kinds or (scope.kind,))
-            lists = (self._found.get(scope._replace(hood=hood, kind=kind), ()) for hood, kind in parts)
+            lists = (self._numbers.get(scope._replace(hood=hood, kind=kind), ()) for hood, kind in parts)
             within = {number for number in chain.from_iterable(lists) if self._costs(number, filters)}
             self._narrowed[scope, filters] = sorted(within, key=self._rank)
         return self._narrowed[scope, filters]
 
     def scopes(self) -> list[Scope]:
         """Every search that finds something, in a fixed order."""
-        return sorted(self._found, key=lambda scope: tuple(part or "" for part in scope))
+        return sorted(self._numbers, key=lambda scope: tuple(part or "" for part in scope))
 
     def _costs(self, number: int, filters: Filters) -> bool:
         """Whether its price, shown or not, lies within the limits, both of which belong to them."""
@@ -395,11 +395,11 @@ class Portal(ABC, Generic[A]):
 
     def city_searches(self, home: str, parts: Sequence[str], *, split: bool) -> list[Scope]:
         """Both deals of `home`, and of another city where it has adverts; `split` by `parts`."""
-        wanted = dict.fromkeys([Scope("sale", home), Scope("rent", home)])
-        wanted |= dict.fromkeys(
+        scopes = dict.fromkeys([Scope("sale", home), Scope("rent", home)])
+        scopes |= dict.fromkeys(
             s for s in self.index.scopes() if s.deal and s.city and not s.hood and not s.kind
         )
-        return [part for scope in wanted for part in (self._split(scope, parts) if split else (scope,))]
+        return [part for scope in scopes for part in (self._split(scope, parts) if split else (scope,))]
 
     def _split(self, scope: Scope, parts: Sequence[str]) -> Iterator[Scope]:
         """The search itself, or its smaller searches where the portal would not show all of it."""
@@ -431,10 +431,10 @@ class Portal(ABC, Generic[A]):
         """A redirect within the portal."""
         return Answer(302, b"", self.content_type, self.origin.base_url + path)
 
-    def shown(self, found: Sequence[int], page: int) -> list[A]:
+    def shown(self, numbers: Sequence[int], page: int) -> list[A]:
         """The adverts on one page of results."""
-        numbers = found[(page - 1) * self.page_size : page * self.page_size]
-        return [self.stock.advert(number) for number in numbers]
+        on_page = numbers[(page - 1) * self.page_size : page * self.page_size]
+        return [self.stock.advert(number) for number in on_page]
 
     def url_of(self, advert: A) -> str:
         """The served address of an advert."""
@@ -447,9 +447,9 @@ class Portal(ABC, Generic[A]):
     def _new_shards(self) -> dict[str, Sequence[int]]:
         """The address of each shard of the sitemap, and the numbers of its adverts."""
         paths = self.sitemap_paths
-        found: dict[str, Sequence[int]] = {}
+        numbers_by_path: dict[str, Sequence[int]] = {}
         if paths is None:
-            return found
+            return numbers_by_path
         groups: dict[str, list[int]] = {}
         names = [self.sitemap_group(advert) for advert in self.stock.originals]
         for number in range(len(self.stock)):
@@ -460,8 +460,8 @@ class Portal(ABC, Generic[A]):
             shards = [numbers[start : start + size] for start in range(0, len(numbers), size)]
             for place, shard in enumerate(shards):
                 path = paths.shard.format(group=group, number=paths.first + place)
-                found[path] = shard[:own] + shards[place - 1][: max(0, len(shard) - own)]
-        return found
+                numbers_by_path[path] = shard[:own] + shards[place - 1][: max(0, len(shard) - own)]
+        return numbers_by_path
 
     def _sitemap(self, path: str) -> Answer | None:
         """The index or a shard, packed where its name says so; nothing at any other address."""
@@ -472,13 +472,13 @@ class Portal(ABC, Generic[A]):
         if path not in self._shards:
             return None
         rows = "".join(
-            f"<url><loc>{self.url_of(one)}</loc><lastmod>{one.updated.isoformat()}</lastmod></url>\n"
-            for one in map(self.stock.advert, self._shards[path])
+            f"<url><loc>{self.url_of(advert)}</loc><lastmod>{advert.updated.isoformat()}</lastmod></url>\n"
+            for advert in map(self.stock.advert, self._shards[path])
         )
-        found = _xml(f"<urlset {_NAMESPACE}>\n{rows}</urlset>\n")
+        answer = _xml(f"<urlset {_NAMESPACE}>\n{rows}</urlset>\n")
         if not path.endswith(".gz"):
-            return found
-        return found._replace(body=gzip.compress(found.body, mtime=0), content_type="application/gzip")
+            return answer
+        return answer._replace(body=gzip.compress(answer.body, mtime=0), content_type="application/gzip")
 
     def shown_on(self, number: int) -> dict[str, Photo]:
         """What the photos of an advert show, by the paths at which they are served, in their order."""

@@ -126,7 +126,7 @@ class SimulatorConfig:
         for name in ("log", "truth"):
             values[name] = Path(values[name]) if values[name] else None
         lists = {name: tuple(values[name]) for name in ("sites", "layouts")}
-        options = {site: PortalOptions(**found) for site, found in values["options"].items()}
+        options = {site: PortalOptions(**fields) for site, fields in values["options"].items()}
         return cls(**values | lists | {"options": options})
 
 
@@ -182,7 +182,9 @@ class Simulation:
         total = self._config.properties if self._config.copies else None
         for site, portal in self.portals.items():
             later = timedelta(days=self._config.days_later)
-            adverts = [moved(one, later) for one in self._adverts(site)] if later else self._adverts(site)
+            adverts = (
+                [moved(advert, later) for advert in self._adverts(site)] if later else self._adverts(site)
+            )
             portal.show(Stock(adverts, total), self._world.now + later)
             if self._config.copies:
                 portal.warm()

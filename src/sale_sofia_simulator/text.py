@@ -92,8 +92,8 @@ def handle(name: str) -> str:
 
 def person(rng: Random) -> str:
     """A broker's name."""
-    given = rng.choice(WORDS["given"])
-    return f"{given} {rng.choice(WORDS['family'])}{'а' if given.endswith('а') else ''}"
+    first_name = rng.choice(WORDS["given"])
+    return f"{first_name} {rng.choice(WORDS['family'])}{'а' if first_name.endswith('а') else ''}"
 
 
 def street(rng: Random) -> str:

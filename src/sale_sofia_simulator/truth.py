@@ -135,8 +135,8 @@ def commissioned(age: Age) -> bool:
 def heating_truth(home: Property) -> list[str]:
     """The kinds of heating of which a portal prints "yes"."""
     district, gas = home.district_heating, home.gas
-    found = {"district": district == "ДА", "gas": gas == "ДА", "local": district == "Лок.отопл."}
-    return [name for name, there in found.items() if there]
+    kinds = {"district": district == "ДА", "gas": gas == "ДА", "local": district == "Лок.отопл."}
+    return [name for name, there in kinds.items() if there]
 
 
 # Moves pages and truths from a portal's real address to the one that serves them.

@@ -90,9 +90,9 @@ NOTHING = "no such value"
 """A filter that finds nothing."""
 
 
-def hood_ids(known: Mapping[str, int]) -> dict[int, Neighbourhood]:
-    """Every neighbourhood by its number: the portal's own where it is `known` by name, else one made up."""
-    return {known.get(hood.name, _UNKNOWN + hood.id): hood for hood in neighbourhoods()}
+def hood_ids(own_numbers: Mapping[str, int]) -> dict[int, Neighbourhood]:
+    """Every neighbourhood by its number: the portal's own where that is listed, else one made up."""
+    return {own_numbers.get(hood.name, _UNKNOWN + hood.id): hood for hood in neighbourhoods()}
 
 
 def family_ids() -> dict[int, Neighbourhood]:
@@ -180,7 +180,7 @@ class TwinPortal(Portal[TwinAdvert]):
         """The address of a page of results, from its path on."""
 
     @abstractmethod
-    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """A page of results."""
 
     @abstractmethod

@@ -109,14 +109,14 @@ def import_to_bazar(rng: Random, number: int, source: ImotAdvert) -> BazarAdvert
     elif chance(rng, 0.04):
         seller_name = f"{seller_name} 02/8000100 {seller.phones[0]}"
     own = {"native": False, "imot_id": source.external_id if photos else None, "vat": home.vat}
-    said = {"title": title, "money": money, "prose": words, "photos": photos, "seller_name": seller_name}
-    return _bazar(rng, number, home, seller=seller, posted=source.posted, **own, **said)
+    printed = {"title": title, "money": money, "prose": words, "photos": photos, "seller_name": seller_name}
+    return _bazar(rng, number, home, seller=seller, posted=source.posted, **own, **printed)
 
 
 def write_on_bazar(rng: Random, number: int, home: Property, seller: Seller) -> BazarAdvert:
     """An advert that exists on bazar.bg alone: free title, own photos, no VAT text."""
     person = rng.choice(WORDS["given"]) if chance(rng, 0.6) else f"Потребител {seller.user}"
-    what = home.kind.label.lower() if home.kind.rooms is None else f"{home.kind.rooms}-стаен"
+    kind = home.kind.label.lower() if home.kind.rooms is None else f"{home.kind.rooms}-стаен"
     deal = "под наем" if home.deal == "rent" else "за продажба"
     tail = rng.choice((f" - {home.price_eur} евро", "", " от собственик", ", без посредник"))
     money = _money(rng, home, asks=chance(rng, 0.05), cents=chance(rng, 0.2))
@@ -131,7 +131,7 @@ def write_on_bazar(rng: Random, number: int, home: Property, seller: Seller) -> 
         number,
         home,
         seller=seller,
-        title=f"{what} {deal} в {home.place.neighbourhood}{tail}",
+        title=f"{kind} {deal} в {home.place.neighbourhood}{tail}",
         money=money,
         prose=replace(words, html=f"<div><span><span>{words.html}</span></span></div>"),
         posted=posted,
@@ -143,20 +143,20 @@ def write_on_bazar(rng: Random, number: int, home: Property, seller: Seller) -> 
     )
 
 
-def _bazar(rng: Random, number: int, home: Property, **said: Any) -> BazarAdvert:  # noqa: ANN401 - its fields
+def _bazar(rng: Random, number: int, home: Property, **fields: Any) -> BazarAdvert:  # noqa: ANN401 - its fields
     external_id = str(50_000_000 + number * 37 + rng.randrange(37))
     return BazarAdvert(
         site="bazar.bg",
         external_id=external_id,
-        url=f"https://bazar.bg/obiava-{external_id}/{slug(said['title'], bazar=True)}",
+        url=f"https://bazar.bg/obiava-{external_id}/{slug(fields['title'], bazar=True)}",
         home=home,
-        updated=refreshed(rng, said["posted"]),
+        updated=refreshed(rng, fields["posted"]),
         views=rng.randint(1, 4000),
         tier=pick(rng, ("", "TOP"), (40, 60)),
         floor=None if home.floor is None or home.floor < 1 or chance(rng, 0.04) else home.floor,
         position=_position(rng, home),
         lag_minutes=rng.randint(0, 4),
-        **said | {"vat": said["vat"] if said["money"].shown else None},
+        **fields | {"vat": fields["vat"] if fields["money"].shown else None},
     )
 
 
@@ -260,9 +260,9 @@ def _rival(seed: int, imot: ImotAdvert, bazar: BazarAdvert) -> BazarAdvert:
     # An advert of its own under the same id and moment: the flat is the same, measured and priced anew.
     home = replace(bazar.home, area_sqm=bazar.home.area_sqm + rng.choice((-1, 0, 1)))
     own = write_on_bazar(rng, 0, home, make_seller(rng, seed))
-    kept = {name: getattr(bazar, name) for name in ("external_id", "url", "posted", "updated")}
+    identity = {name: getattr(bazar, name) for name in ("external_id", "url", "posted", "updated")}
     money = Money("both", round(price * rng.choice((0.98, 0.99, 1.01, 1.02))))
-    return replace(own, **kept, floor=None, money=money)
+    return replace(own, **identity, floor=None, money=money)
 
 
 _SHARE_ON_BAZAR: Final = 0.4
@@ -270,7 +270,9 @@ _SHARE_ON_BAZAR: Final = 0.4
 
 def on_bazar(adverts: Sequence[BazarAdvert], seed: int) -> tuple[BazarAdvert, ...]:
     """Those that a small bazar.bg has; an advert is there on all days or on none."""
-    return tuple(one for one in adverts if chance(Random(f"{seed}:{one.external_id}"), _SHARE_ON_BAZAR))
+    return tuple(
+        advert for advert in adverts if chance(Random(f"{seed}:{advert.external_id}"), _SHARE_ON_BAZAR)
+    )
 
 
 _Dated = TypeVar("_Dated", ImotAdvert, BazarAdvert)
@@ -284,10 +286,10 @@ def moved(advert: _Dated, by: timedelta) -> _Dated:
         return text.replace(was, str(int(posted.timestamp())))
 
     photos = tuple(map(dated, advert.photos))
-    found = replace(advert, posted=posted, updated=advert.updated + by, photos=photos)
-    if isinstance(found, ImotAdvert):
-        return replace(found, external_id=dated(found.external_id), url=dated(found.url))
-    return replace(found, imot_id=found.imot_id and dated(found.imot_id))
+    later_advert = replace(advert, posted=posted, updated=advert.updated + by, photos=photos)
+    if isinstance(later_advert, ImotAdvert):
+        return replace(later_advert, external_id=dated(later_advert.external_id), url=dated(later_advert.url))
+    return replace(later_advert, imot_id=later_advert.imot_id and dated(later_advert.imot_id))
 
 
 # The days of a world: what comes, what goes and what changes between one evening and the next.

@@ -42,7 +42,7 @@ class AloPortal(TwinPortal):
         """The first page needs no number."""
         return f"/obiavi/{_DEALS[deal]}/apartamenti-stai/?{_PLACE}" + (f"&page={page}" if page > 1 else "")
 
-    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """Promoted adverts have a table, the others a line of facts."""
         return fill(
             "alo_list",
@@ -56,7 +56,7 @@ class AloPortal(TwinPortal):
                     "place": _place(advert),
                     "facts": _facts(advert)[:-1],
                 }
-                for advert in shown
+                for advert in adverts
             ],
         ).encode()
 

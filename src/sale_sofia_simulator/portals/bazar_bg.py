@@ -299,12 +299,12 @@ class BazarPortal(Portal[BazarAdvert]):
 
     def search(self, path: str, query: Query) -> Search | None:
         """`/obiavi/<rubric>[/<city>][/<neighbourhood>][?district_id[]=<n>&asize[]=<n>&page=<page>]`."""
-        found, page = _SEARCH.fullmatch(path), query.get("page", ["1"])[0]
-        if not found or found["rubric"] not in _RUBRICS:
+        match, page = _SEARCH.fullmatch(path), query.get("page", ["1"])[0]
+        if not match or match["rubric"] not in _RUBRICS:
             return None
         if not (page.isascii() and page.isdigit() and int(page)):
             return None
-        city, hood = found["city"], found["hood"]
+        city, hood = match["city"], match["hood"]
         if city not in {None, *BAZAR_CITIES.values()} or hood not in {None, *_HOODS}:
             return None
         numbers = {name: [value for value in query.get(name, ()) if value.isdecimal()] for name in _FILTERS}
@@ -313,7 +313,7 @@ class BazarPortal(Portal[BazarAdvert]):
         districts, sizes = (
             tuple(_FILTERS[name].get(value, NOTHING) for value in values) for name, values in numbers.items()
         )
-        scope = Scope(_RUBRICS[found["rubric"]], city, hood)
+        scope = Scope(_RUBRICS[match["rubric"]], city, hood)
         return Search(scope, int(page), first, Filters(districts, sizes))
 
     def gone(self, external_id: str) -> Answer:  # noqa: ARG002 - all removed adverts lead to one place
@@ -330,9 +330,9 @@ class BazarPortal(Portal[BazarAdvert]):
 
     def _results(self, search: Search) -> bytes:
         """Sixty-eight results, fewer on the last page; a page that is not shown leads on all the same."""
-        found, url = self.matches(search), REAL[self.site] + search.path
-        if not found:
+        numbers, url = self.matches(search), REAL[self.site] + search.path
+        if not numbers:
             return self.origin.body(empty_search_page(url))
-        page = min(search.page, page_count(min(len(found), self.most)))
-        shown, total = self.shown(found[: self.most], page), self.announced(search)
-        return self.origin.body(search_page(shown, url=url, page=page, total=total, now=self.now))
+        page = min(search.page, page_count(min(len(numbers), self.most)))
+        adverts, total = self.shown(numbers[: self.most], page), self.announced(search)
+        return self.origin.body(search_page(adverts, url=url, page=page, total=total, now=self.now))

@@ -360,7 +360,7 @@ class Project:
     """A building that is still to be built: another template, no price, never a listing."""
 
     number: int
-    what: str
+    label: str
     neighbourhood: str
     slug: str
     street: str
@@ -372,7 +372,7 @@ class Project:
     def url(self) -> str:
         """The address of its page: four digits where an advert has its id."""
         where = f"grad-sofiya-{self.slug}-{slug(self.street)}"
-        return f"https://www.imot.bg/obiava-{self.number}-{slug(self.what)}-{where}"
+        return f"https://www.imot.bg/obiava-{self.number}-{slug(self.label)}-{where}"
 
     @property
     def handle(self) -> str:
@@ -385,7 +385,7 @@ def make_project(rng: Random) -> Project:
     hood = rng.choice(neighbourhoods())
     return Project(
         number=rng.randint(1000, 9999),
-        what=rng.choice(("Жилищна сграда", "Жилищен комплекс")),
+        label=rng.choice(("Жилищна сграда", "Жилищен комплекс")),
         neighbourhood=hood.name,
         slug=hood.slug,
         street=text.street(rng),
@@ -398,7 +398,7 @@ def make_project(rng: Random) -> Project:
 def project_page(project: Project) -> bytes:
     """The page of a project."""
     folder = f"https://cdn3.focus.bg/imot/photosnb/{str(project.number)[-3:]}//big1/{project.number}"
-    title = f"{project.what} в град София, {project.neighbourhood} :: imot.bg Обява {project.number}"
+    title = f"{project.label} в град София, {project.neighbourhood} :: imot.bg Обява {project.number}"
     return fill(
         "imot_page",
         body="imot_project.html",
@@ -455,16 +455,16 @@ class ImotPortal(Portal[ImotAdvert]):
 
     def search(self, path: str, query: Query) -> Search | None:
         """`/obiavi/<rubric>[/<city>][/<neighbourhood>][/<type>][/p-<page>][?type_home=2~3~&raioni=9~10~]`."""
-        found = _SEARCH.fullmatch(path)
-        scope = _scope(found["rubric"], found["rest"].split("/")[1:]) if found else None
-        if not found or not scope:
+        match = _SEARCH.fullmatch(path)
+        scope = _scope(match["rubric"], match["rest"].split("/")[1:]) if match else None
+        if not match or not scope:
             return None
-        known = family_ids()
-        more_hoods = [known[number].slug for number in tilde_list(query, "raioni") if number in known]
+        hoods = family_ids()
+        more_hoods = [hoods[number].slug for number in tilde_list(query, "raioni") if number in hoods]
         more_kinds = [_KINDS.get(number, "") for number in tilde_list(query, "type_home")]
         filters = Filters(_with_more(scope.hood, more_hoods), _with_more(scope.kind, more_kinds))
-        first = found["base"] + with_tildes(query, "type_home", "raioni")
-        return Search(scope, int(found["page"] or 1), first, filters)
+        first = match["base"] + with_tildes(query, "type_home", "raioni")
+        return Search(scope, int(match["page"] or 1), first, filters)
 
     def gone(self, external_id: str) -> Answer:
         """Every second id is redirected to its category, the others are not found."""
@@ -481,22 +481,22 @@ class ImotPortal(Portal[ImotAdvert]):
 
     def _results(self, search: Search) -> bytes:
         """Forty results; the last page has fewer where the cap is not a multiple of forty."""
-        found, url = self.matches(search), REAL[self.site] + search.path
-        if not found:
+        numbers, url = self.matches(search), REAL[self.site] + search.path
+        if not numbers:
             return self.origin.body(empty_search_page(url))
-        page = min(search.page, page_count(len(found), self.most))
+        page = min(search.page, page_count(len(numbers), self.most))
         project = make_project(Random(f"{url} {page}"))
         self._projects[project.url.removeprefix(REAL[self.site])] = project
-        shown, total = self.shown(found[: self.most], page), self.announced(search)
-        return self.origin.body(search_page(shown, url=url, page=page, total=total, most=self.most))
+        adverts, total = self.shown(numbers[: self.most], page), self.announced(search)
+        return self.origin.body(search_page(adverts, url=url, page=page, total=total, most=self.most))
 
     def other(self, path: str) -> Answer:
         """A new building that some search page has shown; of a part that does not exist perhaps its city."""
         if project := self._projects.get(path):
             return self._page(self.origin.body(project_page(project)))
-        found = _SEARCH.fullmatch(path) if self.options.parts_redirect else None
-        city = found["rest"].split("/")[1:2] if found else []
-        scope = _scope(found["rubric"], city) if found and city else None
+        match = _SEARCH.fullmatch(path) if self.options.parts_redirect else None
+        city = match["rest"].split("/")[1:2] if match else []
+        scope = _scope(match["rubric"], city) if match and city else None
         return self.moved(_path(scope)) if scope else self.missing()
 
 
@@ -512,11 +512,11 @@ def _with_more(word: str | None, more: list[str]) -> tuple[str, ...]:
 
 def _scope(rubric: str, parts: list[str]) -> Scope | None:
     """The words in their order, each at most once; any other word is no search."""
-    found: dict[str, str] = {}
-    for name, known in (("city", _CITIES), ("hood", _HOODS), ("kind", _KINDS.values())):
-        if parts and parts[0] in known:
-            found[name] = parts.pop(0)
-    nowhere = "hood" in found and "city" not in found
+    words: dict[str, str] = {}
+    for name, allowed in (("city", _CITIES), ("hood", _HOODS), ("kind", _KINDS.values())):
+        if parts and parts[0] in allowed:
+            words[name] = parts.pop(0)
+    nowhere = "hood" in words and "city" not in words
     if parts or nowhere or rubric not in _DEALS:
         return None
-    return Scope(_DEALS[rubric], **found)
+    return Scope(_DEALS[rubric], **words)

@@ -66,12 +66,12 @@ class ImotiComPortal(TwinPortal):
         """The first page has no number."""
         return _page_path(f"/{RUBRICS[deal]}/grad-sofiya", page)
 
-    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """The application and its data; beyond the last page there are none."""
         path, page = search.path, search.page
         rubric = path.split("/")[1]
         data = {
-            "adverts": [self._told("imoti_com_card", advert) for advert in shown],
+            "adverts": [self._advert_json("imoti_com_card", advert) for advert in adverts],
             "page": str(page),
             "advfind": total,
             "lastpage": self.pages(total),
@@ -80,11 +80,11 @@ class ImotiComPortal(TwinPortal):
         }
         links = "".join(
             f'<advertl><a class="ad" href="{self.path_of(advert)}">{_heading(advert)}</a></advertl>'
-            for advert in shown
+            for advert in adverts
         )
         return _page(f"Имоти в град София, {rubric}", f"results?pn={rubric}", data, links, {})
 
-    def old_results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def old_results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """The same as it was served until February 2026."""
         deal, page = search.deal, search.page
         following = self.next_url(deal, page, total, self.base)
@@ -93,7 +93,7 @@ class ImotiComPortal(TwinPortal):
             canonical=self.base + self.search_path(deal, page),
             more=f'<link rel="next" href="{following}">' if following else "",
             total=spaced(total),
-            cards="".join(map(self._old_card, shown)) or "Няма намерени обяви",
+            cards="".join(map(self._old_card, adverts)) or "Няма намерени обяви",
         ).encode()
 
     def _old_card(self, advert: TwinAdvert) -> str:
@@ -113,7 +113,7 @@ class ImotiComPortal(TwinPortal):
             family=advert.imot_id,
         )
 
-    def _told(self, name: str, advert: TwinAdvert) -> dict[str, Any]:
+    def _advert_json(self, name: str, advert: TwinAdvert) -> dict[str, Any]:
         home = advert.home
         return fill_json(
             name,
@@ -135,7 +135,7 @@ class ImotiComPortal(TwinPortal):
         """The page of an advert; it has no canonical address, and its data twice."""
         number, path, title = advert.external_id, self.path_of(advert), _title(advert)
         data = {
-            "advert": self._told("imoti_com_advert", advert),
+            "advert": self._advert_json("imoti_com_advert", advert),
             "h1": title,
             "url": path,
             "title": f"{title} | {number}",
@@ -172,8 +172,11 @@ def _filters(parts: list[str], query: Query) -> Filters | None:
     kinds = [_WORDS[parts.pop(0)]] if parts and parts[0] in _WORDS else []
     if parts:
         return None
-    known = family_ids()
-    hoods += [known[number].slug if number in known else NOTHING for number in tilde_list(query, "sraion")]
+    hoods_by_id = family_ids()
+    hoods += [
+        hoods_by_id[number].slug if number in hoods_by_id else NOTHING
+        for number in tilde_list(query, "sraion")
+    ]
     kinds += tilde_list(query, "pubtype")
     return Filters(tuple(hoods), tuple(_KINDS.get(kind, NOTHING) for kind in kinds))
 
@@ -182,8 +185,8 @@ def _page(
     title: str, request: str, data: dict[str, Any], body: str, more: dict[str, dict[str, Any]]
 ) -> bytes:
     state: dict[str, Any] = {
-        number: {"b": {"data": kept, "status": "success"}, "s": 200}
-        for number, kept in {"523200034": {"nraion": _REGIONS}, **more}.items()
+        number: {"b": {"data": part, "status": "success"}, "s": 200}
+        for number, part in {"523200034": {"nraion": _REGIONS}, **more}.items()
     }
     key = f"http_GET_https://www.imoti.com/api/{request}_"
     state[key] = {"body": {"data": data, "status": "success"}, "headers": {}, "status": 200, "url": key}

@@ -69,12 +69,12 @@ class ImotiNetPortal(TwinPortal):
         """All of them are announced."""
         return max(1, -(-total // _PAGE_SIZE))
 
-    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """Cards in a list, some of which stand above it once more; some pages are named by their numbers."""
         path, page, last = search.path, search.page, self.pages(total)
         body = fill(
             "imoti_net_list",
-            cards=[self._card(advert) for advert in shown],
+            cards=[self._card(advert) for advert in adverts],
             count=f"{_COUNTED}+" if total > _COUNTED else total,
             url=self.base + path,
             page=page,

@@ -71,9 +71,9 @@ class OlxPortal(TwinPortal):
         category = whole(query, "category_id", _RUBRICS["sale"])
         deal = "rent" if category in {_RUBRICS["rent"], *_CATEGORIES["rent"].values()} else "sale"
         first, size = whole(query, "offset", 0), min(whole(query, "limit", self.page_size), _MOST_AT_ONCE)
-        kept = {name: value for name, value in query.items() if name not in {"offset", "limit"}}
+        criteria = {name: value for name, value in query.items() if name not in {"offset", "limit"}}
         filters = _filters(_of_category(deal, category), query, f"{_PRICE}:{{}}")
-        return Search(Scope(deal), 1, urlencode(kept, doseq=True), filters, range(first, first + size))
+        return Search(Scope(deal), 1, urlencode(criteria, doseq=True), filters, range(first, first + size))
 
     def searched(self, search: Search) -> Answer:
         """JSON, or a page."""
@@ -87,15 +87,15 @@ class OlxPortal(TwinPortal):
 
     def on_page(self, search: Search) -> list[TwinAdvert]:
         """Past the end of the pages one advert is left."""
-        shown = super().on_page(search)
-        past_the_end = not shown and search.window is None
-        return super().on_page(search._replace(page=1))[:1] if past_the_end else shown
+        adverts = super().on_page(search)
+        past_the_end = not adverts and search.window is None
+        return super().on_page(search._replace(page=1))[:1] if past_the_end else adverts
 
-    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """What the interface answers, or a page of results."""
         if search.window is None:
             listing = {
-                "ads": [self._told("olx_ad", advert) for advert in shown],
+                "ads": [self._advert_json("olx_ad", advert) for advert in adverts],
                 "totalElements": min(total, self.most),
                 "totalPages": self.pages(total),
                 "pageNumber": search.page - 1,
@@ -106,7 +106,7 @@ class OlxPortal(TwinPortal):
         if search.window.stop < min(len(self.matches(search)), self.most):
             links["next"] = {"href": url.format(search.window.stop)}
         answer = {
-            "data": [self._told("olx_card", advert) for advert in shown],
+            "data": [self._advert_json("olx_card", advert) for advert in adverts],
             "metadata": {
                 "total_elements": min(total, self.most),
                 "visible_total_count": total,
@@ -120,7 +120,7 @@ class OlxPortal(TwinPortal):
         """The page of an advert: most of it is what every page has."""
         labels = ("Заглавна страница", "Недвижими имоти", RUBRIC_NAMES[advert.home.deal], "Имоти")
         crumbs = [{"label": label, "href": "/"} for label in labels]
-        own = {"ad": self._told("olx_ad", advert), "breadcrumbs": crumbs, "userAgent": "Mozilla/5.0"}
+        own = {"ad": self._advert_json("olx_ad", advert), "breadcrumbs": crumbs, "userAgent": "Mozilla/5.0"}
         return _page(advert.title, self.url_of(advert), "ad", own)
 
     def facts(self, advert: TwinAdvert) -> Truth:
@@ -138,7 +138,7 @@ class OlxPortal(TwinPortal):
             "photo_urls": _photos(advert),
         }
 
-    def _told(self, name: str, advert: TwinAdvert) -> dict[str, Any]:
+    def _advert_json(self, name: str, advert: TwinAdvert) -> dict[str, Any]:
         lat, lon = advert.position or (None, None)
         return fill_json(
             name,

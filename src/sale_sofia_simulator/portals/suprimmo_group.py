@@ -75,14 +75,14 @@ class GroupPortal(TwinPortal):
         page = int(match[2]) + 1 - self.first_page if match[2] else 1
         return Search(Scope(deal), page, path)
 
-    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """Cards below their count; the word for page has a Latin letter."""
         deal, page = search.deal, search.page
         following = self.next_url(deal, page, total, self.base)
-        cards = [fill(f"{self.name}_card", **self._said(one)) for one in shown]
+        cards = [fill(f"{self.name}_card", **self._values(advert)) for advert in adverts]
         body = fill(
             f"{self.name}_results",
-            total=total if shown else 0,
+            total=total if adverts else 0,
             offers=self.offers,
             page=page,
             pages=self.pages(total),
@@ -94,8 +94,8 @@ class GroupPortal(TwinPortal):
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert: what its design has of this."""
         gallery = script_json([{"big": photo, "title": " "} for photo in self._photos(advert)])
-        said = {"base": self.base, "agency": self.agency, "gallery": gallery, "extras": _extras(advert)}
-        body = fill(f"{self.name}_advert", **said, **self._said(advert))
+        values = {"base": self.base, "agency": self.agency, "gallery": gallery, "extras": _extras(advert)}
+        body = fill(f"{self.name}_advert", **values, **self._values(advert))
         return self._document(attribute(advert.title), self.url_of(advert), body)
 
     def _document(self, title: str, canonical: str, body: str, head: str = "") -> bytes:
@@ -107,7 +107,7 @@ class GroupPortal(TwinPortal):
         names = [f"{int(stamp, 16)}T{advert.external_id}_{place}" for place, stamp in enumerate(stamps, 1)]
         return [f"{self.photo_folder}/{name}.jpg" for name in names]
 
-    def _said(self, advert: TwinAdvert) -> dict[str, object]:
+    def _values(self, advert: TwinAdvert) -> dict[str, object]:
         """What both designs print, on cards and on pages."""
         # The quarter with its kind, unless its name says that.
         name = advert.home.place.neighbourhood
@@ -182,16 +182,16 @@ class LuximmoPortal(GroupPortal):
 def _sums(advert: TwinAdvert) -> list[dict[str, str]]:
     """The price in each currency that is printed, with the old one of what is reduced; none to ask for."""
     money, old = advert.money, _old_price(advert)
-    found = [("&#x20AC;", money.amount_eur, old)] if money.shown else []
+    amounts = [("&#x20AC;", money.amount_eur, old)] if money.shown else []
     if money.bgn:
-        found.append(("&#x43B;&#x432;.", money.bgn, leva(old) if old else None))
+        amounts.append(("&#x43B;&#x432;.", money.bgn, leva(old) if old else None))
     return [
         {
             "price": spaced(round(price)),
             "old": spaced(round(old)) if old else "",
             "currency": f"<span class='curr_conv'>{sign}</span>",
         }
-        for sign, price, old in found
+        for sign, price, old in amounts
     ]
 
 
