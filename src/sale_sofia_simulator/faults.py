@@ -72,12 +72,9 @@ _SEED, _FACTOR, _MODULUS = 17, 31, 1_000_003
 
 CHALLENGE_PAGE = fill("fault_challenge", script=SCRIPT_PATH).encode()
 """It also asks for pictures, styles and a foreign script, which a polite visitor leaves alone."""
-CHALLENGE_SCRIPT = f"""
-let worked = {_SEED};
-for (const sign of navigator.userAgent) worked = (worked * {_FACTOR} + sign.charCodeAt(0)) % {_MODULUS};
-document.cookie = "{COOKIE}=" + worked + "; path=/";
-location.reload();
-""".encode()
+CHALLENGE_SCRIPT = fill(
+    "fault_challenge.js", cookie=COOKIE, seed=_SEED, factor=_FACTOR, modulus=_MODULUS
+).encode()
 
 
 def has_passed(headers: Mapping[str, str]) -> bool:
@@ -114,11 +111,9 @@ _AREA_AND_PRICE = re.compile(
     r"(?P<price>\d[\d ]*)(?P<mid> <small>€</small>\s*)(?P<lev><br/> \d[\d ]*(?P<after> <small>BGN))?",
     re.DOTALL,
 )
-_NET_SUMS = re.compile(r'<header class="blue-header clearfix">(?P<sums>.*?)</header>', re.DOTALL)
+_NET_SUMS = re.compile(r'<header class="blue-header clearfix">.*?</header>', re.DOTALL)
 _NET_SUM = re.compile(r"<strong>(?P<sum>\d[\d ]*) (?P<sign>€|BGN)</strong>")
 _NET_AREA = re.compile(r'<h2 itemprop="name">[^<]*, (\d+) м<sup>')
-_NET_PRICE = re.compile(r'<strong class="price">.*?</strong>', re.DOTALL)
-_NET_SIGN = "<small>€</small>"
 _HOMES_PRICE = re.compile(r'("currency": "EUR", "value": ")([\d,]+)(")')
 _IMOT_CARD = re.compile(r'<div class="item ([^"]*)" id="ida(\w+)"')
 
@@ -152,15 +147,6 @@ def _half_of_cards(page: Served) -> str:
     return _IMOT_CARD.sub(other, page.text)
 
 
-def _moved_price(page: Served) -> str:
-    """The price leaves the sidebar."""
-    match = _NET_SUMS.search(page.text) if page.is_listing else None
-    if match is None:
-        return page.text
-    without = page.text.replace(match[0], "", 1)
-    return without.replace("</section>", f"</section><aside>{match['sums']}</aside>", 1)
-
-
 def _per_sqm(page: Served) -> str:
     """The price of a square metre where the price was."""
 
@@ -179,15 +165,6 @@ def _per_sqm(page: Served) -> str:
     return _NET_SUMS.sub(lambda sums: _NET_SUM.sub(each, sums[0]), page.text)
 
 
-def _moved_currency(page: Served) -> str:
-    def after(match: re.Match[str]) -> str:
-        return f"{match[0].replace(_NET_SIGN, '', 1)}{_NET_SIGN}" if _NET_SIGN in match[0] else match[0]
-
-    if page.is_listing:
-        return _NET_SUMS.sub(lambda sums: _NET_SUM.sub(r"<strong>\g<sum></strong>", sums[0]) + "€", page.text)
-    return _NET_PRICE.sub(after, page.text)
-
-
 def _dearer(page: Served) -> str:
     """All prices three tenths higher."""
 
@@ -199,9 +176,7 @@ def _dearer(page: Served) -> str:
 
 _CHANGES: Final[Mapping[str, Callable[[Served], str]]] = {
     "half-cards": _half_of_cards,
-    "moved-block": _moved_price,
     "per-sqm": _per_sqm,
-    "moved-currency": _moved_currency,
     "dearer": _dearer,
 }
 LAYOUTS: Final = {

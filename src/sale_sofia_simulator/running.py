@@ -44,8 +44,7 @@ class RunningSimulator:
 
     def start_urls(self, site: str, *, split: bool = False) -> list[str]:
         """Searches that together find each advert of the site exactly once."""
-        urls = self._request(f"start-urls?split={int(split)}")[site]
-        return [str(url) for url in urls]
+        return list(self._request(f"start-urls?split={int(split)}")[site])
 
     def advance(self) -> int:
         """Moves all portals to the next day and returns its number."""

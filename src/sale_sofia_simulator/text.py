@@ -96,11 +96,6 @@ def person(rng: Random) -> str:
     return f"{first_name} {rng.choice(WORDS['family'])}{'а' if first_name.endswith('а') else ''}"
 
 
-def street(rng: Random) -> str:
-    """A street or a boulevard with its prefix."""
-    return rng.choice(WORDS["streets"])
-
-
 def headline(rng: Random) -> tuple[str, str]:
     """A piece of news between the adverts, and the end of its address."""
     words = rng.choice(WORDS["headlines"])

@@ -91,9 +91,8 @@ class HomesPortal(TwinPortal):
 
     def facts(self, advert: TwinAdvert) -> Truth:
         """No year, no coordinates where the middle of the city stands for them."""
-        home, seller = advert.home, advert.seller
-        heating = _HEATING.get(home.district_heating or "")
-        extras = _extras(advert)
+        seller, extras = advert.seller, _extras(advert)
+        heating = _HEATING.get(advert.home.district_heating or "")
         return {
             "title": _title(advert),
             "heating": [heating[1]] if heating else [],

@@ -20,7 +20,6 @@ _PRICE = "filter_float_price"
 _LIST = re.compile(
     r"/nedvizhimi-imoti/(?P<deal>prodazhbi|naemi)(?P<flats>/apartamenti)?(?:/oblast-sofiya-grad)?/?"
 )
-_ALL_CATEGORIES = 1200
 _DIGITS = "0123456789abcdefghijklmnopqrstuwvxyzABCDEFGHIJKLMNOPQRSTUWVXYZ"
 _RUBRICS = {"sale": 381, "rent": 383}
 _CATEGORIES: Mapping[str, Mapping[str, int]] = TABLES["olx_categories"]
@@ -139,7 +138,6 @@ class OlxPortal(TwinPortal):
         }
 
     def _advert_json(self, name: str, advert: TwinAdvert) -> dict[str, Any]:
-        lat, lon = advert.position or (None, None)
         return fill_json(
             name,
             advert=advert,
@@ -147,8 +145,6 @@ class OlxPortal(TwinPortal):
             category=_CATEGORIES[advert.home.deal][advert.home.kind.property_type],
             options=_options(advert),
             photos=_photos(advert),
-            lat=lat,
-            lon=lon,
         )
 
 
@@ -184,11 +180,4 @@ def _spelled(value: object) -> str:
 
 @cache
 def _categories() -> str:
-    listed: dict[str, Any] = {}
-    for number in range(1, _ALL_CATEGORIES):
-        name = f"rubrika-{number}"
-        numbers = {"id": number, "parentId": number // 7, "position": number % 40, "level": 3}
-        words = {"name": f"Рубрика {number}", "normalizedName": name, "path": f"rubriki/{name}"}
-        rest = {"viewType": "list", "iconName": "", "children": []}
-        listed[str(number)] = {**numbers, "displayOrder": 1, "label": name, **words, **rest}
-    return _spelled({"list": listed, "counts": {}, "promos": []})
+    return _spelled(fill_json("olx_categories"))

@@ -5,12 +5,13 @@ Of rents, houses, plots and adverts without a price no page was seen: they are m
 
 import re
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import ClassVar, Final
 
-from sale_sofia_simulator.model import ROOM_WORDS, TwinAdvert
-from sale_sofia_simulator.pieces import attribute, fill, script_json
+from sale_sofia_simulator.model import TwinAdvert
+from sale_sofia_simulator.pieces import fill, script_json
 from sale_sofia_simulator.portal import Query, Scope, Search
-from sale_sofia_simulator.text import TABLES, leva, slug, spaced
+from sale_sofia_simulator.text import TABLES, leva, slug
 from sale_sofia_simulator.truth import Truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names
 
@@ -96,7 +97,7 @@ class GroupPortal(TwinPortal):
         gallery = script_json([{"big": photo, "title": " "} for photo in self._photos(advert)])
         values = {"base": self.base, "agency": self.agency, "gallery": gallery, "extras": _extras(advert)}
         body = fill(f"{self.name}_advert", **values, **self._values(advert))
-        return self._document(attribute(advert.title), self.url_of(advert), body)
+        return self._document(escape(advert.title), self.url_of(advert), body)
 
     def _document(self, title: str, canonical: str, body: str, head: str = "") -> bytes:
         page = fill(f"{self.name}_page", title=title, canonical=canonical, head=head, body=body)
@@ -115,7 +116,6 @@ class GroupPortal(TwinPortal):
             "advert": advert,
             "id": advert.external_id,
             "link": self.url_of(advert),
-            "title": attribute(advert.title),
             "act": _act(advert),
             "type": _type(advert),
             "deal": _DEALS[advert.home.deal],
@@ -179,29 +179,15 @@ class LuximmoPortal(GroupPortal):
         return f"{folder}/index{page - 1 if page > 1 else ''}.html"
 
 
-def _sums(advert: TwinAdvert) -> list[dict[str, str]]:
+def _sums(advert: TwinAdvert) -> list[tuple[str, float, float | None]]:
     """The price in each currency that is printed, with the old one of what is reduced; none to ask for."""
     money, old = advert.money, _old_price(advert)
-    amounts = [("&#x20AC;", money.amount_eur, old)] if money.shown else []
-    if money.bgn:
-        amounts.append(("&#x43B;&#x432;.", money.bgn, leva(old) if old else None))
-    return [
-        {
-            "price": spaced(round(price)),
-            "old": spaced(round(old)) if old else "",
-            "currency": f"<span class='curr_conv'>{sign}</span>",
-        }
-        for sign, price, old in amounts
-    ]
+    euro = [("&#x20AC;", money.amount_eur, old)] if money.shown else []
+    return euro + ([("&#x43B;&#x432;.", money.bgn, old and leva(old))] if money.bgn else [])
 
 
 def _type(advert: TwinAdvert) -> str:
-    kind = advert.home.kind
-    return (
-        f"{ROOM_WORDS[kind.rooms]} апартамент"
-        if kind.rooms
-        else _KINDS.get(kind.label, kind.label.capitalize())
-    )
+    return _KINDS.get(advert.home.kind.label, advert.home.kind.words)
 
 
 def _act(advert: TwinAdvert) -> str | None:
