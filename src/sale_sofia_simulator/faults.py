@@ -48,14 +48,14 @@ class FaultPlan:
     def __init__(self, rates: dict[str, float], seed: str) -> None:
         self._rates = rates
         self._seed = seed
-        self._asked: Counter[str] = Counter()
+        self._requests: Counter[str] = Counter()
 
     def next(self, path: str) -> Fault | None:
         """What goes wrong with this request, mostly nothing."""
         if not self._rates:
             return None
-        self._asked[path] += 1
-        rng = Random(f"{self._seed}:{path}:{self._asked[path]}")
+        self._requests[path] += 1
+        rng = Random(f"{self._seed}:{path}:{self._requests[path]}")
         draw = rng.random()
         for name, share in self._rates.items():
             draw -= share
@@ -72,12 +72,9 @@ _SEED, _FACTOR, _MODULUS = 17, 31, 1_000_003
 
 CHALLENGE_PAGE = fill("fault_challenge", script=SCRIPT_PATH).encode()
 """It also asks for pictures, styles and a foreign script, which a polite visitor leaves alone."""
-CHALLENGE_SCRIPT = f"""
-let worked = {_SEED};
-for (const sign of navigator.userAgent) worked = (worked * {_FACTOR} + sign.charCodeAt(0)) % {_MODULUS};
-document.cookie = "{COOKIE}=" + worked + "; path=/";
-location.reload();
-""".encode()
+CHALLENGE_SCRIPT = fill(
+    "fault_challenge.js", cookie=COOKIE, seed=_SEED, factor=_FACTOR, modulus=_MODULUS
+).encode()
 
 
 def has_passed(headers: Mapping[str, str]) -> bool:
@@ -114,24 +111,22 @@ _AREA_AND_PRICE = re.compile(
     r"(?P<price>\d[\d ]*)(?P<mid> <small>€</small>\s*)(?P<lev><br/> \d[\d ]*(?P<after> <small>BGN))?",
     re.DOTALL,
 )
-_NET_SUMS = re.compile(r'<header class="blue-header clearfix">(?P<sums>.*?)</header>', re.DOTALL)
+_NET_SUMS = re.compile(r'<header class="blue-header clearfix">.*?</header>', re.DOTALL)
 _NET_SUM = re.compile(r"<strong>(?P<sum>\d[\d ]*) (?P<sign>€|BGN)</strong>")
 _NET_AREA = re.compile(r'<h2 itemprop="name">[^<]*, (\d+) м<sup>')
-_NET_PRICE = re.compile(r'<strong class="price">.*?</strong>', re.DOTALL)
-_NET_SIGN = "<small>€</small>"
 _HOMES_PRICE = re.compile(r'("currency": "EUR", "value": ")([\d,]+)(")')
 _IMOT_CARD = re.compile(r'<div class="item ([^"]*)" id="ida(\w+)"')
 
 
-def _replaced(told: Mapping[str, Any]) -> Callable[[Served], str]:
+def _replacing(row: Mapping[str, Any]) -> Callable[[Served], str]:
     """Other words in the same places: on every page, or of so many adverts on one, always the same."""
-    pairs = [(re.compile(old, re.DOTALL), new) for old, new in told.get("matched", ())]
+    pairs = [(re.compile(old, re.DOTALL), new) for old, new in row.get("matched", ())]
 
     def change(page: Served) -> str:
         text = page.text
-        if "one_of" in told and not (page.is_listing and _is_chosen(page.path, told["one_of"])):
+        if "one_of" in row and not (page.is_listing and _is_chosen(page.path, row["one_of"])):
             return text
-        for old, new in told.get("replaced", ()):
+        for old, new in row.get("replaced", ()):
             text = text.replace(old, new)
         for pattern, new in pairs:
             text = pattern.sub(new, text)
@@ -146,32 +141,23 @@ def _is_chosen(name: str, of: int) -> bool:
 
 
 def _half_of_cards(page: Served) -> str:
-    def other(found: re.Match[str]) -> str:
-        return f'<div class="tile {found[1]}" data-ida="{found[2]}"' if _is_chosen(found[2], 2) else found[0]
+    def other(match: re.Match[str]) -> str:
+        return f'<div class="tile {match[1]}" data-ida="{match[2]}"' if _is_chosen(match[2], 2) else match[0]
 
     return _IMOT_CARD.sub(other, page.text)
-
-
-def _moved_price(page: Served) -> str:
-    """The price leaves the sidebar."""
-    found = _NET_SUMS.search(page.text) if page.is_listing else None
-    if found is None:
-        return page.text
-    without = page.text.replace(found[0], "", 1)
-    return without.replace("</section>", f"</section><aside>{found['sums']}</aside>", 1)
 
 
 def _per_sqm(page: Served) -> str:
     """The price of a square metre where the price was."""
 
-    def each(found: re.Match[str]) -> str:
-        whole = int(found["sum"].replace(" ", ""))
-        return f"<strong>{spaced(round(whole / int(area[1])))} {found['sign']}</strong>" if area else found[0]
+    def each(match: re.Match[str]) -> str:
+        whole = int(match["sum"].replace(" ", ""))
+        return f"<strong>{spaced(round(whole / int(area[1])))} {match['sign']}</strong>" if area else match[0]
 
-    def card(found: re.Match[str]) -> str:
-        price = round(int(found["price"].replace(" ", "")) / int(found["area"]))
-        lev = f"<br/> {spaced(round(price * BGN_PER_EUR))}{found['after']}" if found["lev"] else ""
-        return f"{found['head']}{spaced(price)}{found['mid']}{lev}"
+    def card(match: re.Match[str]) -> str:
+        price = round(int(match["price"].replace(" ", "")) / int(match["area"]))
+        lev = f"<br/> {spaced(round(price * BGN_PER_EUR))}{match['after']}" if match["lev"] else ""
+        return f"{match['head']}{spaced(price)}{match['mid']}{lev}"
 
     if not page.is_listing:
         return _AREA_AND_PRICE.sub(card, page.text)
@@ -179,35 +165,24 @@ def _per_sqm(page: Served) -> str:
     return _NET_SUMS.sub(lambda sums: _NET_SUM.sub(each, sums[0]), page.text)
 
 
-def _moved_currency(page: Served) -> str:
-    def after(found: re.Match[str]) -> str:
-        return f"{found[0].replace(_NET_SIGN, '', 1)}{_NET_SIGN}" if _NET_SIGN in found[0] else found[0]
-
-    if page.is_listing:
-        return _NET_SUMS.sub(lambda sums: _NET_SUM.sub(r"<strong>\g<sum></strong>", sums[0]) + "€", page.text)
-    return _NET_PRICE.sub(after, page.text)
-
-
 def _dearer(page: Served) -> str:
     """All prices three tenths higher."""
 
-    def more(found: re.Match[str]) -> str:
-        return f"{found[1]}{round(int(found[2].replace(',', '')) * 1.3):,}{found[3]}"
+    def more(match: re.Match[str]) -> str:
+        return f"{match[1]}{round(int(match[2].replace(',', '')) * 1.3):,}{match[3]}"
 
     return _HOMES_PRICE.sub(more, page.text)
 
 
 _CHANGES: Final[Mapping[str, Callable[[Served], str]]] = {
     "half-cards": _half_of_cards,
-    "moved-block": _moved_price,
     "per-sqm": _per_sqm,
-    "moved-currency": _moved_currency,
     "dearer": _dearer,
 }
 LAYOUTS: Final = {
     name: Layout(
-        told["site"], told["says"], _CHANGES.get(name) or _replaced(told), drifts=told.get("drifts", True)
+        row["site"], row["says"], _CHANGES.get(name) or _replacing(row), drifts=row.get("drifts", True)
     )
-    for name, told in read_yaml(files(__package__).joinpath("layouts.yaml").read_text("utf-8")).items()
+    for name, row in read_yaml(files(__package__).joinpath("layouts.yaml").read_text("utf-8")).items()
 }
 """Every layout by its name; those that are more than other words in the same places are in `_CHANGES`."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from html import escape, unescape
 from random import Random
 
@@ -12,22 +11,13 @@ from sale_sofia.geography.metro import walk_from
 from sale_sofia.geography.shapes import Point
 from sale_sofia.listings.places import Neighbourhood, neighbourhoods
 from sale_sofia_simulator import text
-from sale_sofia_simulator.model import (
-    CONSTRUCTION_WEIGHTS,
-    CONSTRUCTIONS,
-    FEATURES,
-    FLATS,
-    OPEN_LAND,
-    OTHERS,
-    Age,
-    Kind,
-    Place,
-    Property,
-    Prose,
-    Seller,
-)
+from sale_sofia_simulator.model import CONSTRUCTIONS, FLATS, KINDS, Age, Kind, Place, Property, Prose, Seller
 from sale_sofia_simulator.text import spaced
 
+_OTHERS = tuple(kind for kind in KINDS if not kind.flat)
+_OPEN_LAND = frozenset({"plot", "land"})
+_CONSTRUCTION_WEIGHTS = (70, 14, 6, 4, 3, 2)
+_FEATURES: Sequence[str] = text.TABLES["features"]
 _FLAT_WEIGHTS = (14, 34, 30, 10, 6, 6)
 _SHARE_OTHER_KINDS = 0.08
 _SHARE_RENT = 0.18
@@ -55,13 +45,13 @@ def pick(rng: Random, values: Sequence[str], weights: Sequence[float]) -> str:
 def make_home(rng: Random, number: int, *, flat: bool = False) -> Property:
     """A property of any kind, or a flat with a number of rooms when asked for one."""
     kind = _kind(rng, flat=flat)
-    land = kind.property_type in OPEN_LAND
+    land = kind.property_type in _OPEN_LAND
     deal = "rent" if chance(rng, _SHARE_RENT) and not land else "sale"
     area = rng.randint(*text.TABLES["areas"][kind.number])
     floor, floors_total = _storeys(rng, kind)
     construction = None
     if not land and not chance(rng, 0.85 if deal == "rent" else 0.05):
-        construction = pick(rng, tuple(CONSTRUCTIONS), CONSTRUCTION_WEIGHTS)
+        construction = pick(rng, tuple(CONSTRUCTIONS), _CONSTRUCTION_WEIGHTS)
     age = _age(rng) if construction else Age("none", 2000)
     return Property(
         number=number,
@@ -89,18 +79,18 @@ def _kind(rng: Random, *, flat: bool) -> Kind:
     if flat:
         return rng.choice(FLATS[:-1])
     if chance(rng, _SHARE_OTHER_KINDS):
-        return rng.choice(OTHERS)
+        return rng.choice(_OTHERS)
     return rng.choices(FLATS, _FLAT_WEIGHTS)[0]
 
 
 def _place(rng: Random) -> Place:
-    street = text.street(rng) if chance(rng, 0.35) else None
+    street = rng.choice(text.WORDS["streets"]) if chance(rng, 0.35) else None
     if chance(rng, _SHARE_ELSEWHERE):
         name, slug = rng.choice(ELSEWHERE)
         return Place("Търговище", "grad-targovishte", name, slug, None, None, None, street)
-    known = neighbourhoods()
-    start = int(len(known) * rng.random() ** 2)
-    return in_sofia(next(hood for hood in known[start:] if hood.slug not in NO_SUCH_HOODS), street)
+    hoods = neighbourhoods()
+    start = int(len(hoods) * rng.random() ** 2)
+    return in_sofia(next(hood for hood in hoods[start:] if hood.slug not in NO_SUCH_HOODS), street)
 
 
 def in_sofia(hood: Neighbourhood, street: str | None) -> Place:
@@ -112,7 +102,7 @@ def _storeys(rng: Random, kind: Kind) -> tuple[int | None, int | None]:
     """The floor and the number of floors."""
     if kind.storeys_only:
         return None, rng.randint(1, 4)
-    if kind.property_type in {*OPEN_LAND, "garage", "hotel"} or chance(rng, 0.04):
+    if kind.property_type in {*_OPEN_LAND, "garage", "hotel"} or chance(rng, 0.04):
         return None, None
     total = rng.randint(2, 20)
     level = rng.random()
@@ -129,11 +119,11 @@ def _age(rng: Random) -> Age:
 def _features(rng: Random, construction: str | None, age: Age) -> tuple[str, ...]:
     if chance(rng, 0.06):
         return ()
-    chosen = set(rng.sample(FEATURES, rng.randint(0, 7)))
+    chosen = set(rng.sample(_FEATURES, rng.randint(0, 7)))
     if age.state.startswith("Въведен"):
         chosen.discard("В строеж")
     first = (construction,) if construction and chance(rng, 0.85) else ()
-    return (*first, *(feature for feature in FEATURES if feature in chosen))
+    return (*first, *(feature for feature in _FEATURES if feature in chosen))
 
 
 def _price(rng: Random, deal: str, area: int, *, land: bool) -> int:
@@ -170,31 +160,25 @@ def settle_in_city(rng: Random, home: Property) -> Property:
     """The same home in the city."""
     if not home.kind.flat and chance(rng, _SHARE_SETTLED):
         home = make_home(rng, home.number, flat=True)
-    hood = rng.choice(_city())
+    hood = rng.choice([hood for hood in neighbourhoods() if hood.slug in _CITY])
     # As it is, unless no such house was built then.
     first, last = BUILT_BETWEEN.get(CONSTRUCTIONS.get(home.construction or "", ""), (0, 9999))
     age = home.age if first <= home.age.year <= last else Age("use", rng.randint(max(first, 1970), 1992))
     home = replace(home, place=in_sofia(hood, home.place.street), position=_point(rng, hood), age=age)
-    return replace(home, price_eur=_asked(rng, home)) if home.kind.flat else home
-
-
-@cache
-def _city() -> tuple[Neighbourhood, ...]:
-    return tuple(hood for hood in neighbourhoods() if hood.slug in _CITY)
+    return replace(home, price_eur=_asking_price(rng, home)) if home.kind.flat else home
 
 
 def _point(rng: Random, hood: Neighbourhood) -> tuple[float, float]:
     """Somewhere in the neighbourhood; its middle, should none be met."""
     middle = Point(hood.lat or 0.0, hood.lon or 0.0)
     for _ in range(_DRAWS):
-        drawn = (round(one + rng.uniform(-_SPREAD, _SPREAD), 5) for one in middle)
-        point = Point(*drawn)
+        point = Point(*(round(degrees + rng.uniform(-_SPREAD, _SPREAD), 5) for degrees in middle))
         if metres_outside(hood.id, point) == 0:
             return point.lat, point.lon
     return middle.lat, middle.lon
 
 
-def _asked(rng: Random, home: Property) -> int:
+def _asking_price(rng: Random, home: Property) -> int:
     """What is asked for it: by its place, its building and its floor, and a little by its seller."""
     new = 1.1 if home.age.year >= _NEW_FROM else 1.0
     floor = 0.94 if home.floor is not None and home.floor in {0, 1, home.floors_total} else 1.0
@@ -232,7 +216,7 @@ def make_seller(rng: Random, seed: int) -> Seller:
         name=name,
         handle=text.handle(name),
         since=same.randint(2004, 2025),
-        address=f"гр. София, {text.street(same)} {same.randint(1, 150)}",
+        address=f"гр. София, {same.choice(text.WORDS['streets'])} {same.randint(1, 150)}",
         user=same.randint(100_000, 4_999_999),
         phones=_phones(rng),
         broker=text.person(rng) if chance(rng, _SHARE_BROKER) else None,
@@ -276,7 +260,7 @@ def describe(rng: Random, home: Property) -> Prose:
     if home.position and not chance(rng, _SHARE_WRONG):
         truth = _true_words(home)
         untold = [f"{{{name}}}" for name, value in truth.items() if value is None]
-        sentences = [one for one in sentences if not any(gap in one for gap in untold)]
+        sentences = [sentence for sentence in sentences if not any(gap in sentence for gap in untold)]
         words |= truth
     html = sentences[0].format(**words)
     for sentence in sentences[1:]:

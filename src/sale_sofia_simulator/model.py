@@ -1,12 +1,16 @@
 """What the simulated world is made of. Everything is frozen: a world never changes after it is made."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from random import Random
+from datetime import datetime
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from sale_sofia_simulator.text import BGN_PER_EUR, TABLES, leva
+
+SOFIA = ZoneInfo("Europe/Sofia")
+NOW = datetime(2026, 4, 21, 18, 45, tzinfo=SOFIA)
+"""The evening of the first day of every world."""
 
 # The words of the imot.bg family for what is sold: property types, construction, features.
 
@@ -40,6 +44,11 @@ class Kind:
         """Whether the floor field holds the number of storeys alone."""
         return self.property_type in {"house", "villa"}
 
+    @property
+    def words(self) -> str:
+        """The kind as a sentence names it: Двустаен апартамент, Къща."""
+        return f"{ROOM_WORDS[self.rooms]} апартамент" if self.rooms else self.label.capitalize()
+
     def letter(self, deal: str) -> str:
         """The type letter of an advert id; rents are shifted by one."""
         return chr(ord("a") + self.number - 1 + (deal == "rent"))
@@ -50,18 +59,10 @@ MAISONETTE = 6
 KINDS = tuple(Kind(*row) for row in TABLES["kinds"])
 ROOM_WORDS = ("", "Едностаен", "Двустаен", "Тристаен", "Четиристаен", "Многостаен")
 FLATS = tuple(kind for kind in KINDS if kind.flat)
-OTHERS = tuple(kind for kind in KINDS if not kind.flat)
-OPEN_LAND = frozenset({"plot", "land"})
-
 CONSTRUCTIONS: Mapping[str, str] = TABLES["constructions"]
-CONSTRUCTION_WEIGHTS = (70, 14, 6, 4, 3, 2)
-
-FEATURES: Sequence[str] = TABLES["features"]
-
 DEAL_WORDS = {"sale": "Продава", "rent": "Дава под наем"}
 RUBRICS = {"sale": "prodazhbi", "rent": "naemi"}
 RUBRIC_NAMES = {"sale": "Продажби", "rent": "Наеми"}
-RUBRIC_DIGITS = {"sale": 1, "rent": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,11 @@ class Property:
     vat: str | None
     position: tuple[float, float] | None = None
     """Where exactly it is; in a lifelike world, whose texts agree with it."""
+
+    @property
+    def deal_words(self) -> str:
+        """Продава, or Дава под наем."""
+        return DEAL_WORDS[self.deal]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +245,13 @@ class TwinAdvert(Advert):
     """Whether the seller filed it under Sofia although it is elsewhere."""
 
 
+class Slot(NamedTuple):
+    """What one number of the world holds: an advert on each portal, of one property or of two."""
+
+    imot: ImotAdvert
+    bazar: BazarAdvert
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """A day of both portals: `imot[i]` and `bazar[i]` belong to slot `i`."""
@@ -251,45 +264,5 @@ class World:
     day: int = 0
     made: int = 0
     """How many slots were ever filled, those that are gone included."""
-    away: tuple["Away", ...] = ()
-    """What is gone but may still come back."""
-
-
-@dataclass(frozen=True, slots=True)
-class Away:
-    """A slot's adverts as they were when they went, and since which day they are not there."""
-
-    imot: ImotAdvert
-    bazar: BazarAdvert
-    since: int
-
-
-# The clock of the simulated world: one fixed evening, and moments before it.
-
-SOFIA = ZoneInfo("Europe/Sofia")
-NOW = datetime(2026, 4, 21, 18, 45, tzinfo=SOFIA)
-_MORNING = 7
-
-
-def long_ago(rng: Random) -> datetime:
-    """A moment from an hour to some years ago."""
-    return daytime(NOW - timedelta(seconds=int(rng.expovariate(1 / 9_000_000)) + 3600))
-
-
-def daytime(moment: datetime) -> datetime:
-    """Away from the hours that the change of clocks repeats or skips."""
-    local = moment.astimezone(SOFIA)
-    return local if local.hour >= _MORNING else local.replace(hour=local.hour + _MORNING, fold=0)
-
-
-def later(rng: Random, posted: datetime) -> datetime:
-    """A whole minute between `posted` and now."""
-    room = (NOW - posted).total_seconds()
-    return daytime(posted + timedelta(seconds=int(room * rng.random()))).replace(second=0)
-
-
-def refreshed(rng: Random, posted: datetime) -> datetime:
-    """When bazar.bg last renewed an advert: mostly today, never before it was posted."""
-    back = timedelta(days=rng.choice((0, 0, 0, 1, 1, 5, 16, 29)), minutes=rng.randint(5, 600))
-    moment = max(posted, daytime(NOW - back))
-    return moment.replace(second=rng.choice((0, rng.randrange(60))), microsecond=0)
+    away: tuple[tuple[Slot, int], ...] = ()
+    """What is gone but may still come back, as it was, and the day on which it went."""

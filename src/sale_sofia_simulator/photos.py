@@ -24,20 +24,13 @@ class Photo:
     """The seed of what was done to it; 0: nothing."""
     mirrored: bool = False
 
-    @property
-    def flat(self) -> int | None:
-        """The number of the flat it is of; None for a picture that many flats have."""
-        kind, _, rest = self.scene.partition(":")
-        return int(rest.partition(":")[0]) if kind == "flat" else None
-
 
 def draw(photo: Photo) -> bytes:
     """The picture as JPEG; the same photo always gives the same bytes."""
-    name = photo.scene
-    scene = _room(name) if name.startswith("flat:") else _front(name)
-    return (
-        packed(scene, 88) if not photo.treatment else treat(scene, photo.treatment, in_mirror=photo.mirrored)
-    )
+    scene = _room(photo.scene) if photo.scene.startswith("flat:") else _front(photo.scene)
+    if not photo.treatment:
+        return packed(scene, 88)
+    return treat(scene, photo.treatment, in_mirror=photo.mirrored)
 
 
 def treat(scene: Image.Image, seed: int, *, in_mirror: bool) -> bytes:

@@ -1,7 +1,6 @@
 """Reads the package's templates and makes the dead weight that real pages carry."""
 
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import cache, partial
 from html import escape
@@ -11,7 +10,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from sale_sofia_simulator.model import Advert
-from sale_sofia_simulator.text import grouped, imot_moment, leva, ordinal, spaced, thumbnail
+from sale_sofia_simulator.text import grouped, handle, imot_moment, leva, ordinal, spaced, thumbnail
 
 TEMPLATES: Final = Environment(
     loader=PackageLoader(__package__),
@@ -24,8 +23,9 @@ TEMPLATES: Final = Environment(
 
 
 TEMPLATES.filters |= {
-    "attribute": partial(escape, quote=True),
+    "attribute": escape,
     "grouped": grouped,
+    "handle": handle,
     "imot_moment": imot_moment,
     "json": partial(json.dumps, ensure_ascii=False),
     "leva": leva,
@@ -77,11 +77,6 @@ def _function(rng: Random) -> str:
     )
 
 
-def attribute(text: str) -> str:
-    """The text safe inside an attribute."""
-    return escape(text, quote=True)
-
-
 def script_json(value: object, *, readable: bool = False) -> str:
     """JSON for a script element; bazar.bg escapes slashes and letters, imot.bg prints them."""
     spelled = json.dumps(value, ensure_ascii=not readable)
@@ -94,18 +89,17 @@ class PageCache:
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._size = 0
-        self._bodies: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._bodies: dict[Hashable, bytes] = {}
 
     def get(self, key: Hashable, render: Callable[[], bytes]) -> bytes:
         """The kept body, or a new one."""
-        body = self._bodies.get(key)
-        if body is not None:
-            self._bodies.move_to_end(key)
-            return body
-        body = self._bodies[key] = render()
-        self._size += len(body)
+        body = self._bodies.pop(key, None)
+        if body is None:
+            body = render()
+            self._size += len(body)
+        self._bodies[key] = body
         while self._size > self._capacity:
-            self._size -= len(self._bodies.popitem(last=False)[1])
+            self._size -= len(self._bodies.pop(next(iter(self._bodies))))
         return body
 
     def clear(self) -> None:

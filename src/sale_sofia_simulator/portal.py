@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from sale_sofia_simulator.model import NOW, Advert, BazarAdvert, ImotAdvert, TwinAdvert
 from sale_sofia_simulator.photos import Photo, draw, photos_of
-from sale_sofia_simulator.pieces import PageCache
+from sale_sofia_simulator.pieces import PageCache, fill
 from sale_sofia_simulator.text import slug
 from sale_sofia_simulator.truth import PHOTOS, Origin, Truth
 
@@ -76,10 +76,8 @@ def renames(original: ImotAdvert | BazarAdvert | TwinAdvert, number: int, turn: 
     if isinstance(original, TwinAdvert):
         new = str(original.number + turn * _TWINS_APART)
         return {original.external_id: original.external_id.replace(str(original.number), new)}
-    own = {
-        original.external_id: str(50_000_000 + number * 37 + (int(original.external_id) - 50_000_000) % 37)
-    }
-    family = original.imot_id
+    rest, family = (int(original.external_id) - 50_000_000) % 37, original.imot_id
+    own = {original.external_id: str(50_000_000 + number * 37 + rest)}
     return own | ({family: imot_id_of_copy(family, turn)} if family else {})
 
 
@@ -146,27 +144,31 @@ class SearchIndex:
     def __init__(self, stock: Stock[A]) -> None:
         self._originals: Sequence[Advert] = stock.originals
         self._tiers = [TIERS.index(advert.tier) for advert in stock.originals]
-        self._found: dict[Scope, list[int]] = {}
+        self._numbers: dict[Scope, list[int]] = {}
         self._narrowed: dict[tuple[Scope, Filters], Sequence[int]] = {}
         scopes = [list(_scopes_of(advert)) for advert in stock.originals]
         for number in sorted(range(len(stock)), key=self._rank):
             for scope in scopes[number % len(scopes)]:
-                self._found.setdefault(scope, []).append(number)
+                self._numbers.setdefault(scope, []).append(number)
 
     def find(self, scope: Scope, filters: Filters = NO_FILTERS) -> Sequence[int]:
         """The numbers of the adverts, promoted ones first; the same search is worked out once."""
         if filters == NO_FILTERS:
-            return self._found.get(scope, ())
+            return self._numbers.get(scope, ())
         if (scope, filters) not in self._narrowed:
             parts = product(filters.hoods or (scope.hood,), filters.kinds or (scope.kind,))
-            lists = (self._found.get(scope._replace(hood=hood, kind=kind), ()) for hood, kind in parts)
+            lists = (self._numbers.get(scope._replace(hood=hood, kind=kind), ()) for hood, kind in parts)
             within = {number for number in chain.from_iterable(lists) if self._costs(number, filters)}
             self._narrowed[scope, filters] = sorted(within, key=self._rank)
         return self._narrowed[scope, filters]
 
+    def cities(self) -> list[Scope]:
+        """Both deals of each city that has adverts, in the order of their first adverts."""
+        return [s for s in self._numbers if s.deal and s.city and not s.hood and not s.kind]
+
     def scopes(self) -> list[Scope]:
         """Every search that finds something, in a fixed order."""
-        return sorted(self._found, key=lambda scope: tuple(part or "" for part in scope))
+        return sorted(self._numbers, key=lambda scope: tuple(part or "" for part in scope))
 
     def _costs(self, number: int, filters: Filters) -> bool:
         """Whether its price, shown or not, lies within the limits, both of which belong to them."""
@@ -229,9 +231,8 @@ class Robots(NamedTuple):
         """The file: what is closed for everybody, and the delay where there is one."""
         if self.status != OK:
             return Answer(self.status, b"", "text/plain")
-        lines = ["User-agent: *", f"Disallow: {forbidden}"]
-        lines += [f"Crawl-delay: {self.crawl_delay:g}"] if self.crawl_delay is not None else []
-        return Answer(OK, ("\n".join(lines) + "\n").encode(), "text/plain")
+        delay = "" if self.crawl_delay is None else f"Crawl-delay: {self.crawl_delay:g}\n"
+        return Answer(OK, f"User-agent: *\nDisallow: {forbidden}\n{delay}".encode(), "text/plain")
 
 
 # How the searches of a simulated portal behave, where a test wants them otherwise than they really are.
@@ -270,8 +271,6 @@ AS_REAL = PortalOptions()
 
 # A portal's sitemap: an index of shards, and in each shard the addresses of adverts.
 
-_NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-
 
 class SitemapPaths(NamedTuple):
     """Where a portal keeps it; `shard` names the `group` of adverts and the `number` of the shard."""
@@ -282,8 +281,8 @@ class SitemapPaths(NamedTuple):
     """The number of the first shard."""
 
 
-def _xml(text: str) -> Answer:
-    return Answer(OK, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}'.encode(), "application/xml")
+def _xml(name: str, **values: object) -> Answer:
+    return Answer(OK, fill(f"{name}.xml", **values).encode(), "application/xml")
 
 
 Query = Mapping[str, list[str]]
@@ -357,9 +356,8 @@ class Portal(ABC, Generic[A]):
 
     def announced(self, search: Search) -> int:
         """How many the portal says there are."""
-        if self.options.total_follows_filter:
-            return len(self.matches(search))
-        return len(self.index.find(search.scope))
+        follows = self.options.total_follows_filter
+        return len(self.matches(search) if follows else self.index.find(search.scope))
 
     def truths(self) -> Iterator[Truth]:
         """The truth of every listing as it is served."""
@@ -381,9 +379,9 @@ class Portal(ABC, Generic[A]):
     def search(self, path: str, query: Query) -> Search | None:
         """The search at this address, nothing for an address the portal does not know."""
 
-    @abstractmethod
-    def gone(self, external_id: str) -> Answer:
+    def gone(self, external_id: str) -> Answer:  # noqa: ARG002 - a portal may lead elsewhere
         """The answer for an advert that is not there any more."""
+        return self.missing()
 
     @abstractmethod
     def truth(self, advert: A) -> Truth:
@@ -395,11 +393,8 @@ class Portal(ABC, Generic[A]):
 
     def city_searches(self, home: str, parts: Sequence[str], *, split: bool) -> list[Scope]:
         """Both deals of `home`, and of another city where it has adverts; `split` by `parts`."""
-        wanted = dict.fromkeys([Scope("sale", home), Scope("rent", home)])
-        wanted |= dict.fromkeys(
-            s for s in self.index.scopes() if s.deal and s.city and not s.hood and not s.kind
-        )
-        return [part for scope in wanted for part in (self._split(scope, parts) if split else (scope,))]
+        scopes = dict.fromkeys([Scope("sale", home), Scope("rent", home), *sorted(self.index.cities())])
+        return [part for scope in scopes for part in (self._split(scope, parts) if split else (scope,))]
 
     def _split(self, scope: Scope, parts: Sequence[str]) -> Iterator[Scope]:
         """The search itself, or its smaller searches where the portal would not show all of it."""
@@ -417,13 +412,10 @@ class Portal(ABC, Generic[A]):
 
     def missing(self) -> Answer:
         """There is no such page."""
-        return self._note(404, f"404 - {self.site}", "Страницата не е намерена.")
+        return self.short_page(404, f"404 - {self.site}", "Страницата не е намерена.")
 
-    def refused(self) -> Answer:
-        """The portal does not let one in here."""
-        return self._note(403, "403 Forbidden", self.site)
-
-    def _note(self, status: int, title: str, words: str) -> Answer:
+    def short_page(self, status: int, title: str, words: str) -> Answer:
+        """A page with nothing but these words."""
         text = f"<html><head><title>{title}</title></head><body>{words}</body></html>"
         return Answer(status, text.encode(self.charset), self.content_type)
 
@@ -431,10 +423,10 @@ class Portal(ABC, Generic[A]):
         """A redirect within the portal."""
         return Answer(302, b"", self.content_type, self.origin.base_url + path)
 
-    def shown(self, found: Sequence[int], page: int) -> list[A]:
+    def shown(self, numbers: Sequence[int], page: int) -> list[A]:
         """The adverts on one page of results."""
-        numbers = found[(page - 1) * self.page_size : page * self.page_size]
-        return [self.stock.advert(number) for number in numbers]
+        on_page = numbers[(page - 1) * self.page_size : page * self.page_size]
+        return [self.stock.advert(number) for number in on_page]
 
     def url_of(self, advert: A) -> str:
         """The served address of an advert."""
@@ -447,9 +439,9 @@ class Portal(ABC, Generic[A]):
     def _new_shards(self) -> dict[str, Sequence[int]]:
         """The address of each shard of the sitemap, and the numbers of its adverts."""
         paths = self.sitemap_paths
-        found: dict[str, Sequence[int]] = {}
+        numbers_by_path: dict[str, Sequence[int]] = {}
         if paths is None:
-            return found
+            return numbers_by_path
         groups: dict[str, list[int]] = {}
         names = [self.sitemap_group(advert) for advert in self.stock.originals]
         for number in range(len(self.stock)):
@@ -460,25 +452,20 @@ class Portal(ABC, Generic[A]):
             shards = [numbers[start : start + size] for start in range(0, len(numbers), size)]
             for place, shard in enumerate(shards):
                 path = paths.shard.format(group=group, number=paths.first + place)
-                found[path] = shard[:own] + shards[place - 1][: max(0, len(shard) - own)]
-        return found
+                numbers_by_path[path] = shard[:own] + shards[place - 1][: max(0, len(shard) - own)]
+        return numbers_by_path
 
     def _sitemap(self, path: str) -> Answer | None:
         """The index or a shard, packed where its name says so; nothing at any other address."""
         if self.sitemap_paths and path == self.sitemap_paths.overview:
-            base = self.origin.base_url
-            places = "".join(f"<sitemap><loc>{base}{shard}</loc></sitemap>\n" for shard in self._shards)
-            return _xml(f"<sitemapindex {_NAMESPACE}>\n{places}</sitemapindex>\n")
+            return _xml("sitemap_index", places=[self.origin.base_url + shard for shard in self._shards])
         if path not in self._shards:
             return None
-        rows = "".join(
-            f"<url><loc>{self.url_of(one)}</loc><lastmod>{one.updated.isoformat()}</lastmod></url>\n"
-            for one in map(self.stock.advert, self._shards[path])
-        )
-        found = _xml(f"<urlset {_NAMESPACE}>\n{rows}</urlset>\n")
+        adverts = map(self.stock.advert, self._shards[path])
+        answer = _xml("sitemap", rows=[(self.url_of(advert), advert.updated) for advert in adverts])
         if not path.endswith(".gz"):
-            return found
-        return found._replace(body=gzip.compress(found.body, mtime=0), content_type="application/gzip")
+            return answer
+        return answer._replace(body=gzip.compress(answer.body, mtime=0), content_type="application/gzip")
 
     def shown_on(self, number: int) -> dict[str, Photo]:
         """What the photos of an advert show, by the paths at which they are served, in their order."""
@@ -497,12 +484,10 @@ class Portal(ABC, Generic[A]):
         return Answer(OK, body, self.content_type)
 
     def _listing(self, number: int) -> bytes:
-        original = number % len(self.stock.originals)
-
-        def rendered() -> bytes:
-            return self.origin.body(self.render(self.stock.originals[original]))
-
-        return self.stock.page(number, self._cache.get(original, rendered))
+        place = number % len(self.stock.originals)
+        original = self.stock.originals[place]
+        body = self._cache.get(place, lambda: self.origin.body(self.render(original)))
+        return self.stock.page(number, body)
 
     @abstractmethod
     def _results(self, search: Search) -> bytes:

@@ -7,12 +7,12 @@ from pathlib import Path
 from random import Random
 from shutil import rmtree
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qs
 
-from sale_sofia_simulator.model import RUBRICS, Advert, TwinAdvert, World
+from sale_sofia_simulator.model import Advert, BazarAdvert, ImotAdvert, TwinAdvert, World
 from sale_sofia_simulator.pieces import PageCache
-from sale_sofia_simulator.portal import BAZAR_CITIES, TIERS, Robots, Scope, Search, Stock
+from sale_sofia_simulator.portal import Robots, Scope, Search, SearchIndex, Stock
 from sale_sofia_simulator.portals import bazar_bg as bazar
 from sale_sofia_simulator.portals import imot_bg as imot
 from sale_sofia_simulator.portals.alo_bg import AloPortal
@@ -28,7 +28,6 @@ from sale_sofia_simulator.world import make_world
 MARKER = ".sale-sofia-simulator"
 _IMOT = "https://www.imot.bg/obiavi"
 _BAZAR = "https://bazar.bg/obiavi"
-_BAZAR_RUBRICS = {"sale": "prodazhba-apartamenti", "rent": "naemi-apartamenti"}
 _TOO_MANY = 33_000
 _FAMILY: Final[Mapping[str, ModuleType]] = {"imot.bg": imot, "bazar.bg": bazar}
 
@@ -46,13 +45,13 @@ class RenderedPage:
 
 def render_world(world: World) -> Iterator[RenderedPage]:
     """Every listing, then the searches, then one page of each other kind; same world, same bytes."""
-    adverts: tuple[Advert, ...]
-    for advert in world.imot:
-        yield _listing(advert, imot.listing_page(advert), imot_truth(advert))
-    for offer in world.bazar:
-        yield _listing(offer, bazar.listing_page(offer), bazar_truth(offer))
-    for site, adverts in (("imot.bg", world.imot), ("bazar.bg", world.bazar)):
-        yield from _searches(site, adverts)
+    adverts: tuple[ImotAdvert | BazarAdvert, ...] = (*world.imot, *world.bazar)
+    for advert in adverts:
+        truth = imot_truth(advert) if isinstance(advert, ImotAdvert) else bazar_truth(advert)
+        path, portal = f"{advert.site}/detail__{advert.external_id}.html", _FAMILY[advert.site]
+        yield RenderedPage(advert.site, path, advert.url, portal.listing_page(advert), truth)
+    yield from _searches("imot.bg", world.imot)
+    yield from _searches("bazar.bg", world.bazar)
     # A project, an advert that is gone and a search that finds nothing.
     project = imot.make_project(Random(f"{world.seed}:project"))
     yield _other("imot.bg", "project", project.url, imot.project_page(project))
@@ -86,11 +85,10 @@ def write_world(
     for site in ("imot.bg", "bazar.bg"):
         rmtree(folder / site, ignore_errors=True)
         (folder / site).mkdir()
-    world = make_world(properties, seed)
     listings = 2 * properties
     truths: dict[str, Truth] = {}
     with (folder / "manifest.jsonl").open("w", encoding="utf-8") as manifest:
-        for page in render_world(world):
+        for page in render_world(make_world(properties, seed)):
             (folder / page.path).write_bytes(page.body)
             manifest.write(json.dumps({"site": page.site, "file": page.path, "url": page.url}) + "\n")
             truths[page.path] = page.truth
@@ -100,36 +98,18 @@ def write_world(
     return len(truths)
 
 
-def _listing(advert: Advert, body: bytes, truth: Truth) -> RenderedPage:
-    path = f"{advert.site}/detail__{advert.external_id}.html"
-    return RenderedPage(advert.site, path, advert.url, body, truth)
-
-
-def _scopes(adverts: Sequence[Advert], address: Callable[[Advert], str]) -> list[tuple[str, list[Advert]]]:
-    """The adverts of each search by its address, the largest first."""
-    scopes: dict[str, list[Advert]] = {}
-    for advert in sorted(adverts, key=lambda advert: TIERS.index(advert.tier)):
-        scopes.setdefault(address(advert), []).append(advert)
-    return sorted(scopes.items(), key=lambda scope: -len(scope[1]))
-
-
-def _address(advert: Advert) -> str:
-    """The search of its deal in its city."""
-    deal, place = advert.home.deal, advert.home.place
-    if advert.site == "imot.bg":
-        return f"{_IMOT}/{RUBRICS[deal]}/{place.city_slug}"
-    return f"{_BAZAR}/{_BAZAR_RUBRICS[deal]}/{BAZAR_CITIES[place.city]}"
-
-
-def _searches(site: str, adverts: Sequence[Advert]) -> Iterator[RenderedPage]:
-    size = _FAMILY[site].PAGE_SIZE
-    for number, (url, found) in enumerate(_scopes(adverts, _address)):
-        for page in range(1, _FAMILY[site].page_count(len(found)) + 1):
-            shown = found[(page - 1) * size : page * size]
+def _searches(site: str, adverts: Sequence[Any]) -> Iterator[RenderedPage]:
+    """Each page of both deals of each city, the largest search first."""
+    portal, index = _FAMILY[site], SearchIndex(Stock(adverts))
+    size = portal.PAGE_SIZE
+    for number, scope in enumerate(sorted(index.cities(), key=lambda scope: -len(index.find(scope)))):
+        found = [adverts[place] for place in index.find(scope)]
+        for page in range(1, portal.page_count(len(found)) + 1):
+            shown, url = found[(page - 1) * size : page * size], REAL[site] + portal.search_path(scope)
             yield _results(site, url, shown, page, len(found), f"{number}-{page}")
     if site == "imot.bg":
         # The last page that a search of the whole country shows: a thousand of many more.
-        sales = dict(_scopes(adverts, lambda advert: advert.home.deal)).get("sale", [])
+        sales = [adverts[place] for place in index.find(Scope("sale"))]
         last = imot.page_count(_TOO_MANY)
         yield _results(site, f"{_IMOT}/prodazhbi", sales[-size:], last, _TOO_MANY, "capped")
 

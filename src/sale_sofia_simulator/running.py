@@ -44,16 +44,15 @@ class RunningSimulator:
 
     def start_urls(self, site: str, *, split: bool = False) -> list[str]:
         """Searches that together find each advert of the site exactly once."""
-        urls = self._ask(f"start-urls?split={int(split)}")[site]
-        return [str(url) for url in urls]
+        return list(self._request(f"start-urls?split={int(split)}")[site])
 
     def advance(self) -> int:
         """Moves all portals to the next day and returns its number."""
-        return int(self._ask("advance", method="POST")["day"])
+        return int(self._request("advance", method="POST")["day"])
 
     def wear(self, *layouts: str) -> None:
         """From now on portals have these layouts, and the usual one where none is named."""
-        self._ask(f"layouts?{urlencode({'name': layouts}, doseq=True)}", method="POST")
+        self._request(f"layouts?{urlencode({'name': layouts}, doseq=True)}", method="POST")
 
     def stop(self) -> int:
         """Ends the process, by force if it does not listen, and returns its exit code."""
@@ -65,8 +64,8 @@ class RunningSimulator:
             self.process.communicate()
         return int(self.process.returncode)
 
-    def _ask(self, what: str, method: str = "GET") -> dict[str, Any]:
-        request = Request(next(iter(self.urls.values())) + ADMIN + what, method=method)  # noqa: S310 - our own
+    def _request(self, command: str, method: str = "GET") -> dict[str, Any]:
+        request = Request(next(iter(self.urls.values())) + ADMIN + command, method=method)  # noqa: S310 - our own
         with urlopen(request, timeout=_ADMIN_SECONDS) as answer:  # noqa: S310 - our own loopback address
             return dict(json.load(answer))
 

@@ -19,16 +19,8 @@ from typing import NamedTuple
 from aiohttp import web
 
 from sale_sofia.settings.programs import end_at_once
-from sale_sofia_simulator.faults import (
-    CAPTCHA_PAGES,
-    CHALLENGE_PAGE,
-    CHALLENGE_SCRIPT,
-    SCRIPT_PATH,
-    Fault,
-    FaultPlan,
-    has_passed,
-    parse_faults,
-)
+from sale_sofia_simulator import faults
+from sale_sofia_simulator.faults import SCRIPT_PATH, Fault
 from sale_sofia_simulator.portal import OK, Answer
 from sale_sofia_simulator.simulation import ADMIN, Simulation, SimulatorConfig
 
@@ -59,7 +51,7 @@ class HttpFront:
         self._simulation = simulation
         self._site = site
         self._config = config
-        self._faults = FaultPlan(parse_faults(config.faults), f"{config.seed}:{site}")
+        self._faults = faults.FaultPlan(faults.parse_faults(config.faults), f"{config.seed}:{site}")
         self._log = log
         self._open = 0
 
@@ -80,7 +72,7 @@ class HttpFront:
         if request.path in {"/robots.txt", SCRIPT_PATH}:
             return None
         fault = self._faults.next(request.path_qs)
-        return None if fault and fault.name == "challenge" and has_passed(request.headers) else fault
+        return None if fault and fault.name == "challenge" and faults.has_passed(request.headers) else fault
 
     async def _send(self, request: web.BaseRequest, fault: Fault | None) -> _Sent:
         if request.method not in {"GET", "HEAD"}:
@@ -88,12 +80,11 @@ class HttpFront:
         if fault and fault.name == "slow":
             await asyncio.sleep(self._config.slow_seconds)
         if request.path == SCRIPT_PATH:
-            return _whole(Answer(OK, CHALLENGE_SCRIPT, "text/javascript"))
+            return _whole(Answer(OK, faults.CHALLENGE_SCRIPT, "text/javascript"))
         if fault is None or fault.name == "slow":
             answer = self._answer(request)
-            return (
-                self._tagged(request, answer) if self._config.etag and answer.status == OK else _whole(answer)
-            )
+            tagged = self._config.etag and answer.status == OK
+            return self._tagged(request, answer) if tagged else _whole(answer)
         return await self._fail(request, fault)
 
     def _answer(self, request: web.BaseRequest) -> Answer:
@@ -111,10 +102,12 @@ class HttpFront:
 
     async def _fail(self, request: web.BaseRequest, fault: Fault) -> _Sent:
         if fault.name in _STATUSES:
-            seconds = self._config.retry_after_seconds
-            as_date = self._config.retry_after_as_date
-            retry_after = formatdate(time.time() + seconds, usegmt=True) if as_date else str(seconds)
-            return _plain(_STATUSES[fault.name], retry_after)
+            seconds, as_date = self._config.retry_after_seconds, self._config.retry_after_as_date
+            sent = _plain(_STATUSES[fault.name])
+            if sent.status == HTTPStatus.TOO_MANY_REQUESTS:
+                date = formatdate(time.time() + seconds, usegmt=True)
+                sent.response.headers["Retry-After"] = date if as_date else str(seconds)
+            return sent
         if fault.name == "reset":
             # The connection ends with a TCP reset and without a byte.
             transport = request.transport
@@ -123,9 +116,9 @@ class HttpFront:
                 transport.abort()
             return _Sent(web.Response(), 0, 0)
         if fault.name == "captcha":
-            return _whole(Answer(OK, CAPTCHA_PAGES[fault.variant], _HTML))
+            return _whole(Answer(OK, faults.CAPTCHA_PAGES[fault.variant], _HTML))
         if fault.name == "challenge":
-            return _whole(Answer(HTTPStatus.FORBIDDEN.value, CHALLENGE_PAGE, _HTML))
+            return _whole(Answer(HTTPStatus.FORBIDDEN.value, faults.CHALLENGE_PAGE, _HTML))
         answer = self._answer(request)
         half = answer._replace(body=answer.body[: len(answer.body) // 2])
         return _whole(half) if fault.name == "cut" else await _truncated(request, half, len(answer.body))
@@ -178,11 +171,9 @@ def _whole(answer: Answer) -> _Sent:
     return _Sent(response, answer.status, len(answer.body))
 
 
-def _plain(status: HTTPStatus, retry_after: str = "") -> _Sent:
-    """A bare status page; 429 says when to come back."""
-    headers = {"Retry-After": retry_after} if status == HTTPStatus.TOO_MANY_REQUESTS else {}
-    response = web.Response(status=status, text=status.phrase, headers=headers)
-    return _Sent(response, status.value, len(status.phrase))
+def _plain(status: HTTPStatus) -> _Sent:
+    """A bare status page."""
+    return _whole(Answer(status.value, status.phrase.encode(), "text/plain; charset=utf-8"))
 
 
 async def _truncated(request: web.BaseRequest, half: Answer, whole_size: int) -> _Sent:
@@ -196,13 +187,11 @@ async def _truncated(request: web.BaseRequest, half: Answer, whole_size: int) ->
     return _Sent(response, half.status, len(half.body))
 
 
-def serve(config: SimulatorConfig, ready: Ready) -> None:
-    """Serves until SIGINT or SIGTERM; `ready` gets the simulation once all its portals answer."""
-    asyncio.run(run_servers(config, ready))
-
-
 async def run_servers(config: SimulatorConfig, ready: Ready, *, watch_stdin: bool = False) -> None:
-    """As `serve`, inside a running loop; with `watch_stdin` the end of standard input stops it too."""
+    """Serve until SIGINT or SIGTERM, with `watch_stdin` also until the end of standard input.
+
+    `ready` gets the simulation once all its portals answer.
+    """
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)

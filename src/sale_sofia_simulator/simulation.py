@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from sale_sofia_simulator.faults import LAYOUTS, Served, parse_faults
 from sale_sofia_simulator.homes import settle_in_city
@@ -117,17 +119,12 @@ class SimulatorConfig:
 
     def as_json(self) -> str:
         """The same config for another process."""
-        return json.dumps(asdict(self), default=str)
+        return TypeAdapter(SimulatorConfig).dump_json(self).decode()
 
     @classmethod
     def from_json(cls, text: str) -> "SimulatorConfig":
         """The config that `as_json` wrote."""
-        values = json.loads(text)
-        for name in ("log", "truth"):
-            values[name] = Path(values[name]) if values[name] else None
-        lists = {name: tuple(values[name]) for name in ("sites", "layouts")}
-        options = {site: PortalOptions(**found) for site, found in values["options"].items()}
-        return cls(**values | lists | {"options": options})
+        return TypeAdapter(cls).validate_json(text)
 
 
 PORTALS: dict[str, type[Portal[Any]]] = {"imot.bg": ImotPortal, "bazar.bg": BazarPortal, **TWIN_PORTALS}
@@ -182,13 +179,14 @@ class Simulation:
         total = self._config.properties if self._config.copies else None
         for site, portal in self.portals.items():
             later = timedelta(days=self._config.days_later)
-            adverts = [moved(one, later) for one in self._adverts(site)] if later else self._adverts(site)
+            adverts = (
+                [moved(advert, later) for advert in self._adverts(site)] if later else self._adverts(site)
+            )
             portal.show(Stock(adverts, total), self._world.now + later)
             if self._config.copies:
                 portal.warm()
         if self._config.truth:
-            # One JSON object a line for each listing; readers see the old day's file or the new, never
-            # half.
+            # A line of JSON for each listing; readers see the old day's file or the new one, never a half.
             path = self._config.truth
             path.parent.mkdir(parents=True, exist_ok=True)
             draft = path.with_name(f"{path.name}.new")

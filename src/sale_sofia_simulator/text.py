@@ -92,13 +92,8 @@ def handle(name: str) -> str:
 
 def person(rng: Random) -> str:
     """A broker's name."""
-    given = rng.choice(WORDS["given"])
-    return f"{given} {rng.choice(WORDS['family'])}{'а' if given.endswith('а') else ''}"
-
-
-def street(rng: Random) -> str:
-    """A street or a boulevard with its prefix."""
-    return rng.choice(WORDS["streets"])
+    first_name = rng.choice(WORDS["given"])
+    return f"{first_name} {rng.choice(WORDS['family'])}{'а' if first_name.endswith('а') else ''}"
 
 
 def headline(rng: Random) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from sale_sofia_simulator.model import CONSTRUCTIONS, Advert, Age, BazarAdvert, ImotAdvert, Property, Seller
+from sale_sofia_simulator.model import CONSTRUCTIONS, Advert, Age, BazarAdvert, ImotAdvert, Seller
 from sale_sofia_simulator.text import TABLES
 
 Truth = dict[str, Any]
@@ -38,7 +38,8 @@ def blank_truth(advert: Advert, url: str) -> Truth:
 
 def full_truth(advert: Advert) -> Truth:
     """What the most talkative portal would say of an advert; each prints some of it."""
-    home, seller = advert.home, advert.seller
+    home, seller, district = advert.home, advert.seller, advert.home.district_heating
+    heating = {"district": district == "ДА", "gas": home.gas == "ДА", "local": district == "Лок.отопл."}
     under_construction = True if "В строеж" in home.features else None
     if home.age.form == "will" or commissioned(home.age):
         under_construction = home.age.form == "will"
@@ -53,7 +54,7 @@ def full_truth(advert: Advert) -> Truth:
         "year_built": home.age.known_year,
         "under_construction": under_construction,
         "act_status": "commissioned" if commissioned(home.age) else None,
-        "heating": heating_truth(home),
+        "heating": [name for name, is_printed in heating.items() if is_printed],
         **feature_truth(home.features),
         "street": home.place.street,
         "seller_kind": seller.kind,
@@ -130,13 +131,6 @@ def feature_truth(features: Sequence[str]) -> Truth:
 def commissioned(age: Age) -> bool:
     """Whether the building is in use."""
     return age.state.startswith("Въведен")
-
-
-def heating_truth(home: Property) -> list[str]:
-    """The kinds of heating of which a portal prints "yes"."""
-    district, gas = home.district_heating, home.gas
-    found = {"district": district == "ДА", "gas": gas == "ДА", "local": district == "Лок.отопл."}
-    return [name for name, there in found.items() if there]
 
 
 # Moves pages and truths from a portal's real address to the one that serves them.

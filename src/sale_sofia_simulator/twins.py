@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from sale_sofia.listings.places import Neighbourhood, neighbourhoods
 from sale_sofia_simulator.homes import chance
-from sale_sofia_simulator.model import ImotAdvert, Money, Place, TwinAdvert, World
+from sale_sofia_simulator.model import KINDS, ImotAdvert, Money, Place, TwinAdvert, World
 from sale_sofia_simulator.portal import Answer, Portal, Query, Search
 from sale_sofia_simulator.text import TABLES
 from sale_sofia_simulator.truth import REAL, Truth, blank_truth, full_truth
@@ -38,20 +38,16 @@ def make_twin(site: str, source: ImotAdvert) -> TwinAdvert:
     layout = "ask"
     if source.money.shown:
         layout = "both" if site != "homes.bg" and chance(rng, 0.7) else "eur"
+    same = {name: getattr(source, name) for name in ("prose", "seller", "posted", "updated", "views", "tier")}
     return TwinAdvert(
+        **same,
         site=site,
         external_id=external_id,
         url="",
         title=title,
         home=home,
         money=Money(layout, home.price_eur),
-        prose=source.prose,
-        seller=source.seller,
-        posted=source.posted,
-        updated=source.updated,
-        views=source.views,
         photos=(),
-        tier=source.tier,
         number=number,
         imot_id=source.external_id,
         position=position_near(rng, home.place, share=0.5, spread=0.004, digits=5),
@@ -88,26 +84,33 @@ def printed_features(advert: TwinAdvert) -> list[str]:
 _UNKNOWN = 10_000
 NOTHING = "no such value"
 """A filter that finds nothing."""
+_KINDS = {kind.number: kind.slug for kind in KINDS}
 
 
-def hood_ids(known: Mapping[str, int]) -> dict[int, Neighbourhood]:
-    """Every neighbourhood by its number: the portal's own where it is `known` by name, else one made up."""
-    return {known.get(hood.name, _UNKNOWN + hood.id): hood for hood in neighbourhoods()}
+def hood_ids(own_numbers: Mapping[str, int]) -> dict[int, Neighbourhood]:
+    """Every neighbourhood by its number: the portal's own where that is listed, else one made up."""
+    return {own_numbers.get(hood.name, _UNKNOWN + hood.id): hood for hood in neighbourhoods()}
 
 
-def family_ids() -> dict[int, Neighbourhood]:
-    """As the imot.bg family numbers them."""
-    return {hood.id: hood for hood in neighbourhoods()}
+def tilde_hoods(query: Query, name: str) -> list[str]:
+    """The neighbourhoods of a filter of the imot.bg family; a number that is none finds nothing."""
+    slugs = {hood.id: hood.slug for hood in neighbourhoods()}
+    return [slugs.get(number, NOTHING) for number in _tilde_list(query, name)]
 
 
-def tilde_list(query: Mapping[str, list[str]], name: str) -> list[int]:
-    """The numbers of a filter of that family: 6~10~11~."""
+def tilde_kinds(query: Query, name: str) -> list[str]:
+    """The kinds of such a filter."""
+    return [_KINDS.get(number, NOTHING) for number in _tilde_list(query, name)]
+
+
+def _tilde_list(query: Query, name: str) -> list[int]:
+    """The numbers of such a filter: 6~10~11~."""
     return [int(part) for part in query.get(name, [""])[0].split("~") if part.isdecimal()]
 
 
-def with_tildes(query: Mapping[str, list[str]], *names: str) -> str:
+def with_tildes(query: Query, *names: str) -> str:
     """These filters as an address has them, with its question mark; nothing where none is set."""
-    filters = {name: "".join(f"{number}~" for number in tilde_list(query, name)) for name in names}
+    filters = {name: "".join(f"{number}~" for number in _tilde_list(query, name)) for name in names}
     spelled = [f"{name}={numbers}" for name, numbers in filters.items() if numbers]
     return "?" + "&".join(spelled) if spelled else ""
 
@@ -158,10 +161,6 @@ class TwinPortal(Portal[TwinAdvert]):
         window = range(first, first + self.page_size) if search.window is None else search.window
         return [self.stock.advert(number) for number in seen[window.start : window.stop]]
 
-    def gone(self, external_id: str) -> Answer:  # noqa: ARG002 - all the same
-        """Not found."""
-        return self.missing()
-
     def truth(self, advert: TwinAdvert) -> Truth:
         """All fields, at the portal's real address."""
         lat, lon = advert.position or (None, None)
@@ -180,7 +179,7 @@ class TwinPortal(Portal[TwinAdvert]):
         """The address of a page of results, from its path on."""
 
     @abstractmethod
-    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """A page of results."""
 
     @abstractmethod

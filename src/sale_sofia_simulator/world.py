@@ -5,28 +5,55 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 from string import ascii_letters, digits
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from sale_sofia_simulator.homes import chance, describe, make_home, make_seller, pick
 from sale_sofia_simulator.model import (
-    DEAL_WORDS,
     KINDS,
     NOW,
-    RUBRIC_DIGITS,
-    Away,
+    SOFIA,
     BazarAdvert,
     ImotAdvert,
     Money,
     Property,
     Prose,
     Seller,
+    Slot,
     World,
-    later,
-    long_ago,
-    refreshed,
 )
 from sale_sofia_simulator.text import WORDS, slug
 from sale_sofia_simulator.twins import position_near
+
+# Moments before the evening of the first day.
+
+_MORNING = 7
+
+
+def _long_ago(rng: Random) -> datetime:
+    """A moment from an hour to some years ago."""
+    return _daytime(NOW - timedelta(seconds=int(rng.expovariate(1 / 9_000_000)) + 3600))
+
+
+def _daytime(moment: datetime) -> datetime:
+    """Away from the hours that the change of clocks repeats or skips."""
+    local = moment.astimezone(SOFIA)
+    return local if local.hour >= _MORNING else local.replace(hour=local.hour + _MORNING, fold=0)
+
+
+def _later(rng: Random, posted: datetime) -> datetime:
+    """A whole minute between `posted` and now."""
+    room = (NOW - posted).total_seconds()
+    return _daytime(posted + timedelta(seconds=int(room * rng.random()))).replace(second=0)
+
+
+def _refreshed(rng: Random, posted: datetime) -> datetime:
+    """When bazar.bg last renewed an advert: mostly today, never before it was posted."""
+    back = timedelta(days=rng.choice((0, 0, 0, 1, 1, 5, 16, 29)), minutes=rng.randint(5, 600))
+    moment = max(posted, _daytime(NOW - back))
+    return moment.replace(second=rng.choice((0, rng.randrange(60))), microsecond=0)
+
+
+# Makes the adverts of imot.bg.
 
 _HOSTS = ("cdn3", "imotstatic1", "imotstatic2", "imotstatic3", "imotstatic4")
 _MOST_PHOTOS = 17
@@ -36,10 +63,10 @@ def make_imot(
     rng: Random, home: Property, seller: Seller, *, posted_today: datetime | None = None
 ) -> ImotAdvert:
     """The advert of this property on imot.bg; one posted today has not been corrected yet."""
-    posted = posted_today or long_ago(rng)
+    posted = posted_today or _long_ago(rng)
     corrected = not posted_today and chance(rng, 0.6)
     kind = rng.choice(KINDS) if chance(rng, 0.05) else home.kind
-    prefix = f"{RUBRIC_DIGITS[home.deal]}{kind.letter(home.deal)}"
+    prefix = f"{'2' if home.deal == 'rent' else '1'}{kind.letter(home.deal)}"
     imot_id = f"{prefix}{int(posted.timestamp())}{rng.randrange(100_000):05d}"
     layout = pick(rng, ("both", "eur", "eur_word", "bgn", "ask"), (72, 14, 8, 2.5, 3.5))
     old_layout = chance(rng, 0.12)
@@ -47,15 +74,15 @@ def make_imot(
         site="imot.bg",
         external_id=imot_id,
         url=_url(home, imot_id),
-        title=f"{DEAL_WORDS[home.deal]} {home.kind.label}",
+        title=f"{home.deal_words} {home.kind.label}",
         home=home,
         money=Money(layout, home.price_eur),
         prose=describe(rng, home),
         seller=seller,
         posted=posted,
-        updated=later(rng, posted) if corrected else posted.replace(second=0),
+        updated=_later(rng, posted) if corrected else posted.replace(second=0),
         views=rng.randint(0, 9999),
-        photos=_photos(rng, home, imot_id),
+        photos=_photos(rng, imot_id),
         tier=pick(rng, ("", "VIP", "TOP", "BEST"), (70, 14, 13, 3)),
         offer=not old_layout and layout != "ask",
         old_layout=old_layout,
@@ -68,13 +95,13 @@ def make_imot(
 def _url(home: Property, imot_id: str) -> str:
     place = home.place
     street = f"-{slug(place.street)}" if place.street else ""
-    words = f"{slug(DEAL_WORDS[home.deal])}-{home.kind.advert_slug}-{place.city_slug}-{place.slug}{street}"
+    words = f"{slug(home.deal_words)}-{home.kind.advert_slug}-{place.city_slug}-{place.slug}{street}"
     return f"https://www.imot.bg/obiava-{imot_id}-{words}"
 
 
-def _photos(rng: Random, home: Property, imot_id: str) -> tuple[str, ...]:
+def _photos(rng: Random, imot_id: str) -> tuple[str, ...]:
     host, size = rng.choice(_HOSTS), rng.choice(("big", "big1", "big1"))
-    folder = f"https://{host}.focus.bg/imot/photosimotbg/{RUBRIC_DIGITS[home.deal]}/{imot_id[-3:]}//{size}"
+    folder = f"https://{host}.focus.bg/imot/photosimotbg/{imot_id[0]}/{imot_id[-3:]}//{size}"
     codes = {
         f"{rng.choice(ascii_letters)}{rng.choice(ascii_letters + digits)}": None
         for _ in range(photo_count(rng))
@@ -109,14 +136,14 @@ def import_to_bazar(rng: Random, number: int, source: ImotAdvert) -> BazarAdvert
     elif chance(rng, 0.04):
         seller_name = f"{seller_name} 02/8000100 {seller.phones[0]}"
     own = {"native": False, "imot_id": source.external_id if photos else None, "vat": home.vat}
-    said = {"title": title, "money": money, "prose": words, "photos": photos, "seller_name": seller_name}
-    return _bazar(rng, number, home, seller=seller, posted=source.posted, **own, **said)
+    printed = {"title": title, "money": money, "prose": words, "photos": photos, "seller_name": seller_name}
+    return _bazar(rng, number, home, seller=seller, posted=source.posted, **own, **printed)
 
 
 def write_on_bazar(rng: Random, number: int, home: Property, seller: Seller) -> BazarAdvert:
     """An advert that exists on bazar.bg alone: free title, own photos, no VAT text."""
     person = rng.choice(WORDS["given"]) if chance(rng, 0.6) else f"Потребител {seller.user}"
-    what = home.kind.label.lower() if home.kind.rooms is None else f"{home.kind.rooms}-стаен"
+    kind = home.kind.label.lower() if home.kind.rooms is None else f"{home.kind.rooms}-стаен"
     deal = "под наем" if home.deal == "rent" else "за продажба"
     tail = rng.choice((f" - {home.price_eur} евро", "", " от собственик", ", без посредник"))
     money = _money(rng, home, asks=chance(rng, 0.05), cents=chance(rng, 0.2))
@@ -131,7 +158,7 @@ def write_on_bazar(rng: Random, number: int, home: Property, seller: Seller) -> 
         number,
         home,
         seller=seller,
-        title=f"{what} {deal} в {home.place.neighbourhood}{tail}",
+        title=f"{kind} {deal} в {home.place.neighbourhood}{tail}",
         money=money,
         prose=replace(words, html=f"<div><span><span>{words.html}</span></span></div>"),
         posted=posted,
@@ -143,20 +170,20 @@ def write_on_bazar(rng: Random, number: int, home: Property, seller: Seller) -> 
     )
 
 
-def _bazar(rng: Random, number: int, home: Property, **said: Any) -> BazarAdvert:  # noqa: ANN401 - its fields
+def _bazar(rng: Random, number: int, home: Property, **fields: Any) -> BazarAdvert:  # noqa: ANN401 - its fields
     external_id = str(50_000_000 + number * 37 + rng.randrange(37))
     return BazarAdvert(
         site="bazar.bg",
         external_id=external_id,
-        url=f"https://bazar.bg/obiava-{external_id}/{slug(said['title'], bazar=True)}",
+        url=f"https://bazar.bg/obiava-{external_id}/{slug(fields['title'], bazar=True)}",
         home=home,
-        updated=refreshed(rng, said["posted"]),
+        updated=_refreshed(rng, fields["posted"]),
         views=rng.randint(1, 4000),
         tier=pick(rng, ("", "TOP"), (40, 60)),
         floor=None if home.floor is None or home.floor < 1 or chance(rng, 0.04) else home.floor,
         position=_position(rng, home),
         lag_minutes=rng.randint(0, 4),
-        **said | {"vat": said["vat"] if said["money"].shown else None},
+        **fields | {"vat": fields["vat"] if fields["money"].shown else None},
     )
 
 
@@ -187,20 +214,15 @@ def as_made(_rng: Random, home: Property) -> Property:
     return home
 
 
-class Slot(NamedTuple):
-    """What one number of the world holds: an advert on each portal, of one property or of two."""
-
-    imot: ImotAdvert
-    bazar: BazarAdvert
-
-
 def make_world(properties: int, seed: int, settle: Settle = as_made) -> World:
     """Exactly `properties` adverts on each portal; a smaller world of one seed begins a larger one."""
     slots = [_make_slot(Random(f"{seed}:{number}"), number, seed, settle) for number in range(properties)]
     return _world_of(slots, seed, made=properties)
 
 
-def _world_of(slots: list[Slot], seed: int, *, made: int, day: int = 0, away: Sequence[Away] = ()) -> World:
+def _world_of(
+    slots: list[Slot], seed: int, *, made: int, day: int = 0, away: Sequence[tuple[Slot, int]] = ()
+) -> World:
     properties = []
     for imot, bazar in slots:
         properties.append(imot.home)
@@ -260,9 +282,9 @@ def _rival(seed: int, imot: ImotAdvert, bazar: BazarAdvert) -> BazarAdvert:
     # An advert of its own under the same id and moment: the flat is the same, measured and priced anew.
     home = replace(bazar.home, area_sqm=bazar.home.area_sqm + rng.choice((-1, 0, 1)))
     own = write_on_bazar(rng, 0, home, make_seller(rng, seed))
-    kept = {name: getattr(bazar, name) for name in ("external_id", "url", "posted", "updated")}
+    identity = {name: getattr(bazar, name) for name in ("external_id", "url", "posted", "updated")}
     money = Money("both", round(price * rng.choice((0.98, 0.99, 1.01, 1.02))))
-    return replace(own, **kept, floor=None, money=money)
+    return replace(own, **identity, floor=None, money=money)
 
 
 _SHARE_ON_BAZAR: Final = 0.4
@@ -270,7 +292,9 @@ _SHARE_ON_BAZAR: Final = 0.4
 
 def on_bazar(adverts: Sequence[BazarAdvert], seed: int) -> tuple[BazarAdvert, ...]:
     """Those that a small bazar.bg has; an advert is there on all days or on none."""
-    return tuple(one for one in adverts if chance(Random(f"{seed}:{one.external_id}"), _SHARE_ON_BAZAR))
+    return tuple(
+        advert for advert in adverts if chance(Random(f"{seed}:{advert.external_id}"), _SHARE_ON_BAZAR)
+    )
 
 
 _Dated = TypeVar("_Dated", ImotAdvert, BazarAdvert)
@@ -284,10 +308,10 @@ def moved(advert: _Dated, by: timedelta) -> _Dated:
         return text.replace(was, str(int(posted.timestamp())))
 
     photos = tuple(map(dated, advert.photos))
-    found = replace(advert, posted=posted, updated=advert.updated + by, photos=photos)
-    if isinstance(found, ImotAdvert):
-        return replace(found, external_id=dated(found.external_id), url=dated(found.url))
-    return replace(found, imot_id=found.imot_id and dated(found.imot_id))
+    later_advert = replace(advert, posted=posted, updated=advert.updated + by, photos=photos)
+    if isinstance(later_advert, ImotAdvert):
+        return replace(later_advert, external_id=dated(later_advert.external_id), url=dated(later_advert.url))
+    return replace(later_advert, imot_id=later_advert.imot_id and dated(later_advert.imot_id))
 
 
 # The days of a world: what comes, what goes and what changes between one evening and the next.
@@ -302,8 +326,6 @@ SHARE_BACK = 0.01
 """Of what went, so much comes back on each of the next days."""
 DAYS_AWAY = 10
 """What has not come back by then never does."""
-
-_Change = Callable[[Random, Slot, datetime], Slot]
 
 
 def world_on_day(properties: int, seed: int, day: int, settle: Settle = as_made) -> World:
@@ -324,16 +346,16 @@ def advance(world: World, day: int, seed: int, settle: Settle = as_made) -> Worl
     fates = [(old, _fate(old, day, seed, now)) for old in old_slots]
     slots = [slot for _, slot in fates if slot]
     back = [
-        gone
-        for gone in world.away
-        if chance(Random(f"{seed}:{day}:back:{gone.imot.external_id}"), SHARE_BACK)
+        slot
+        for slot, _ in world.away
+        if chance(Random(f"{seed}:{day}:back:{slot.imot.external_id}"), SHARE_BACK)
     ]
-    slots += [Slot(gone.imot, gone.bazar) for gone in back]
+    slots += back
     whole, part = divmod(len(world.imot) * SHARE_NEW, 1)
     coming = int(whole) + chance(Random(f"{seed}:{day}"), part)
     slots += [_new(world.made + number, day, seed, now, settle) for number in range(coming)]
-    away = [gone for gone in world.away if gone not in back and day - gone.since < DAYS_AWAY]
-    away += [Away(old.imot, old.bazar, day) for old, slot in fates if slot is None]
+    away = [(slot, since) for slot, since in world.away if slot not in back and day - since < DAYS_AWAY]
+    away += [(old, day) for old, slot in fates if slot is None]
     return _world_of(slots, world.seed, made=world.made + coming, day=day, away=away)
 
 
@@ -350,13 +372,8 @@ def _fate(slot: Slot, day: int, seed: int, now: datetime) -> Slot | None:
     draw = rng.random() - SHARE_GONE
     if draw < 0:
         return None
-    changes: tuple[tuple[float, _Change], ...] = (
-        (SHARE_PRICE, _reprice),
-        (SHARE_VAT, _change_vat),
-        (SHARE_REUSED, _reuse),
-        (SHARE_EDITED, _edit),
-    )
-    for share, change in changes:
+    changes = {_reprice: SHARE_PRICE, _change_vat: SHARE_VAT, _reuse: SHARE_REUSED, _edit: SHARE_EDITED}
+    for change, share in changes.items():
         draw -= share
         if draw < 0:
             return change(rng, slot, _moment(rng, now))

@@ -348,9 +348,9 @@ def simulate(
     )
     if sites_dir:
         check_folder(sites_dir)
-    from sale_sofia_simulator.server import serve  # noqa: PLC0415 - a web server no other command needs
+    from sale_sofia_simulator.server import run_servers  # noqa: PLC0415 - a web server no other command needs
 
-    serve(config, lambda simulation: _announce(simulation, sites_dir))
+    asyncio.run(run_servers(config, lambda simulation: _announce(simulation, sites_dir)))
 
 
 def _announce(simulation: Simulation, sites_dir: Path | None) -> None:

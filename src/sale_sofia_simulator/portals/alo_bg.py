@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from sale_sofia_simulator.model import ROOM_WORDS, TwinAdvert
-from sale_sofia_simulator.pieces import attribute, fill
+from sale_sofia_simulator.model import TwinAdvert
+from sale_sofia_simulator.pieces import fill
 from sale_sofia_simulator.portal import Query, Scope, Search
 from sale_sofia_simulator.text import decimals, slug, spaced
 from sale_sofia_simulator.truth import Truth, commissioned, feature_truth
@@ -42,22 +42,14 @@ class AloPortal(TwinPortal):
         """The first page needs no number."""
         return f"/obiavi/{_DEALS[deal]}/apartamenti-stai/?{_PLACE}" + (f"&page={page}" if page > 1 else "")
 
-    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """Promoted adverts have a table, the others a line of facts."""
         return fill(
             "alo_list",
             following=self.next_url(search.deal, search.page, total, ""),
             base=self.base,
             total=total,
-            cards=[
-                {
-                    "advert": advert,
-                    "path": self.path_of(advert),
-                    "place": _place(advert),
-                    "facts": _facts(advert)[:-1],
-                }
-                for advert in shown
-            ],
+            cards=[(advert, self.path_of(advert), _facts(advert)[:-1]) for advert in adverts],
         ).encode()
 
     def render(self, advert: TwinAdvert) -> bytes:
@@ -68,7 +60,6 @@ class AloPortal(TwinPortal):
         return fill(
             "alo_detail",
             advert=advert,
-            title=attribute(advert.title),
             rubric=_RUBRICS[advert.home.deal],
             url=self.url_of(advert),
             base=self.base,
@@ -81,11 +72,11 @@ class AloPortal(TwinPortal):
 
     def facts(self, advert: TwinAdvert) -> Truth:
         """What its rows, gallery, map and text say."""
-        home, seller, state = advert.home, advert.seller, _state(advert)
+        home, state = advert.home, _state(advert)
         return {
             "under_construction": state != _READY if state or "В строеж" in home.features else None,
             **feature_truth(printed_features(advert)),
-            "seller_kind": "agency" if seller.kind == "agency" else None,
+            "seller_kind": "agency" if advert.seller.kind == "agency" else None,
             "photo_urls": [f"https://www.alo.bg/{photo}" for photo in _photos(advert)],
         }
 
@@ -95,10 +86,6 @@ def _state(advert: TwinAdvert) -> str:
     if age.form == "will":
         return "В строеж"
     return _READY if commissioned(age) else ""
-
-
-def _place(advert: TwinAdvert) -> str:
-    return f"{advert.home.place.neighbourhood}, {advert.home.place.city}"
 
 
 def _price(advert: TwinAdvert) -> str:
@@ -111,23 +98,18 @@ def _price(advert: TwinAdvert) -> str:
 
 def _facts(advert: TwinAdvert) -> list[tuple[str, str]]:
     home, money = advert.home, advert.money
-    rooms = (
-        f"{ROOM_WORDS[home.kind.rooms]} апартамент в София"
-        if home.kind.rooms
-        else home.kind.label.capitalize()
-    )
-    house = home.kind.storeys_only
+    house, place = home.kind.storeys_only, home.place
     facts = [
         ("Цена", _price(advert)),
         ("за кв.м", f"{money.amount_eur / home.area_sqm:.2f} €/кв.м" if money.shown else ""),
-        ("Вид на имота", rooms),
+        ("Вид на имота", home.kind.words + (" в София" if home.kind.rooms else "")),
         ("РЗП" if house else "Квадратура", f"{home.area_sqm} кв.м{' РЗП' if house else ''}"),
         ("Вид строителство", home.construction or ""),
         ("Година на строителство", f"{home.age.known_year} г." if home.age.known_year else ""),
         ("Номер на етажа", f"{home.floor} етаж" if home.floor and home.floor > 0 else ""),
         ("Етаж", {None: "", 0: "Партер", -1: "Сутерен"}.get(home.floor, "Непоследен")),
         ("Степен на завършеност", _state(advert)),
-        ("Местоположение", _place(advert)),
+        ("Местоположение", f"{place.neighbourhood}, {place.city}"),
     ]
     return [(label, value) for label, value in facts if value]
 

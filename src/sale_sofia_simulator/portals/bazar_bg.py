@@ -9,7 +9,7 @@ from random import Random
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia_simulator import text
 from sale_sofia_simulator.homes import ELSEWHERE, make_home
-from sale_sofia_simulator.model import DEAL_WORDS, FLATS, NOW, BazarAdvert, Money
+from sale_sofia_simulator.model import FLATS, NOW, BazarAdvert, Money
 from sale_sofia_simulator.pieces import fill, fill_json, script_json
 from sale_sofia_simulator.portal import BAZAR_CITIES, Answer, Filters, Portal, Query, Scope, Search
 from sale_sofia_simulator.text import TABLES, bazar_day, bazar_moment, brief, leva, slug, spaced
@@ -33,11 +33,6 @@ def _amounts(money: Money) -> list[tuple[str, str]]:
 def sums(money: Money) -> list[str]:
     """What is printed, in the order it is printed: 437 500 €, 855 675,63 лв."""
     return [f"{amount} {currency}" for amount, currency in _amounts(money)] or [_ASK, _ASK]
-
-
-def headline_price(money: Money) -> str:
-    """The price in the head of the page: euro, else leva, else the word."""
-    return sums(Money("both", money.amount_eur) if money.layout == "bgn_first" else money)[0]
 
 
 def script_price(money: Money) -> str:
@@ -72,17 +67,13 @@ def advert_card(advert: BazarAdvert, now: datetime) -> str:
     )
 
 
-def stranger_card(rng: Random) -> str:
-    """A card of one of the adverts outside the world, with its own price and photo."""
-    return _stranger(rng.randrange(_STRANGERS))
-
-
 @cache
 def _stranger(which: int) -> str:
+    """The card of an advert outside the world, with its own price and photo."""
     rng = Random(f"bazar stranger {which}")
     home = make_home(rng, 0, flat=True)
     number = rng.randint(43_000_000, 49_999_999)
-    title = f"{DEAL_WORDS[home.deal]} {home.kind.label}, гр. София, {home.place.neighbourhood}"
+    title = f"{home.deal_words} {home.kind.label}, гр. София, {home.place.neighbourhood}"
     stamp = f"{rng.randint(1_600_000_000, 1_776_000_000)}{rng.randrange(100_000):05d}"
     folder = f"//cdn3.focus.bg/imot/photosimotbg/1/{stamp[-3:]}/big1"
     return fill(
@@ -100,18 +91,12 @@ def _stranger(which: int) -> str:
 
 
 _VALID_DAYS = 31
-_CRUMBS = {
-    "Начало": "https://bazar.bg",
-    "Обяви": "https://bazar.bg/obiavi",
-    "Имоти": "https://bazar.bg/obiavi/imoti",
-    "Апартаменти": "https://bazar.bg/obiavi/apartamenti",
-}
 _NO_PHOTO = "/img/gallery/noPhoto.svg"
 
 
 def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
     """The bytes of the page as it is at `now`: its dates are in words like "today"."""
-    home, place, money = advert.home, advert.home.place, advert.money
+    place, money = advert.home.place, advert.money
     printed = advert.updated - timedelta(minutes=advert.lag_minutes)
     large = [_sized(photo, "big1/", "large") for photo in advert.photos]
     caption = f"<b>{advert.title}</b><br/>Цена: {script_price(money)}"
@@ -119,12 +104,14 @@ def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
     product = fill_json(
         "bazar_product", advert=advert, images=original, valid_until=valid_until(advert.updated)
     )
-    steps = {**_CRUMBS, advert.title: advert.url}
+    steps = {**TABLES["bazar_crumbs"], advert.title: advert.url}
     breadcrumbs = fill_json("breadcrumbs", context="https://schema.org/", steps=steps, nested=True)
-    price, number = headline_price(money), f"{money.amount_eur:.0f}"
+    # Euro, else leva, else the word.
+    price = sums(Money("both", money.amount_eur) if money.layout == "bgn_first" else money)[0]
     words = f"Вижте {advert.title} от ➤ гр. {place.city} - ID{advert.external_id} ✔ в ❱❱Bazar.bg "
     if money.shown:
-        words = f"Цена ✅ {price} / {number} € ❱❱ {advert.title} от гр. {place.city} ➤ Bazar.bg ✔"
+        euro = f"{money.amount_eur:.0f} €"
+        words = f"Цена ✅ {price} / {euro} ❱❱ {advert.title} от гр. {place.city} ➤ Bazar.bg ✔"
     return fill(
         "bazar_page",
         body="bazar_detail.html",
@@ -137,14 +124,10 @@ def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
         map_key=f"{sum(map(ord, place.slug)) * 7919:09d}00000000",
         city_slug=BAZAR_CITIES[place.city],
         hood_slug=slug(place.neighbourhood),
-        deal=DEAL_WORDS[home.deal],
-        views=spaced(advert.views),
         moment=bazar_moment(printed, now),
         active=bazar_moment(advert.updated, now),
         price=price_html(money),
         price_words=script_price(money),
-        price_number=f"{money.amount_eur:g}" if money.shown else "",
-        seller_link=_seller_link(advert),
         photos=[
             {"own": photo.removeprefix("https:"), "medium": _sized(photo, "med/", "pics"), "large": big}
             for photo, big in zip(advert.photos, large, strict=True)
@@ -165,19 +148,10 @@ def _sized(photo: str, imported: str, own: str) -> str:
 def _related(advert: BazarAdvert) -> dict[str, object]:
     """Three strips of strangers before the price, each with prices that are not the advert's."""
     rng = Random(f"related {advert.external_id}")
-    count = rng.randint(2, 200)
-    strips = {"own": 4, "others": 4, "recommended": 12}
-    return {"count": count} | {
-        name: "".join(stranger_card(rng) for _ in range(cards)) for name, cards in strips.items()
-    }
-
-
-def _seller_link(advert: BazarAdvert) -> str:
-    """A firm has a subdomain, anybody else a number."""
-    seller = advert.seller
-    if seller.handle and seller.name and advert.seller_name.startswith(seller.name):
-        return f"//{seller.handle}.bazar.bg/"
-    return f"/ads/user/{seller.user}"
+    related: dict[str, object] = {"count": rng.randint(2, 200)}
+    for name, cards in {"own": 4, "others": 4, "recommended": 12}.items():
+        related[name] = "".join(_stranger(rng.randrange(_STRANGERS)) for _ in range(cards))
+    return related
 
 
 def valid_until(updated: datetime) -> str:
@@ -193,17 +167,9 @@ DISTRICTS = hood_ids(TABLES["bazar_districts"])
 _SHOWN_PAGES = 10
 
 
-def search_page(
-    adverts: Sequence[BazarAdvert], *, url: str, page: int, total: int, now: datetime = NOW
-) -> bytes:
-    """Page number `page` of the search at `url`; the exact total stands in the description alone."""
-    description = f"Обяви за Апартаменти ➤ Изгодни оферти за имоти ☛ Над {total} обяви в Bazar.bg"
-    return _rendered(adverts, url, page, total, description, [advert_card(advert, now) for advert in adverts])
-
-
 def empty_search_page(url: str) -> bytes:
     """A search that the portal itself says found nothing."""
-    return _rendered((), url, 1, 0, "Обяви за Апартаменти ➤ Bazar.bg", [])
+    return search_page((), url=url, page=1, total=0)
 
 
 def page_url(url: str, page: int) -> str:
@@ -221,24 +187,15 @@ def next_url(url: str, page: int, total: int) -> str | None:
     return page_url(url, page + 1) if page < page_count(total) else None
 
 
-def _rendered(
-    adverts: Sequence[BazarAdvert], url: str, page: int, total: int, description: str, cards: list[str]
+def search_page(
+    adverts: Sequence[BazarAdvert], *, url: str, page: int, total: int, now: datetime = NOW
 ) -> bytes:
+    """Page number `page` of the search at `url`; the exact total stands in the description alone."""
     canonical = url.partition("?")[0]
     heading = "Апартаменти: " + canonical.rpartition("/obiavi/")[2]
     headline, address = text.headline(Random(f"{url} {page}"))
-    context = {"@context": "https://schema.org/"}
-    offers = {**context, "@type": "AggregateOffer", "priceCurrency": "EUR", "offerCount": total}
-    items = [
-        {
-            "@type": "Product",
-            "name": advert.title,
-            "url": advert.url.replace(".bg/", ".bg//"),
-            "image": advert.photos[:1],
-        }
-        for advert in adverts
-    ]
-    listed = [{"@type": "ListItem", "position": i, "item": item} for i, item in enumerate(items, 1)]
+    offers = f"Изгодни оферти за имоти ☛ Над {total} обяви в "
+    data = fill_json("bazar_results", adverts=adverts, total=total)
     last = page_count(total)
     first = max(1, min(page - _SHOWN_PAGES // 2, last - _SHOWN_PAGES + 1))
     return fill(
@@ -246,11 +203,11 @@ def _rendered(
         body="bazar_search.html",
         weight=25,
         title=f"{heading} - Обяви на изгодни цени! — Bazar.bg",
-        description=description,
+        description=f"Обяви за Апартаменти ➤ {offers if total else ''}Bazar.bg",
         canonical=canonical,
         rough_total=spaced(total + total // 90),
         heading=heading,
-        cards=cards,
+        cards=[advert_card(advert, now) for advert in adverts],
         headline=headline,
         slug=address,
         url=url,
@@ -259,8 +216,8 @@ def _rendered(
         near=range(first, min(first + _SHOWN_PAGES, last + 1)),
         last=last,
         districts=_districts(),
-        offers=script_json(offers),
-        item_list=script_json({**context, "@type": "ItemList", "itemListElement": listed}),
+        offers=script_json(data["offers"]),
+        item_list=script_json(data["items"]),
         ids=", ".join(advert.external_id for advert in adverts),
     ).encode()
 
@@ -280,6 +237,11 @@ _FILTERS = {
 }
 
 
+def search_path(scope: Scope) -> str:
+    """The address of a search, from its path on."""
+    return "/obiavi/" + "/".join(filter(None, (_PATHS[scope.deal], scope.city, scope.hood)))
+
+
 class BazarPortal(Portal[BazarAdvert]):
     """bazar.bg shows twenty-six pages of a search; every page after the last one is that page again."""
 
@@ -294,17 +256,16 @@ class BazarPortal(Portal[BazarAdvert]):
     def start_urls(self, *, split: bool = False) -> list[str]:
         """Both deals of Sofia, and of another city where it has adverts."""
         scopes = self.city_searches("sofia", ("hood",), split=split)
-        paths = ("/".join(filter(None, (_PATHS[scope.deal], scope.city, scope.hood))) for scope in scopes)
-        return [f"{self.origin.base_url}/obiavi/{path}" for path in paths]
+        return [self.origin.base_url + search_path(scope) for scope in scopes]
 
     def search(self, path: str, query: Query) -> Search | None:
         """`/obiavi/<rubric>[/<city>][/<neighbourhood>][?district_id[]=<n>&asize[]=<n>&page=<page>]`."""
-        found, page = _SEARCH.fullmatch(path), query.get("page", ["1"])[0]
-        if not found or found["rubric"] not in _RUBRICS:
+        match, page = _SEARCH.fullmatch(path), query.get("page", ["1"])[0]
+        if not match or match["rubric"] not in _RUBRICS:
             return None
         if not (page.isascii() and page.isdigit() and int(page)):
             return None
-        city, hood = found["city"], found["hood"]
+        city, hood = match["city"], match["hood"]
         if city not in {None, *BAZAR_CITIES.values()} or hood not in {None, *_HOODS}:
             return None
         numbers = {name: [value for value in query.get(name, ()) if value.isdecimal()] for name in _FILTERS}
@@ -313,7 +274,7 @@ class BazarPortal(Portal[BazarAdvert]):
         districts, sizes = (
             tuple(_FILTERS[name].get(value, NOTHING) for value in values) for name, values in numbers.items()
         )
-        scope = Scope(_RUBRICS[found["rubric"]], city, hood)
+        scope = Scope(_RUBRICS[match["rubric"]], city, hood)
         return Search(scope, int(page), first, Filters(districts, sizes))
 
     def gone(self, external_id: str) -> Answer:  # noqa: ARG002 - all removed adverts lead to one place
@@ -330,9 +291,9 @@ class BazarPortal(Portal[BazarAdvert]):
 
     def _results(self, search: Search) -> bytes:
         """Sixty-eight results, fewer on the last page; a page that is not shown leads on all the same."""
-        found, url = self.matches(search), REAL[self.site] + search.path
-        if not found:
+        numbers, url = self.matches(search), REAL[self.site] + search.path
+        if not numbers:
             return self.origin.body(empty_search_page(url))
-        page = min(search.page, page_count(min(len(found), self.most)))
-        shown, total = self.shown(found[: self.most], page), self.announced(search)
-        return self.origin.body(search_page(shown, url=url, page=page, total=total, now=self.now))
+        page = min(search.page, page_count(min(len(numbers), self.most)))
+        adverts, total = self.shown(numbers[: self.most], page), self.announced(search)
+        return self.origin.body(search_page(adverts, url=url, page=page, total=total, now=self.now))

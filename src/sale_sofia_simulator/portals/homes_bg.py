@@ -64,14 +64,14 @@ class HomesPortal(TwinPortal):
         place = f"startIndex={first}&stopIndex={first + self.page_size - 1}"
         return f"/api/offers?currencyId=1&filterOrderBy=0&locationId=1&typeId={_TYPES[deal]}&{place}"
 
-    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """The window of the results that was asked for, and whether there is something to show behind it."""
         first = search.window.start if search.window else 0
         hoods = [hood.name for hood in _HOODS.values() if hood.slug in search.filters.hoods]
         criteria: dict[str, Any] = {_TYPES[search.deal]: "Апартаменти", "locationId": "София"}
         answer = {
-            "result": [self._told("homes_card", advert) for advert in shown],
-            "hasMoreItems": 0 < len(shown) < min(len(self.matches(search)), self.most) - first,
+            "result": [self._advert_json("homes_card", advert) for advert in adverts],
+            "hasMoreItems": 0 < len(adverts) < min(len(self.matches(search)), self.most) - first,
             "offersCount": total,
             "searchHistoryCount": None,
             "searchCriteria": criteria | ({"neighbourhoods": hoods} if hoods else {}),
@@ -91,9 +91,8 @@ class HomesPortal(TwinPortal):
 
     def facts(self, advert: TwinAdvert) -> Truth:
         """No year, no coordinates where the middle of the city stands for them."""
-        home, seller = advert.home, advert.seller
-        heating = _HEATING.get(home.district_heating or "")
-        extras = _extras(advert)
+        seller, extras = advert.seller, _extras(advert)
+        heating = _HEATING.get(advert.home.district_heating or "")
         return {
             "title": _title(advert),
             "heating": [heating[1]] if heating else [],
@@ -105,7 +104,7 @@ class HomesPortal(TwinPortal):
             "photo_urls": [f"https://g1.homes.bg/{_FOLDER}{name}o.jpg" for name in photo_names(advert, 10)],
         }
 
-    def _told(self, name: str, advert: TwinAdvert) -> dict[str, Any]:
+    def _advert_json(self, name: str, advert: TwinAdvert) -> dict[str, Any]:
         return fill_json(
             name,
             advert=advert,
@@ -121,12 +120,12 @@ class HomesPortal(TwinPortal):
 
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert."""
-        told = {"session": {"id": "0" * 32}, "data": {"offer": self._told("homes_offer", advert)}}
+        state = {"session": {"id": "0" * 32}, "data": {"offer": self._advert_json("homes_offer", advert)}}
         return fill(
             "homes_page",
             head=f"{_title(advert)} - {_location(advert)} | Homes.bg",
             url=self.url_of(advert),
-            state=json.dumps(told, ensure_ascii=False).replace("</", "<\\u002F"),
+            state=json.dumps(state, ensure_ascii=False).replace("</", "<\\u002F"),
         ).encode()
 
 

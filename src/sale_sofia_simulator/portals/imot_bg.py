@@ -1,51 +1,25 @@
 """imot.bg served: its searches, its projects, its removed adverts."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from random import Random
 from statistics import mean, median
 
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia_simulator import text
 from sale_sofia_simulator.homes import ELSEWHERE, NO_SUCH_HOODS, make_home
-from sale_sofia_simulator.model import (
-    DEAL_WORDS,
-    FLATS,
-    KINDS,
-    RUBRIC_NAMES,
-    RUBRICS,
-    Age,
-    ImotAdvert,
-    Money,
-    Property,
-)
-from sale_sofia_simulator.pieces import PageCache, fill, fill_json, script_json
-from sale_sofia_simulator.portal import (
-    AS_REAL,
-    Answer,
-    Filters,
-    Portal,
-    PortalOptions,
-    Query,
-    Robots,
-    Scope,
-    Search,
-    SitemapPaths,
-)
-from sale_sofia_simulator.text import WORDS, decimals, leva, ordinal, slug, spaced
+from sale_sofia_simulator.model import KINDS, RUBRIC_NAMES, RUBRICS, Age, ImotAdvert, Money, Property
+from sale_sofia_simulator.pieces import fill, fill_json, script_json
+from sale_sofia_simulator.portal import Answer, Filters, Portal, Query, Scope, Search, SitemapPaths
+from sale_sofia_simulator.text import TABLES, WORDS, decimals, leva, ordinal, slug, spaced
 from sale_sofia_simulator.truth import REAL, Truth, imot_truth
-from sale_sofia_simulator.twins import family_ids, tilde_list, with_tildes
+from sale_sofia_simulator.twins import tilde_hoods, tilde_kinds, with_tildes
 
 # imot.bg's own spellings of a price, a floor and the parameters of a property.
 
-VAT_TEXTS = {
-    "none": "Не се начислява ДДС",
-    "excluded": "Цената е без ДДС",
-    "included": "Цената е с включено ДДС",
-    None: "",
-}
+VAT_TEXTS: Mapping[str | None, str] = TABLES["vat_texts"]
 _GROUND = {0: "Партер", -1: "Сутерен"}
 
 
@@ -93,33 +67,13 @@ def age_words(age: Age) -> str:
     return f"{age.state} {age.span}".strip()
 
 
-def params_html(home: Property) -> str:
-    """The parameter boxes; the label of the district heating has a Latin E."""
-    boxes = [
-        ("Двор", f"{home.yard_sqm} m<sup>2</sup>" if home.yard_sqm else ""),
-        ("Етаж", floor_words(home)),
-        ("Газ", home.gas),
-        ("ТEЦ", home.district_heating),
-    ]
-    html = f"<div>Площ:<br/><strong>{home.area_sqm} m<sup>2</sup></strong></div>\n    "
-    html += "".join(f"<div>{label}:<br/><strong>{value}</strong></div>" for label, value in boxes if value)
-    if not home.construction:
-        return html
-    state = f"{home.age.state} " if home.age.state else ""
-    span = f"<strong>{home.age.span}</strong>" if home.age.span else ""
-    return f"{html}<div>Строителство:<br/><strong>{home.construction}, </strong>{state}{span}</div>"
-
-
 CHARSET = "windows-1251"
-
-
 _TITLES = (
     "{words} - {area} кв.м / {price}, {seller} :: imot.bg Обява {tail}",
     "{words} - {area} кв.м / {price} :: imot.bg Обява {tail}",
     "{words}, {area} кв.м, {price} | imot.bg | {tail}",
 )
 _LONGEST_SUMMARY = 80
-_SELLERS = {"agency": "Агенция", "developer": "Инвеститор", "private": "Частно лице"}
 _STRANGERS = 500
 _FORM_ROWS = 4
 
@@ -147,11 +101,9 @@ def listing_page(advert: ImotAdvert) -> bytes:
         canonical=advert.url,
         data=_data_scripts(advert, crumbs),
         advert=advert,
-        seller_kind=_SELLERS[seller.kind],
         rubric=RUBRICS[home.deal],
         mail=f"{Random(advert.external_id).getrandbits(2400):0600x}",
         where=where,
-        params=params_html(home),
         price=price,
         each=per_sqm(advert.money, home.area_sqm),
         vat=VAT_TEXTS[home.vat] if advert.money.shown else "",
@@ -212,7 +164,7 @@ def _stranger(which: int) -> str:
         promoted=rng.random() < 0.5,  # noqa: PLR2004
         trend=rng.choice(("", "", " UP", " DOWN")),
         tail=stamp[-3:],
-        title=f"{DEAL_WORDS['sale']} {home.kind.label}",
+        title=f"Продава {home.kind.label}",
         price=price_html(Money("both", home.price_eur)),
         home=home,
     )
@@ -283,7 +235,7 @@ def search_page(
         ],
         first=(page - 1) * PAGE_SIZE,
         count=f"{most}+" if total > most else total,
-        deal=DEAL_WORDS["rent" if "/naemi" in url else "sale"],
+        deal="Дава под наем" if "/naemi" in url else "Продава",
         averages=[(how, by(prices), by(each)) for how, by in ways],
         headline=headline,
         slug=address,
@@ -360,7 +312,7 @@ class Project:
     """A building that is still to be built: another template, no price, never a listing."""
 
     number: int
-    what: str
+    label: str
     neighbourhood: str
     slug: str
     street: str
@@ -372,12 +324,7 @@ class Project:
     def url(self) -> str:
         """The address of its page: four digits where an advert has its id."""
         where = f"grad-sofiya-{self.slug}-{slug(self.street)}"
-        return f"https://www.imot.bg/obiava-{self.number}-{slug(self.what)}-{where}"
-
-    @property
-    def handle(self) -> str:
-        """The subdomain of the firm."""
-        return text.handle(self.firm)
+        return f"https://www.imot.bg/obiava-{self.number}-{slug(self.label)}-{where}"
 
 
 def make_project(rng: Random) -> Project:
@@ -385,10 +332,10 @@ def make_project(rng: Random) -> Project:
     hood = rng.choice(neighbourhoods())
     return Project(
         number=rng.randint(1000, 9999),
-        what=rng.choice(("Жилищна сграда", "Жилищен комплекс")),
+        label=rng.choice(("Жилищна сграда", "Жилищен комплекс")),
         neighbourhood=hood.name,
         slug=hood.slug,
-        street=text.street(rng),
+        street=rng.choice(WORDS["streets"]),
         firm=text.firm(rng, builder=True),
         phone=text.mobile(rng),
         ready=rng.randint(2026, 2030),
@@ -398,7 +345,7 @@ def make_project(rng: Random) -> Project:
 def project_page(project: Project) -> bytes:
     """The page of a project."""
     folder = f"https://cdn3.focus.bg/imot/photosnb/{str(project.number)[-3:]}//big1/{project.number}"
-    title = f"{project.what} в град София, {project.neighbourhood} :: imot.bg Обява {project.number}"
+    title = f"{project.label} в град София, {project.neighbourhood} :: imot.bg Обява {project.number}"
     return fill(
         "imot_page",
         body="imot_project.html",
@@ -419,7 +366,7 @@ _SEARCH = re.compile(
 _DEALS = {rubric: deal for deal, rubric in RUBRICS.items()}
 _HOME = "grad-sofiya"
 _CITIES = frozenset({_HOME, "grad-targovishte"})
-_KINDS = {kind.number: kind.slug for kind in KINDS}
+_KINDS = frozenset(kind.slug for kind in KINDS)
 _HOODS = frozenset(slug for _, slug in ELSEWHERE) | {hood.slug for hood in neighbourhoods()} - NO_SUCH_HOODS
 
 
@@ -435,36 +382,26 @@ class ImotPortal(Portal[ImotAdvert]):
     most_results = MOST_RESULTS
     sitemap_paths = SitemapPaths("/sitemap/index.xml", "/sitemap/listings-{number}.xml.gz")
 
-    def __init__(
-        self, base_url: str, robots: Robots, cache: PageCache, options: PortalOptions = AS_REAL
-    ) -> None:
-        self._projects: dict[str, Project] = {}
-        super().__init__(base_url, robots, cache, options)
-
-    @property
-    def flats_url(self) -> str:
-        """One search for all flats on sale in Sofia: the first type in the path, the others in the query."""
-        first, *others = FLATS
-        more = "".join(f"{kind.number}~" for kind in others)
-        return f"{self.origin.base_url}{_path(Scope('sale', _HOME, kind=first.slug))}?type_home={more}"
+    @cached_property
+    def _projects(self) -> dict[str, Project]:
+        """The new buildings that search pages have shown, by their paths."""
+        return {}
 
     def start_urls(self, *, split: bool = False) -> list[str]:
         """Both deals of Sofia, and of another city where it has adverts."""
         scopes = self.city_searches(_HOME, ("hood", "kind"), split=split)
-        return [self.origin.base_url + _path(scope) for scope in scopes]
+        return [self.origin.base_url + search_path(scope) for scope in scopes]
 
     def search(self, path: str, query: Query) -> Search | None:
         """`/obiavi/<rubric>[/<city>][/<neighbourhood>][/<type>][/p-<page>][?type_home=2~3~&raioni=9~10~]`."""
-        found = _SEARCH.fullmatch(path)
-        scope = _scope(found["rubric"], found["rest"].split("/")[1:]) if found else None
-        if not found or not scope:
+        match = _SEARCH.fullmatch(path)
+        scope = _scope(match["rubric"], match["rest"].split("/")[1:]) if match else None
+        if not match or not scope:
             return None
-        known = family_ids()
-        more_hoods = [known[number].slug for number in tilde_list(query, "raioni") if number in known]
-        more_kinds = [_KINDS.get(number, "") for number in tilde_list(query, "type_home")]
-        filters = Filters(_with_more(scope.hood, more_hoods), _with_more(scope.kind, more_kinds))
-        first = found["base"] + with_tildes(query, "type_home", "raioni")
-        return Search(scope, int(found["page"] or 1), first, filters)
+        hoods = _with_more(scope.hood, tilde_hoods(query, "raioni"))
+        filters = Filters(hoods, _with_more(scope.kind, tilde_kinds(query, "type_home")))
+        first = match["base"] + with_tildes(query, "type_home", "raioni")
+        return Search(scope, int(match["page"] or 1), first, filters)
 
     def gone(self, external_id: str) -> Answer:
         """Every second id is redirected to its category, the others are not found."""
@@ -481,26 +418,27 @@ class ImotPortal(Portal[ImotAdvert]):
 
     def _results(self, search: Search) -> bytes:
         """Forty results; the last page has fewer where the cap is not a multiple of forty."""
-        found, url = self.matches(search), REAL[self.site] + search.path
-        if not found:
+        numbers, url = self.matches(search), REAL[self.site] + search.path
+        if not numbers:
             return self.origin.body(empty_search_page(url))
-        page = min(search.page, page_count(len(found), self.most))
+        page = min(search.page, page_count(len(numbers), self.most))
         project = make_project(Random(f"{url} {page}"))
         self._projects[project.url.removeprefix(REAL[self.site])] = project
-        shown, total = self.shown(found[: self.most], page), self.announced(search)
-        return self.origin.body(search_page(shown, url=url, page=page, total=total, most=self.most))
+        adverts, total = self.shown(numbers[: self.most], page), self.announced(search)
+        return self.origin.body(search_page(adverts, url=url, page=page, total=total, most=self.most))
 
     def other(self, path: str) -> Answer:
         """A new building that some search page has shown; of a part that does not exist perhaps its city."""
         if project := self._projects.get(path):
             return self._page(self.origin.body(project_page(project)))
-        found = _SEARCH.fullmatch(path) if self.options.parts_redirect else None
-        city = found["rest"].split("/")[1:2] if found else []
-        scope = _scope(found["rubric"], city) if found and city else None
-        return self.moved(_path(scope)) if scope else self.missing()
+        match = _SEARCH.fullmatch(path) if self.options.parts_redirect else None
+        city = match["rest"].split("/")[1:2] if match else []
+        scope = _scope(match["rubric"], city) if match and city else None
+        return self.moved(search_path(scope)) if scope else self.missing()
 
 
-def _path(scope: Scope) -> str:
+def search_path(scope: Scope) -> str:
+    """The address of a search, from its path on."""
     parts = (RUBRICS[scope.deal or "sale"], scope.city, scope.hood, scope.kind)
     return "/obiavi/" + "/".join(part for part in parts if part)
 
@@ -512,11 +450,11 @@ def _with_more(word: str | None, more: list[str]) -> tuple[str, ...]:
 
 def _scope(rubric: str, parts: list[str]) -> Scope | None:
     """The words in their order, each at most once; any other word is no search."""
-    found: dict[str, str] = {}
-    for name, known in (("city", _CITIES), ("hood", _HOODS), ("kind", _KINDS.values())):
-        if parts and parts[0] in known:
-            found[name] = parts.pop(0)
-    nowhere = "hood" in found and "city" not in found
+    words: dict[str, str] = {}
+    for name, allowed in (("city", _CITIES), ("hood", _HOODS), ("kind", _KINDS)):
+        if parts and parts[0] in allowed:
+            words[name] = parts.pop(0)
+    nowhere = "hood" in words and "city" not in words
     if parts or nowhere or rubric not in _DEALS:
         return None
-    return Scope(_DEALS[rubric], **found)
+    return Scope(_DEALS[rubric], **words)

@@ -2,33 +2,24 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia_simulator.homes import NO_SUCH_HOODS
-from sale_sofia_simulator.model import DEAL_WORDS, KINDS, RUBRICS, TwinAdvert
+from sale_sofia_simulator.model import KINDS, RUBRICS, TwinAdvert
 from sale_sofia_simulator.pieces import fill, fill_json
 from sale_sofia_simulator.portal import Filters, Query, Scope, Search
 from sale_sofia_simulator.portals.imot_bg import VAT_TEXTS, floor_in_line
 from sale_sofia_simulator.text import TABLES, decimals, slug, spaced
 from sale_sofia_simulator.truth import Truth, phone_truth
-from sale_sofia_simulator.twins import (
-    NOTHING,
-    SOFIA,
-    TwinPortal,
-    family_ids,
-    photo_names,
-    tilde_list,
-    with_tildes,
-)
+from sale_sofia_simulator.twins import SOFIA, TwinPortal, photo_names, tilde_hoods, tilde_kinds, with_tildes
 
 _DECARE = 1000
 _SEARCH = re.compile(
     r"(?P<first>/(?P<rubric>prodazhbi|naemi)(?P<rest>(?:/[\w-]+)*?))(?:/page-(?P<page>\d+))?/?"
 )
-_WORDS: Mapping[str, int] = TABLES["imoti_com_words"]
-_KINDS = {kind.number: kind.slug for kind in KINDS}
+_KINDS = {word: KINDS[number - 1].slug for word, number in TABLES["imoti_com_words"].items()}
 _HOODS = {hood.slug for hood in neighbourhoods()} - NO_SUCH_HOODS
 _DOM_STRANGER = '<advertl><a class="ad" href="/obiava/10000001/prodava-partsel">Продава  Парцел</a></advertl>'
 _REGIONS = [{"optsel": 0, "opttext": f"Област {number}", "optval": str(number)} for number in range(2500)]
@@ -66,12 +57,12 @@ class ImotiComPortal(TwinPortal):
         """The first page has no number."""
         return _page_path(f"/{RUBRICS[deal]}/grad-sofiya", page)
 
-    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """The application and its data; beyond the last page there are none."""
         path, page = search.path, search.page
         rubric = path.split("/")[1]
         data = {
-            "adverts": [self._told("imoti_com_card", advert) for advert in shown],
+            "adverts": [fill_json("imoti_com_card", **self._values(advert)) for advert in adverts],
             "page": str(page),
             "advfind": total,
             "lastpage": self.pages(total),
@@ -80,62 +71,47 @@ class ImotiComPortal(TwinPortal):
         }
         links = "".join(
             f'<advertl><a class="ad" href="{self.path_of(advert)}">{_heading(advert)}</a></advertl>'
-            for advert in shown
+            for advert in adverts
         )
         return _page(f"Имоти в град София, {rubric}", f"results?pn={rubric}", data, links, {})
 
-    def old_results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def old_results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """The same as it was served until February 2026."""
         deal, page = search.deal, search.page
-        following = self.next_url(deal, page, total, self.base)
         return fill(
             "imoti_com_old",
             canonical=self.base + self.search_path(deal, page),
-            more=f'<link rel="next" href="{following}">' if following else "",
+            following=self.next_url(deal, page, total, self.base),
             total=spaced(total),
-            cards="".join(map(self._old_card, shown)) or "Няма намерени обяви",
+            cards="".join(map(self._old_card, adverts)) or "Няма намерени обяви",
         ).encode()
 
     def _old_card(self, advert: TwinAdvert) -> str:
-        home, prices = advert.home, _prices(advert)
-        lev = f"\n      <br/>{prices['price2']} лв." if "price2" in prices else ""
-        return fill(
-            "imoti_com_old_card",
-            moment=_moment(advert),
-            offer=f"{DEAL_WORDS[home.deal]}  {_kind(advert)}",
-            price=prices["price"].strip() + lev,
-            vat=VAT_TEXTS[home.vat],
-            url=self.url_of(advert),
-            home=home,
-            floor=f"{floor_in_line(home)}, " if home.floor is not None else "",
-            text=advert.prose.text[:60],
-            phone=advert.seller.phones[0],
-            family=advert.imot_id,
-        )
+        values = self._values(advert) | {"vat": VAT_TEXTS[advert.home.vat]}
+        return fill("imoti_com_old_card", url=self.url_of(advert), **values)
 
-    def _told(self, name: str, advert: TwinAdvert) -> dict[str, Any]:
+    def _values(self, advert: TwinAdvert) -> dict[str, Any]:
+        """What its templates print."""
         home = advert.home
-        return fill_json(
-            name,
-            advert=advert,
-            path=self.path_of(advert),
-            deal=DEAL_WORDS[home.deal],
-            kind=_kind(advert),
-            area=_area(advert),
-            heading=_heading(advert),
-            title=_title(advert),
-            moment=_moment(advert),
-            prices=_prices(advert),
-            floor=floor_in_line(home) if home.floor is not None else "",
-            vat=VAT_TEXTS[home.vat if advert.money.shown else None],
-            photos=[_photo(advert, name) for name in photo_names(advert, 17)],
-        )
+        return {
+            "advert": advert,
+            "path": self.path_of(advert),
+            "kind": _kind(advert),
+            "area": _area(advert),
+            "heading": _heading(advert),
+            "title": _title(advert),
+            "moment": f"{advert.updated:%H:%M} часа от {advert.updated:%d.%m.%Y}",
+            "prices": _prices(advert),
+            "floor": floor_in_line(home) if home.floor is not None else "",
+            "vat": VAT_TEXTS[home.vat if advert.money.shown else None],
+            "photos": [_photo(advert, name) for name in photo_names(advert, 17)],
+        }
 
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert; it has no canonical address, and its data twice."""
         number, path, title = advert.external_id, self.path_of(advert), _title(advert)
         data = {
-            "advert": self._told("imoti_com_advert", advert),
+            "advert": fill_json("imoti_com_advert", **self._values(advert)),
             "h1": title,
             "url": path,
             "title": f"{title} | {number}",
@@ -169,21 +145,18 @@ def _filters(parts: list[str], query: Query) -> Filters | None:
     if parts[:1] == [SOFIA]:
         del parts[0]
     hoods = [parts.pop(0)] if parts and parts[0] in _HOODS else []
-    kinds = [_WORDS[parts.pop(0)]] if parts and parts[0] in _WORDS else []
+    kinds = [_KINDS[parts.pop(0)]] if parts and parts[0] in _KINDS else []
     if parts:
         return None
-    known = family_ids()
-    hoods += [known[number].slug if number in known else NOTHING for number in tilde_list(query, "sraion")]
-    kinds += tilde_list(query, "pubtype")
-    return Filters(tuple(hoods), tuple(_KINDS.get(kind, NOTHING) for kind in kinds))
+    return Filters((*hoods, *tilde_hoods(query, "sraion")), (*kinds, *tilde_kinds(query, "pubtype")))
 
 
 def _page(
     title: str, request: str, data: dict[str, Any], body: str, more: dict[str, dict[str, Any]]
 ) -> bytes:
     state: dict[str, Any] = {
-        number: {"b": {"data": kept, "status": "success"}, "s": 200}
-        for number, kept in {"523200034": {"nraion": _REGIONS}, **more}.items()
+        number: {"b": {"data": part, "status": "success"}, "s": 200}
+        for number, part in {"523200034": {"nraion": _REGIONS}, **more}.items()
     }
     key = f"http_GET_https://www.imoti.com/api/{request}_"
     state[key] = {"body": {"data": data, "status": "success"}, "headers": {}, "status": 200, "url": key}
@@ -197,13 +170,13 @@ def _kind(advert: TwinAdvert) -> str:
 
 def _heading(advert: TwinAdvert) -> str:
     place = advert.home.place
-    return f"{DEAL_WORDS[advert.home.deal]}  {_kind(advert)} град {place.city}, {place.neighbourhood}"
+    return f"{advert.home.deal_words}  {_kind(advert)} град {place.city}, {place.neighbourhood}"
 
 
 def _title(advert: TwinAdvert) -> str:
     place, prices = advert.home.place, _prices(advert)
     lev = f" ({prices['price2']} лв.)" if "price2" in prices else ""
-    where = f"{DEAL_WORDS[advert.home.deal]} {_kind(advert)} в град {place.city}, {place.neighbourhood}"
+    where = f"{advert.home.deal_words} {_kind(advert)} в град {place.city}, {place.neighbourhood}"
     return f"{where}, {_area(advert)} кв.м, {prices['price'].strip()}{lev}"
 
 
@@ -225,7 +198,3 @@ def _area(advert: TwinAdvert) -> str:
 def _photo(advert: TwinAdvert, name: str) -> str:
     imot_id = advert.imot_id
     return f"//cdn3.focus.bg/imot/photosimotbg/{imot_id[0]}/{imot_id[-3:]}/big/{imot_id}_{name}.jpg"
-
-
-def _moment(advert: TwinAdvert) -> str:
-    return f"{advert.updated:%H:%M} часа от {advert.updated:%d.%m.%Y}"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from sale_sofia.listings.places import SOFIA
-from sale_sofia_simulator.model import KINDS, ROOM_WORDS, Kind, Property, TwinAdvert
+from sale_sofia_simulator.model import KINDS, Kind, Property, TwinAdvert
 from sale_sofia_simulator.pieces import fill
 from sale_sofia_simulator.portal import NO_FILTERS, Answer, Filters, Query, Scope, Search, SitemapPaths
 from sale_sofia_simulator.text import TABLES, slug
@@ -59,7 +59,9 @@ class ImotiNetPortal(TwinPortal):
 
     def searched(self, search: Search) -> Answer:
         """Nothing from the page on at which the portal closes."""
-        return self.refused() if search.page > self.most // _PAGE_SIZE else super().searched(search)
+        if search.page > self.most // _PAGE_SIZE:
+            return self.short_page(403, "403 Forbidden", self.site)
+        return super().searched(search)
 
     def search_path(self, deal: str, page: int) -> str:
         """The first page needs no number."""
@@ -69,12 +71,14 @@ class ImotiNetPortal(TwinPortal):
         """All of them are announced."""
         return max(1, -(-total // _PAGE_SIZE))
 
-    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """Cards in a list, some of which stand above it once more; some pages are named by their numbers."""
         path, page, last = search.path, search.page, self.pages(total)
         body = fill(
             "imoti_net_list",
-            cards=[self._card(advert) for advert in shown],
+            cards=[(advert, self.path_of(advert), _floor(advert.home)) for advert in adverts],
+            deals=_DEALS,
+            photo=_photo,
             count=f"{_COUNTED}+" if total > _COUNTED else total,
             url=self.base + path,
             page=page,
@@ -83,29 +87,13 @@ class ImotiNetPortal(TwinPortal):
         )
         return _page("Недвижими имоти", self.base + _page_path(path, page), body)
 
-    def _card(self, advert: TwinAdvert) -> dict[str, object]:
-        return {
-            "advert": advert,
-            "path": self.path_of(advert),
-            "photo": _photo(advert, "main"),
-            "deal": _DEALS[advert.home.deal][1],
-            "words": _words(advert),
-            "place": _place(advert),
-            "floor": _floor(advert.home),
-        }
-
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert, with others beside and below it."""
-        lat, lon = advert.position or (0.0, 0.0)
         body = fill(
             "imoti_net_detail",
             advert=advert,
             title=_title(advert),
             deal=_DEALS[advert.home.deal][1],
-            words=_words(advert),
-            place=_place(advert),
-            lat=lat,
-            lon=lon,
             photos=[_photo(advert, name) for name in photo_names(advert, 12)],
             floor=_floor(advert.home),
             used=commissioned(advert.home.age),
@@ -150,17 +138,10 @@ def _is_in_building(advert: TwinAdvert) -> bool:
     return advert.home.deal == "sale" and advert.home.age.form == "will"
 
 
-def _words(advert: TwinAdvert) -> str:
-    kind = advert.home.kind
-    return f"{ROOM_WORDS[kind.rooms]} апартамент" if kind.rooms else kind.label.capitalize()
-
-
 def _title(advert: TwinAdvert) -> str:
-    return f"{_DEALS[advert.home.deal][1].capitalize()} {_words(advert).lower()} , {_place(advert)}"
-
-
-def _place(advert: TwinAdvert) -> str:
-    return f"{advert.home.place.city}, {advert.home.place.neighbourhood}"
+    home, place = advert.home, advert.home.place
+    deal, kind = _DEALS[home.deal][1].capitalize(), home.kind.words.lower()
+    return f"{deal} {kind} , {place.city}, {place.neighbourhood}"
 
 
 def _photo(advert: TwinAdvert, name: str) -> str:

@@ -20,7 +20,6 @@ _PRICE = "filter_float_price"
 _LIST = re.compile(
     r"/nedvizhimi-imoti/(?P<deal>prodazhbi|naemi)(?P<flats>/apartamenti)?(?:/oblast-sofiya-grad)?/?"
 )
-_ALL_CATEGORIES = 1200
 _DIGITS = "0123456789abcdefghijklmnopqrstuwvxyzABCDEFGHIJKLMNOPQRSTUWVXYZ"
 _RUBRICS = {"sale": 381, "rent": 383}
 _CATEGORIES: Mapping[str, Mapping[str, int]] = TABLES["olx_categories"]
@@ -71,9 +70,9 @@ class OlxPortal(TwinPortal):
         category = whole(query, "category_id", _RUBRICS["sale"])
         deal = "rent" if category in {_RUBRICS["rent"], *_CATEGORIES["rent"].values()} else "sale"
         first, size = whole(query, "offset", 0), min(whole(query, "limit", self.page_size), _MOST_AT_ONCE)
-        kept = {name: value for name, value in query.items() if name not in {"offset", "limit"}}
+        criteria = {name: value for name, value in query.items() if name not in {"offset", "limit"}}
         filters = _filters(_of_category(deal, category), query, f"{_PRICE}:{{}}")
-        return Search(Scope(deal), 1, urlencode(kept, doseq=True), filters, range(first, first + size))
+        return Search(Scope(deal), 1, urlencode(criteria, doseq=True), filters, range(first, first + size))
 
     def searched(self, search: Search) -> Answer:
         """JSON, or a page."""
@@ -87,15 +86,15 @@ class OlxPortal(TwinPortal):
 
     def on_page(self, search: Search) -> list[TwinAdvert]:
         """Past the end of the pages one advert is left."""
-        shown = super().on_page(search)
-        past_the_end = not shown and search.window is None
-        return super().on_page(search._replace(page=1))[:1] if past_the_end else shown
+        adverts = super().on_page(search)
+        past_the_end = not adverts and search.window is None
+        return super().on_page(search._replace(page=1))[:1] if past_the_end else adverts
 
-    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """What the interface answers, or a page of results."""
         if search.window is None:
             listing = {
-                "ads": [self._told("olx_ad", advert) for advert in shown],
+                "ads": [self._advert_json("olx_ad", advert) for advert in adverts],
                 "totalElements": min(total, self.most),
                 "totalPages": self.pages(total),
                 "pageNumber": search.page - 1,
@@ -106,7 +105,7 @@ class OlxPortal(TwinPortal):
         if search.window.stop < min(len(self.matches(search)), self.most):
             links["next"] = {"href": url.format(search.window.stop)}
         answer = {
-            "data": [self._told("olx_card", advert) for advert in shown],
+            "data": [self._advert_json("olx_card", advert) for advert in adverts],
             "metadata": {
                 "total_elements": min(total, self.most),
                 "visible_total_count": total,
@@ -120,7 +119,7 @@ class OlxPortal(TwinPortal):
         """The page of an advert: most of it is what every page has."""
         labels = ("Заглавна страница", "Недвижими имоти", RUBRIC_NAMES[advert.home.deal], "Имоти")
         crumbs = [{"label": label, "href": "/"} for label in labels]
-        own = {"ad": self._told("olx_ad", advert), "breadcrumbs": crumbs, "userAgent": "Mozilla/5.0"}
+        own = {"ad": self._advert_json("olx_ad", advert), "breadcrumbs": crumbs, "userAgent": "Mozilla/5.0"}
         return _page(advert.title, self.url_of(advert), "ad", own)
 
     def facts(self, advert: TwinAdvert) -> Truth:
@@ -138,8 +137,7 @@ class OlxPortal(TwinPortal):
             "photo_urls": _photos(advert),
         }
 
-    def _told(self, name: str, advert: TwinAdvert) -> dict[str, Any]:
-        lat, lon = advert.position or (None, None)
+    def _advert_json(self, name: str, advert: TwinAdvert) -> dict[str, Any]:
         return fill_json(
             name,
             advert=advert,
@@ -147,8 +145,6 @@ class OlxPortal(TwinPortal):
             category=_CATEGORIES[advert.home.deal][advert.home.kind.property_type],
             options=_options(advert),
             photos=_photos(advert),
-            lat=lat,
-            lon=lon,
         )
 
 
@@ -184,11 +180,4 @@ def _spelled(value: object) -> str:
 
 @cache
 def _categories() -> str:
-    listed: dict[str, Any] = {}
-    for number in range(1, _ALL_CATEGORIES):
-        name = f"rubrika-{number}"
-        numbers = {"id": number, "parentId": number // 7, "position": number % 40, "level": 3}
-        words = {"name": f"Рубрика {number}", "normalizedName": name, "path": f"rubriki/{name}"}
-        rest = {"viewType": "list", "iconName": "", "children": []}
-        listed[str(number)] = {**numbers, "displayOrder": 1, "label": name, **words, **rest}
-    return _spelled({"list": listed, "counts": {}, "promos": []})
+    return _spelled(fill_json("olx_categories"))

@@ -5,12 +5,13 @@ Of rents, houses, plots and adverts without a price no page was seen: they are m
 
 import re
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import ClassVar, Final
 
-from sale_sofia_simulator.model import ROOM_WORDS, TwinAdvert
-from sale_sofia_simulator.pieces import attribute, fill, script_json
+from sale_sofia_simulator.model import TwinAdvert
+from sale_sofia_simulator.pieces import fill, script_json
 from sale_sofia_simulator.portal import Query, Scope, Search
-from sale_sofia_simulator.text import TABLES, leva, slug, spaced
+from sale_sofia_simulator.text import TABLES, leva, slug
 from sale_sofia_simulator.truth import Truth
 from sale_sofia_simulator.twins import TwinPortal, photo_names
 
@@ -75,14 +76,14 @@ class GroupPortal(TwinPortal):
         page = int(match[2]) + 1 - self.first_page if match[2] else 1
         return Search(Scope(deal), page, path)
 
-    def results(self, search: Search, shown: Sequence[TwinAdvert], total: int) -> bytes:
+    def results(self, search: Search, adverts: Sequence[TwinAdvert], total: int) -> bytes:
         """Cards below their count; the word for page has a Latin letter."""
         deal, page = search.deal, search.page
         following = self.next_url(deal, page, total, self.base)
-        cards = [fill(f"{self.name}_card", **self._said(one)) for one in shown]
+        cards = [fill(f"{self.name}_card", **self._values(advert)) for advert in adverts]
         body = fill(
             f"{self.name}_results",
-            total=total if shown else 0,
+            total=total if adverts else 0,
             offers=self.offers,
             page=page,
             pages=self.pages(total),
@@ -94,9 +95,9 @@ class GroupPortal(TwinPortal):
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert: what its design has of this."""
         gallery = script_json([{"big": photo, "title": " "} for photo in self._photos(advert)])
-        said = {"base": self.base, "agency": self.agency, "gallery": gallery, "extras": _extras(advert)}
-        body = fill(f"{self.name}_advert", **said, **self._said(advert))
-        return self._document(attribute(advert.title), self.url_of(advert), body)
+        values = {"base": self.base, "agency": self.agency, "gallery": gallery, "extras": _extras(advert)}
+        body = fill(f"{self.name}_advert", **values, **self._values(advert))
+        return self._document(escape(advert.title), self.url_of(advert), body)
 
     def _document(self, title: str, canonical: str, body: str, head: str = "") -> bytes:
         page = fill(f"{self.name}_page", title=title, canonical=canonical, head=head, body=body)
@@ -107,7 +108,7 @@ class GroupPortal(TwinPortal):
         names = [f"{int(stamp, 16)}T{advert.external_id}_{place}" for place, stamp in enumerate(stamps, 1)]
         return [f"{self.photo_folder}/{name}.jpg" for name in names]
 
-    def _said(self, advert: TwinAdvert) -> dict[str, object]:
+    def _values(self, advert: TwinAdvert) -> dict[str, object]:
         """What both designs print, on cards and on pages."""
         # The quarter with its kind, unless its name says that.
         name = advert.home.place.neighbourhood
@@ -115,7 +116,6 @@ class GroupPortal(TwinPortal):
             "advert": advert,
             "id": advert.external_id,
             "link": self.url_of(advert),
-            "title": attribute(advert.title),
             "act": _act(advert),
             "type": _type(advert),
             "deal": _DEALS[advert.home.deal],
@@ -179,29 +179,15 @@ class LuximmoPortal(GroupPortal):
         return f"{folder}/index{page - 1 if page > 1 else ''}.html"
 
 
-def _sums(advert: TwinAdvert) -> list[dict[str, str]]:
+def _sums(advert: TwinAdvert) -> list[tuple[str, float, float | None]]:
     """The price in each currency that is printed, with the old one of what is reduced; none to ask for."""
     money, old = advert.money, _old_price(advert)
-    found = [("&#x20AC;", money.amount_eur, old)] if money.shown else []
-    if money.bgn:
-        found.append(("&#x43B;&#x432;.", money.bgn, leva(old) if old else None))
-    return [
-        {
-            "price": spaced(round(price)),
-            "old": spaced(round(old)) if old else "",
-            "currency": f"<span class='curr_conv'>{sign}</span>",
-        }
-        for sign, price, old in found
-    ]
+    euro = [("&#x20AC;", money.amount_eur, old)] if money.shown else []
+    return euro + ([("&#x43B;&#x432;.", money.bgn, old and leva(old))] if money.bgn else [])
 
 
 def _type(advert: TwinAdvert) -> str:
-    kind = advert.home.kind
-    return (
-        f"{ROOM_WORDS[kind.rooms]} апартамент"
-        if kind.rooms
-        else _KINDS.get(kind.label, kind.label.capitalize())
-    )
+    return _KINDS.get(advert.home.kind.label, advert.home.kind.words)
 
 
 def _act(advert: TwinAdvert) -> str | None:

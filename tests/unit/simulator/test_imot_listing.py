@@ -10,7 +10,6 @@ from sale_sofia_simulator.model import ImotAdvert, Money, World
 from sale_sofia_simulator.portals.imot_bg import (
     floor_words,
     listing_page,
-    params_html,
     per_sqm,
     price_html,
 )
@@ -161,9 +160,10 @@ def test_prices_are_worded_as_the_portal_words_them() -> None:
 
 
 def test_a_house_prints_its_storeys_alone(world: World) -> None:
-    house = next(advert.home for advert in world.imot if advert.home.kind.storeys_only)
+    advert = next(advert for advert in world.imot if advert.home.kind.storeys_only)
+    house, text = advert.home, listing_page(advert).decode("windows-1251")
     assert floor_words(house) == str(house.floors_total)
-    assert f"<div>Двор:<br/><strong>{house.yard_sqm} m<sup>2</sup></strong></div>" in params_html(house)
+    assert f"<div>Двор:<br/><strong>{house.yard_sqm} m<sup>2</sup></strong></div>" in text
 
 
 def test_a_private_person_has_no_dealer_box(world: World) -> None:
