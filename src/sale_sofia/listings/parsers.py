@@ -53,7 +53,7 @@ def parse_phones(texts: tuple[str, ...]) -> tuple[str, ...]:
 @lru_cache(_REMEMBERED)
 def parse_phone(text: str) -> str | None:
     """One number as E.164, or nothing when it is not a valid one."""
-    if found := _MOBILE.fullmatch(text):
+    if found := _MOBILE.fullmatch(text.replace(" ", "")):
         return f"+359{found[1]}"
     try:
         number = phonenumbers.parse(text, _REGION)
