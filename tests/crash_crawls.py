@@ -21,7 +21,7 @@ from forked_simulators import start_forked
 from ready_files import put_ready_file
 from sale_sofia.advice.scoring.runs import ScoreRun, score_all
 from sale_sofia.advice.tables import scores
-from sale_sofia.alerts import running
+from sale_sofia.alerts import delivery
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.looking import Looking
@@ -325,5 +325,5 @@ def deliver_here(settings: Settings, _seconds: float) -> Delivered:
 def delivering_here() -> Iterator[None]:
     """Messages are sent by this process, whose points are told, and not by another one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "send_out", deliver_here)
+        patch.setattr(delivery, "send_out", deliver_here)
         yield

@@ -7,7 +7,6 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from sale_sofia.alerts.delivery import send_out
 from sale_sofia.alerts.outbox import Delivered, Looked, Round, bring_back, due_messages, silent_channels
 from sale_sofia.alerts.rules import AlertsError, AlertsFile, load_alerts
 from sale_sofia.alerts.settings import LEASE_FACTOR, OWN_SITE
@@ -49,7 +48,7 @@ class Alerts:
         lease = LEASE_FACTOR * self.settings.alert_send_seconds
         self.database.run_write(partial(bring_back, now=self.clock(), longest_lease=lease))
         due = self.database.run_read(partial(due_messages, now=self.clock(), without=()))
-        delivered = send_out(self.settings, seconds) if due and seconds else Delivered()
+        delivered = self._send(seconds) if due and seconds else Delivered()
         self.database.run_write(partial(self._judge_channels, names=set(file.channels)))
         over = partial(close_incident, kind=IncidentKind.ALERTS_FAILED, site=OWN_SITE, now=self.clock())
         self.database.run_write(over)
@@ -60,6 +59,11 @@ class Alerts:
         from sale_sofia.alerts.looking import Looking  # noqa: PLC0415 - a quarter of the program, for rules alone
 
         return Looking(self.settings, self.database, file.at_work(), self.clock).look()
+
+    def _send(self, seconds: float) -> Delivered:
+        from sale_sofia.alerts.delivery import send_out  # noqa: PLC0415 - httpx, for channels alone
+
+        return send_out(self.settings, seconds)
 
     def _judge_channels(self, connection: Connection, names: set[str]) -> None:
         """Open an incident for each channel that has long accepted nothing, and close those that are over."""

@@ -53,7 +53,7 @@ def parse_phones(texts: tuple[str, ...]) -> tuple[str, ...]:
 @lru_cache(_REMEMBERED)
 def parse_phone(text: str) -> str | None:
     """Return a number as E.164; None when it is not valid."""
-    if match := _MOBILE.fullmatch(text):
+    if match := _MOBILE.fullmatch(text.replace(" ", "")):
         return f"+359{match[1]}"
     try:
         number = phonenumbers.parse(text, _REGION)

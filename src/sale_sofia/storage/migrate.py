@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.storage.database import Database, retry_on_busy
 from sale_sofia.storage.errors import DatabaseError, DatabaseMissing, DatabaseTooNew
+from sale_sofia.storage.migrations.scripts import NEWEST, create_newest
 
 HEAD: Final = max(
     path.stem for path in (Path(__file__).parent / "migrations" / "versions").glob("v*.py")
@@ -65,6 +66,10 @@ def check(db: Database) -> list[str]:
 
 
 def _upgrade(connection: Connection, db: Database) -> None:
+    if not inspect(connection).get_table_names():
+        create_newest(connection)
+        if NEWEST == HEAD:
+            return
     from sale_sofia.storage.migrations import runner  # noqa: PLC0415 - Alembic is slow to import and rarely needed
 
     stored = runner.revision(connection)

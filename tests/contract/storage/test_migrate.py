@@ -55,6 +55,29 @@ def test_the_steps_give_the_same_names_as_the_schema(tmp_path: Path) -> None:
         assert first.execute(names).all() == second.execute(names).all()
 
 
+def test_a_new_file_has_the_tables_that_the_steps_make(tmp_path: Path) -> None:
+    new, stepwise = ready_database(tmp_path / "new.db"), database(tmp_path / "steps.db")
+    stepwise.prepare()
+    with stepwise.write() as connection:
+        runner.run(connection)
+    assert current_revision(new) == current_revision(stepwise)
+    with new.read() as first, stepwise.read() as second:
+        assert _described(first) == _described(second)
+
+
+def _described(connection: Connection) -> dict[str, object]:
+    seen, indexes = inspect(connection), text("SELECT name, sql FROM sqlite_master WHERE type = 'index'")
+    return {"indexes": sorted(map(str, connection.execute(indexes)))} | {
+        table: [
+            [column | {"type": str(column["type"])} for column in seen.get_columns(table)],
+            seen.get_pk_constraint(table),
+            sorted(seen.get_foreign_keys(table), key=str),
+            sorted(seen.get_unique_constraints(table), key=str),
+        ]
+        for table in seen.get_table_names()
+    }
+
+
 def test_initialising_again_changes_nothing(db: Database) -> None:
     initialize_database(db)
     with db.write() as connection:
@@ -217,8 +240,10 @@ def test_alembic_says_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) 
 
 
 @pytest.mark.slow
-def test_a_current_database_is_recognised_without_alembic(tmp_path: Path) -> None:
-    ready_database(tmp_path / "x.db")
+@pytest.mark.parametrize("there", [True, False])
+def test_a_database_is_recognised_or_made_without_alembic(tmp_path: Path, *, there: bool) -> None:
+    if there:
+        ready_database(tmp_path / "x.db")
     program = (
         "import sys; from sale_sofia.storage.database import Database;"
         "from sale_sofia.storage.migrate import initialize_database;"

@@ -25,10 +25,10 @@ def test_a_phone(printed: str, e164: str | None) -> None:
 
 def test_what_is_read_without_the_library_is_what_the_library_says() -> None:
     for prefix in range(700, 1000):
-        printed = f"0{prefix}001234"
-        number = phonenumbers.parse(printed, "BG")
-        said = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
-        assert parse_phone(printed) == (said if phonenumbers.is_valid_number(number) else None), printed
+        for printed in (f"0{prefix}001234", f"0{prefix} 001 234", f"0{prefix}  00 12 34"):
+            number = phonenumbers.parse(printed, "BG")
+            said = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+            assert parse_phone(printed) == (said if phonenumbers.is_valid_number(number) else None), printed
 
 
 def test_numbers_stand_once_in_the_order_printed() -> None:

@@ -26,12 +26,14 @@ from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.resilience.errors import ParseHostile, ServiceError
 from sale_sofia.crawl.visit.judging import Judge
 from sale_sofia.crawl.visit.outcomes import Found, Gone, NotModified, Read
+from sale_sofia.listings.places import place_data
 from sale_sofia.listings.settings import (
     APART_KEPT_BYTES,
     APART_QUICK_SECONDS,
     DESK_SLACK_BYTES,
     PAGE_PATIENCE,
 )
+from sale_sofia.listings.vocabulary import vocabulary
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.base import Site
 
@@ -340,6 +342,8 @@ class JudgeApart:
 
     def __init__(self, judge: Judge, bounds: Bounds) -> None:
         self._judge = judge
+        # Both processes look up places and words: what is loaded before the fork is loaded once.
+        place_data(), vocabulary()
         self._apart = Apart(partial(_judged, judge), bounds)
 
     @property

@@ -1,4 +1,4 @@
--- The tables of release 1.0.0, for PostgreSQL; where SQLite has other words, `runner.py` knows them.
+-- The tables of release 1.0.0, for PostgreSQL; where SQLite has other words, `scripts.py` knows them.
 CREATE TABLE alert_looks (
     id INTEGER NOT NULL,
     number INTEGER NOT NULL,

@@ -1,4 +1,4 @@
--- What release 2.0 adds to the tables of release 1.0.0, for PostgreSQL; where SQLite has other words, `runner.py` knows them.
+-- What release 2.0 adds to the tables of release 1.0.0, for PostgreSQL; where SQLite has other words, `scripts.py` knows them.
 CREATE TABLE people (
     id BIGSERIAL NOT NULL,
     name VARCHAR(80) NOT NULL,

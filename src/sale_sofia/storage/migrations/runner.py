@@ -17,15 +17,6 @@ from sqlalchemy.exc import DBAPIError
 from sale_sofia.storage.all_tables import metadata
 from sale_sofia.storage.postgres import TABLE as WRITE_MARKS
 
-_IN_SQLITE = {
-    "BIGSERIAL": "INTEGER",  # only an INTEGER key counts up by itself there
-    "BIGINT": "INTEGER",
-    "BYTEA": "BLOB",
-    "IS true": "IS 1",
-    "strpos": "instr",
-    "json_build_object": "json_object",
-}
-
 
 class StepFailed(Exception):
     """A step could not be done; it says which and why."""
@@ -64,16 +55,6 @@ def run(connection: Connection) -> None:
     except DBAPIError as error:
         reason = str(error.orig).strip().partition("\n")[0]
         raise StepFailed(f"step {missing[0]} failed, and nothing was changed: {reason}") from error
-
-
-def run_script(connection: Connection, name: str) -> None:
-    """Do the statements of a file beside this one, which is written for PostgreSQL."""
-    script = (Path(__file__).parent / name).read_text("utf-8").partition("\n")[2]
-    if connection.dialect.name == "sqlite":
-        for word, other in _IN_SQLITE.items():
-            script = script.replace(word, other)
-    for statement in script.rstrip().removesuffix(";").split(";\n"):
-        connection.execute(text(statement))
 
 
 def differences(connection: Connection) -> list[str]:

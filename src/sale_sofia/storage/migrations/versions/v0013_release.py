@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from sale_sofia.storage.migrations.runner import run_script
+from sale_sofia.storage.migrations.scripts import run_script
 
 revision = "0013_pruned"
 down_revision = None

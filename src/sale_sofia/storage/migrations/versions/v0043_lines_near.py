@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from sale_sofia.storage.migrations.runner import run_script
+from sale_sofia.storage.migrations.scripts import run_script
 
 revision = "0043_lines_near"
 down_revision = "0013_pruned"

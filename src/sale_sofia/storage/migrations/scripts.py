@@ -1,0 +1,47 @@
+"""The SQL files beside this one, which are written for PostgreSQL, and a new database made of them alone."""
+
+from pathlib import Path
+
+from sqlalchemy import Connection, text
+
+NEWEST = "0043_lines_near"
+"""The step that a new database begins at; those after it are done by Alembic."""
+_IN_SQLITE = {
+    "BIGSERIAL": "INTEGER",  # only an INTEGER key counts up by itself there
+    "BIGINT": "INTEGER",
+    "BYTEA": "BLOB",
+    "IS true": "IS 1",
+    "strpos": "instr",
+    "json_build_object": "json_object",
+}
+_VERSION_TABLE = (
+    "CREATE TABLE alembic_version ("
+    "version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+)
+_NARROW, _WIDE = "vat VARCHAR(20),\n    kind VARCHAR(10)", "vat VARCHAR(20),\n    kind VARCHAR(20)"
+"""The column of `price_points` that the step from release 1.0.0 to 2.0 widens."""
+
+
+def create_newest(connection: Connection) -> None:
+    """Make all tables as the steps up to `NEWEST` do, without Alembic, which is slow to import."""
+    _run(connection, _read("release_1_0.sql").replace(_NARROW, _WIDE))
+    _run(connection, _read("release_2_0.sql"))
+    connection.execute(text(_VERSION_TABLE))
+    connection.execute(text("INSERT INTO alembic_version (version_num) VALUES (:step)"), {"step": NEWEST})
+
+
+def run_script(connection: Connection, name: str) -> None:
+    """Do the statements of a file beside this one."""
+    _run(connection, _read(name))
+
+
+def _read(name: str) -> str:
+    return (Path(__file__).parent / name).read_text("utf-8").partition("\n")[2]
+
+
+def _run(connection: Connection, script: str) -> None:
+    if connection.dialect.name == "sqlite":
+        for word, other in _IN_SQLITE.items():
+            script = script.replace(word, other)
+    for statement in script.rstrip().removesuffix(";").split(";\n"):
+        connection.execute(text(statement))
