@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from proxies_policies import Policy
-from sale_sofia.crawl.fetch.base import Patience
+from sale_sofia.crawl.fetch.base import RequestTimeouts
 from sale_sofia.proxies.checker import get
 from sale_sofia.proxies.model import Proxy
 from sale_sofia.proxies.tunnel import TunnelFailed, tunnel
 
-PATIENCE = Patience(1.0, 2.0)
+PATIENCE = RequestTimeouts(1.0, 2.0)
 TRIES = 3
 
 

@@ -19,7 +19,7 @@ from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.walks import METRO_FACTS, stated_minutes, travel_to, walk_around, what_is_near
 from sale_sofia.geography.gazetteer import areas
-from sale_sofia.geography.shapes import BUYERS_CENTRE, Place, Point, Shape
+from sale_sofia.geography.shapes import BUYERS_CENTRE, Destination, Point, Shape
 from sale_sofia.geography.travel import network
 from sale_sofia.installation import open_ready
 from sale_sofia.listings.places import SOFIA
@@ -27,8 +27,8 @@ from sale_sofia.settings.model import load_settings
 
 PLACES = (
     BUYERS_CENTRE,
-    Place(Point(42.62939, 23.37316), ("Бизнес парк София",)),
-    Place(Point(42.68797, 23.41619), ("Летище София",)),
+    Destination(Point(42.62939, 23.37316), ("Бизнес парк София",)),
+    Destination(Point(42.68797, 23.41619), ("Летище София",)),
 )
 SHOWN = 12
 """Neighbourhoods that are named."""

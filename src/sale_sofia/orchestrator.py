@@ -32,7 +32,7 @@ from sale_sofia.operations.settings import SUPERVISE_SECONDS
 from sale_sofia.proxies.control import ProxyControl, RotatorKeeper, RotatorService
 from sale_sofia.proxies.refresh import RefreshProgress, needs_proxies
 from sale_sofia.proxies.settings import START_WAIT_SECONDS
-from sale_sofia.settings.errors import RedisUnreachable, ServiceError
+from sale_sofia.settings.errors import RedisUnreachable, ServiceUnavailable
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.storage.errors import DatabaseError, DiskFull
 from sale_sofia.storage.migrate import initialize_database
@@ -274,7 +274,7 @@ class Orchestrator:
             try:
                 self.fleet.room.check()
                 result = action()
-            except (DiskFull, OSError, ServiceError) as error:
+            except (DiskFull, OSError, ServiceUnavailable) as error:
                 if not (isinstance(error, DiskFull) or is_full(error)):
                     raise
                 self.fleet.room.tell_missing(error)

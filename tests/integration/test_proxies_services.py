@@ -24,7 +24,7 @@ from sale_sofia.celery_app import configuration
 from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.proxies.control import ProxiesStillMissing
 from sale_sofia.proxies.sources import ProxySource, SourceList
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import load_settings
 
 KINDS = {"good": 3, "with_password": 2, "dead": 4}
@@ -178,7 +178,7 @@ def test_a_mubeng_of_the_users_is_called_with_a_file_not_with_passwords(
         fleet_before(portal, {"with_password": 1}, others=(page,)) as fleet,
         Orchestrator(load_settings()) as services,
     ):
-        with pytest.raises(ServiceError, match="The pool is empty"):
+        with pytest.raises(ServiceUnavailable, match="The pool is empty"):
             services.start_rotator()
         with_sources(data, fleet)
         assert run(data, "proxies", "refresh", **named).returncode == 0

@@ -117,6 +117,17 @@ def test_no_folder_is_too_large_and_none_holds_a_family() -> None:
     assert families == set()
 
 
+def test_no_public_class_has_the_name_of_another() -> None:
+    classes = Counter(
+        node.name
+        for path in ROOT.rglob("*.py")
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert len(classes) > 300
+    assert [name for name, count in classes.items() if count > 1] == []
+
+
 def test_yaml_is_loaded_in_one_place() -> None:
     """There it is weighed first: what is nested too deep would end the process inside the C reader."""
     loading = re.compile(r"\byaml\.(?:\w*load\w*|\w*Loader|compose\w*|parse|scan)\b")

@@ -15,7 +15,7 @@ from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.walks import find_place
 from sale_sofia.geography.metro import walk_minutes
-from sale_sofia.geography.shapes import Place, Point, metres
+from sale_sofia.geography.shapes import Destination, Point, metres
 from sale_sofia.geography.travel import journeys_to
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.places import find_neighbourhood
@@ -118,7 +118,7 @@ def way_between(start: Point | None, end: Point | None) -> Transfer | None:
     walk = round(walk_minutes(metres(start, end)))
     if walk <= WALKED_MINUTES:
         return Transfer(walk, on_foot=True)
-    ride = journeys_to(Place(end)).from_point(start)
+    ride = journeys_to(Destination(end)).from_point(start)
     return None if ride is None else Transfer(round(ride), on_foot=False)
 
 

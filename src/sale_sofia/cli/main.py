@@ -186,10 +186,10 @@ def _exit_code(error: Exception) -> int | None:
     from sale_sofia.crawl.runners.runners import SiteBusy  # noqa: PLC0415
     from sale_sofia.history.jobs import UnknownJob  # noqa: PLC0415
     from sale_sofia.operations.services.ownership import is_full  # noqa: PLC0415
-    from sale_sofia.settings.errors import ServiceError, ServiceFailed  # noqa: PLC0415
+    from sale_sofia.settings.errors import ServiceFailed, ServiceUnavailable  # noqa: PLC0415
     from sale_sofia.storage.errors import DatabaseError, DiskFull  # noqa: PLC0415
 
-    ours = DatabaseError | UnknownJob | SiteBusy | ServiceError | ServiceRedis
+    ours = DatabaseError | UnknownJob | SiteBusy | ServiceUnavailable | ServiceRedis
     if not isinstance(error, ours | OSError | ValueError | sqlite3.Error):
         return None
     # Services that die or a full disk: the input is not to blame.

@@ -38,7 +38,7 @@ from sale_sofia.crawl.settings import FIELDS, FREE_TEXTS, PERSONAL, REQUESTS, SA
 from sale_sofia.crawl.urls import check_start_url
 from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate
 from sale_sofia.crawl.visit.politely import PoliteFetcher, polite_gate
-from sale_sofia.history.drift.judging import Check, Verdict, checks
+from sale_sofia.history.drift.judging import Check, DriftVerdict, checks
 from sale_sofia.history.drift.runs import accept_drift, evidence_of
 from sale_sofia.history.drift.store import last_run, open_drift
 from sale_sofia.history.settings import SHOWN_IDS
@@ -68,7 +68,7 @@ SiteName = Annotated[str, typer.Argument(help="The portal, as `sale-sofia sites 
 
 # What drifted, and proposed repairs.
 
-_STYLES = {Verdict.DRIFTED: "red", Verdict.USUAL: "green", Verdict.UNSURE: "dim"}
+_STYLES = {DriftVerdict.DRIFTED: "red", DriftVerdict.USUAL: "green", DriftVerdict.UNSURE: "dim"}
 
 
 @app.command()

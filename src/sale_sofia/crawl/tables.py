@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sale_sofia.storage.tables import Id, Sentence, metadata
 
 
-class Code(StrEnum):
+class EndCode(StrEnum):
     """Why a row of the frontier ended, beside the error classes and the codes of pages."""
 
     UNCHANGED = "unchanged"
@@ -34,7 +34,7 @@ class Code(StrEnum):
     WORKER_DIED = "worker_died"
 
 
-LEFT_ALONE: Final = (Code.UNCHANGED, Code.UNWANTED, Code.LINKED)
+LEFT_ALONE: Final = (EndCode.UNCHANGED, EndCode.UNWANTED, EndCode.LINKED)
 """Codes of adverts that were seen and did not have to be opened."""
 
 
@@ -103,7 +103,7 @@ frontier = Table(
     Column("url", Text, nullable=False),
     Column("url_key", String(500), nullable=False),
     Column("state", String(10), nullable=False, server_default="pending"),
-    # Why it ended or waits: the class of an error, or one of `Code`; and the words for people.
+    # Why it ended or waits: the class of an error, or one of `EndCode`; and the words for people.
     Column("code", String(60)),
     Column("reason", Text),
     Column("attempts", Integer, nullable=False, server_default=text("0")),

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator
 
 from sale_sofia.advice.scoring.settings import ACTS, FINISHED_YEARS, OLD_CONSTRUCTIONS
 from sale_sofia.flats.walks import MetroWalk, Travel, metro_walk, stated_minutes, travel_to, what_is_near
-from sale_sofia.geography.shapes import BUYERS_CENTRE, Place, Point
+from sale_sofia.geography.shapes import BUYERS_CENTRE, Destination, Point
 from sale_sofia.geography.surroundings import Nearby
 from sale_sofia.history.market_events import Since, Source, days_on_market
 from sale_sofia.listings.places import SOFIA
@@ -254,7 +254,7 @@ class Flat:
         """Minutes by public transport to Сердика on a weekday morning."""
         return self.travel_to(BUYERS_CENTRE)
 
-    def travel_to(self, place: Place) -> Travel | None:
+    def travel_to(self, place: Destination) -> Travel | None:
         """Minutes by public transport to a place, and the source of that."""
         return travel_to(place, self.exact_place, (self.city, self.neighbourhood))
 

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from sale_sofia.flats.settings import METRES_PER_MINUTE
 from sale_sofia.geography.metro import Walk, walk_from, walk_within
 from sale_sofia.geography.settings import ONE_PLACE_METRES, SOFIA_METRES
-from sale_sofia.geography.shapes import BUYERS_CENTRE, SOFIA_CENTRE, Place, Point, metres
+from sale_sofia.geography.shapes import BUYERS_CENTRE, SOFIA_CENTRE, Destination, Point, metres
 from sale_sofia.geography.surroundings import Nearby, is_within
 from sale_sofia.listings.places import SOFIA, Neighbourhood, find_neighbourhood
 
@@ -75,7 +75,9 @@ class Travel(MetroWalk):
     """The range of possible minutes by public transport to a place."""
 
 
-def travel_to(place: Place, exact: Point | None, around: tuple[str | None, str | None]) -> Travel | None:
+def travel_to(
+    place: Destination, exact: Point | None, around: tuple[str | None, str | None]
+) -> Travel | None:
     """The travel time by the best source of the place; `around` are the city and the neighbourhood."""
     from sale_sofia.geography.travel import journeys_to, minutes_within  # noqa: PLC0415 - numpy
 
@@ -87,7 +89,7 @@ def travel_to(place: Place, exact: Point | None, around: tuple[str | None, str |
     return Travel(*far, "neighbourhood") if far else None
 
 
-def find_place(text: str) -> Place | None:
+def find_place(text: str) -> Destination | None:
     """A stop by its name or code, a neighbourhood's centre, or `latitude/longitude`; None: none of them.
 
     Coordinates may be separated by a comma. Stops of one name that are far apart are no place.
@@ -100,12 +102,12 @@ def find_place(text: str) -> Place | None:
     if stops:
         middle = Point(*(statistics.mean(degrees) for degrees in zip(*stops, strict=True)))
         if all(metres(stop, middle) <= ONE_PLACE_METRES for stop in stops):
-            return Place(middle, (text.strip(),))
+            return Destination(middle, (text.strip(),))
     found = find_neighbourhood(text)
     if found and found.lat is not None and found.lon is not None:
-        return Place(Point(found.lat, found.lon))
+        return Destination(Point(found.lat, found.lon))
     try:
         lat, lon = map(float, text.replace(",", "/").split("/"))
     except ValueError:
         return None
-    return Place(Point(lat, lon)) if metres(Point(lat, lon), SOFIA_CENTRE) <= SOFIA_METRES else None
+    return Destination(Point(lat, lon)) if metres(Point(lat, lon), SOFIA_CENTRE) <= SOFIA_METRES else None

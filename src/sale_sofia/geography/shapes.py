@@ -22,7 +22,7 @@ class Point(NamedTuple):
 SOFIA_CENTRE: Final = Point(*CENTRE)
 
 
-class Place(NamedTuple):
+class Destination(NamedTuple):
     """A destination of a buyer."""
 
     point: Point
@@ -32,7 +32,7 @@ class Place(NamedTuple):
     """Minutes of the day."""
 
 
-BUYERS_CENTRE: Final = Place(Point(*CENTRE_PLACE[0]), CENTRE_PLACE[1])
+BUYERS_CENTRE: Final = Destination(Point(*CENTRE_PLACE[0]), CENTRE_PLACE[1])
 
 
 def metres(start: Point, end: Point) -> float:

@@ -24,7 +24,7 @@ from sale_sofia.geography import settings as fixed
 from sale_sofia.geography.gazetteer import areas_of, shipped
 from sale_sofia.geography.imported import own, until_changed
 from sale_sofia.geography.metro import walk_minutes
-from sale_sofia.geography.shapes import Place, Point, metres, samples
+from sale_sofia.geography.shapes import Destination, Point, metres, samples
 
 Floats = NDArray[np.float64]
 Minutes = NDArray[np.int64]
@@ -168,7 +168,7 @@ class Network:
         start, end, minutes = zip(*walks, strict=True)
         return Walks(np.array(start), np.array(end), np.array(minutes))
 
-    def search(self, place: Place) -> "Journeys":
+    def search(self, place: Destination) -> "Journeys":
         """All journeys to a place."""
         first = place.arrive_by + fixed.DEPARTURES[0]
         leaving = place.arrive_by + math.ceil(walk_minutes(fixed.FAR_STOP_METRES))
@@ -221,7 +221,7 @@ def _lower(table: Floats, rows: NDArray[np.int64], by: Floats, width: int) -> No
 class Journeys:
     """Minutes to one place, from anywhere."""
 
-    def __init__(self, network: Network, place: Place, boarded: Floats) -> None:
+    def __init__(self, network: Network, place: Destination, boarded: Floats) -> None:
         self.place = place
         self._network = network
         self._boarded = boarded
@@ -280,13 +280,13 @@ def network() -> Network:
 
 @until_changed
 @lru_cache(64)
-def journeys_to(place: Place) -> Journeys:
+def journeys_to(place: Destination) -> Journeys:
     """Journeys to a place on the timetable in use; cached."""
     return network().search(place)
 
 
 @until_changed
 @lru_cache(4096)
-def minutes_within(neighbourhood: int, place: Place) -> Range | None:
+def minutes_within(neighbourhood: int, place: Destination) -> Range | None:
     """Minutes from anywhere in a neighbourhood to a place; cached."""
     return journeys_to(place).within(neighbourhood)

@@ -11,7 +11,7 @@ from sale_sofia.operations.doctor import ElapsedCallback
 from sale_sofia.operations.settings import DATABASE_SECONDS, SHOWN_FAULTS
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database, is_on_server
-from sale_sofia.storage.errors import CheckStopped, DatabaseCorrupt, DatabaseError
+from sale_sofia.storage.errors import CheckStopped, DamagedDatabase, DatabaseError
 from sale_sofia.storage.migrate import HEAD, current_revision
 from sale_sofia.storage.sqlite import network_share
 
@@ -41,7 +41,7 @@ def look_at_database(
                 return [(f"{name}: no tables yet, they are made when first needed", None)]
             state = "ready" if revision == HEAD else f"version {revision}, upgraded when next used"
             return _check_contents(database, f"{name}: {state}", on_progress)
-    except DatabaseCorrupt as error:
+    except DamagedDatabase as error:
         return [(str(error), _RESTORE)]
     except DatabaseError as error:
         return [(str(error), "Correct DATABASE_URL, or unset it to use a file in DATA_DIR.")]

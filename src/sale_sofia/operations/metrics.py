@@ -22,7 +22,7 @@ from sale_sofia.history.runs.photos import count_photos
 from sale_sofia.history.tables import listings, sweeps
 from sale_sofia.installation import open_archive
 from sale_sofia.operations.settings import LIVE_SECONDS, RESPONSE_BOUNDS, SETTLED_SECONDS, STORED_SECONDS
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseError
@@ -313,11 +313,11 @@ class Exporter:
 
 @contextmanager
 def serve_metrics(registry: CollectorRegistry, host: str, port: int) -> Iterator[str]:
-    """Serve the registry by threads of this process inside the block; yields the URL. Raises ServiceError."""
+    """Serve the registry by threads of this process; yields the URL. Raises ServiceUnavailable."""
     try:
         server, thread = start_http_server(port, host, registry)
     except OSError as error:
-        raise ServiceError(
+        raise ServiceUnavailable(
             f"metrics cannot be served on {host}, port {port}: {error.strerror}; "
             "give another port, or an address of this machine"
         ) from None

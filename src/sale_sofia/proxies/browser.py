@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from sale_sofia.crawl.fetch.addresses import AddressGuard, Target
-from sale_sofia.crawl.fetch.base import Fetcher, Patience, Request, Response, VerdictKind
+from sale_sofia.crawl.fetch.addresses import AddressGuard, CheckedAddress
+from sale_sofia.crawl.fetch.base import Fetcher, Request, RequestTimeouts, Response, VerdictKind
 from sale_sofia.crawl.fetch.blocks import asks_for_browser
 from sale_sofia.crawl.fetch.chromium import BrowserMissing, find_browser
 from sale_sofia.crawl.fetch.classify import classify
@@ -346,11 +346,11 @@ class BrowserDoor:
         return self.request.escort is None or self.request.escort.holds()
 
     @asynccontextmanager
-    async def _way(self, target: Target) -> AsyncIterator[Streams]:
+    async def _way(self, target: CheckedAddress) -> AsyncIterator[Streams]:
         """Connect through the proxy, or directly to an address that the guard has checked."""
         if route := self.request.route:
             proxy = replace(parse_proxy(route.proxy), user=route.user, password=route.password)
-            patience = Patience(DOOR_CONNECT_SECONDS, DOOR_CONNECT_SECONDS)
+            patience = RequestTimeouts(DOOR_CONNECT_SECONDS, DOOR_CONNECT_SECONDS)
             async with tunnel(proxy, target.host, target.port, patience) as streams:
                 yield streams
             return

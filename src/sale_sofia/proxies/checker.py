@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from sale_sofia.crawl.fetch.base import Patience
+from sale_sofia.crawl.fetch.base import RequestTimeouts
 from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.model import Anonymity, Proxy, ProxyAddress, Use
 from sale_sofia.proxies.tunnel import (
@@ -29,7 +29,7 @@ from sale_sofia.proxies.tunnel import (
     login_line,
     tunnel,
 )
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceUnavailable
 
 Headers = Sequence[tuple[str, str]]
 PROXY_HEADERS: Final = frozenset(
@@ -136,10 +136,10 @@ def _small(length: int) -> int:
     return length
 
 
-PATIENCE: Final = Patience(fixed.CHECK_CONNECT_SECONDS, fixed.CHECK_SECONDS)
+PATIENCE: Final = RequestTimeouts(fixed.CHECK_CONNECT_SECONDS, fixed.CHECK_SECONDS)
 
 
-class JudgeGone(ServiceError):
+class JudgeGone(ServiceUnavailable):
     """The judge does not answer us directly: nothing can be checked with it."""
 
 

@@ -46,7 +46,7 @@ from sale_sofia.proxies.refresh import (
 )
 from sale_sofia.proxies.settings import REFRESH_FACTOR, REFRESH_PAUSE_SECONDS
 from sale_sofia.proxies.sources import SourceList
-from sale_sofia.settings.errors import ServiceError, ServiceFailed
+from sale_sofia.settings.errors import ServiceFailed, ServiceUnavailable
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.programs import own_program
 from sale_sofia.websites.site_file import SiteConfig
@@ -195,14 +195,14 @@ class RotatorService:
     def start(
         self, redis_url: str, proxies: Sequence[Proxy] = (), check: Callable[[], None] = lambda: None
     ) -> str:
-        """Start it and return its address, or raise `ServiceError`; only mubeng needs the `proxies`."""
+        """Start it and return its address, or raise `ServiceUnavailable`; only mubeng needs the `proxies`."""
         child = self.child
         child.start(self._command(proxies), program_environment(self.settings, redis_url))
         end = time.monotonic() + SERVICE_START_SECONDS
         while not self._is_ready(child):
             check()
             if not child.alive or time.monotonic() > end:
-                raise ServiceError(f"The rotator did not start{child.last_words()}.")
+                raise ServiceUnavailable(f"The rotator did not start{child.last_words()}.")
             time.sleep(SERVICE_POLL_SECONDS)
         return f"http://{fixed.ROTATOR_HOST}:{self.settings.rotator_port}"
 
@@ -232,9 +232,9 @@ class RotatorService:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.writelines(f"{proxy.address.secret_url}\n" for proxy in proxies)
         if not os.access(binary, os.X_OK):
-            raise ServiceError(f"MUBENG_PATH: {binary} is no program that can be run.")
+            raise ServiceUnavailable(f"MUBENG_PATH: {binary} is no program that can be run.")
         if not proxies:
-            raise ServiceError("The pool is empty, and mubeng cannot start without proxies.")
+            raise ServiceUnavailable("The pool is empty, and mubeng cannot start without proxies.")
         place, timeout = f"{fixed.ROTATOR_HOST}:{settings.rotator_port}", f"{settings.proxy_timeout:g}s"
         # A new proxy for every request, as its own rotation after N is broken.
         return [str(binary), "-a", place, "-f", str(path), "-m", "random", "-r", "1", "-t", timeout]
@@ -356,11 +356,11 @@ class RotatorKeeper:
         self._url = self.control.start_redis()
         try:
             return self.control.start_rotator()
-        except ServiceError as error:
+        except ServiceUnavailable as error:
             self._give_up(error)
             return None
 
-    def _give_up(self, why: ServiceError) -> None:
+    def _give_up(self, why: ServiceUnavailable) -> None:
         self._is_needed = False
         self.say(f"no rotator: {why} All else goes on.")
 

@@ -19,7 +19,7 @@ from typing import Final
 
 from redis.exceptions import RedisError
 
-from sale_sofia.crawl.fetch.base import Patience
+from sale_sofia.crawl.fetch.base import RequestTimeouts
 from sale_sofia.crawl.resilience.errors import ServiceRedis
 from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.crawl.resilience.settings import RENEWALS_PER_LEASE
@@ -30,7 +30,7 @@ from sale_sofia.proxies.model import EVERYWHERE, Lease, NoProxy, NotAProxy, Prox
 from sale_sofia.proxies.pool import ScoredProxyPool, get_pool
 from sale_sofia.proxies.settings import CHECK_CONNECT_SECONDS, ROTATOR_HOST, PoolRules
 from sale_sofia.proxies.tunnel import LoopbackServer, Streams, TunnelFailed, carry_both, read_head, tunnel
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.settings.programs import end_at_once
 from sale_sofia.websites.site_file import available_sites, load_site_config
@@ -112,7 +112,7 @@ class Rotator:
     """Serves CONNECT over the pool, on the loopback alone."""
 
     pool: ScoredProxyPool
-    patience: Patience
+    patience: RequestTimeouts
     lease_seconds: float
     domain_of: Callable[[str], str] = field(default_factory=lambda: domain_of)
     _server: LoopbackServer = field(init=False)
@@ -212,11 +212,11 @@ def domain_of(host: str) -> str:
 
 
 async def serve(settings: Settings, redis_url: str) -> None:
-    """Run the rotator until SIGINT or SIGTERM; `ServiceError` if the port is taken."""
+    """Run the rotator until SIGINT or SIGTERM; `ServiceUnavailable` if the port is taken."""
     pool = await get_pool(settings, redis_url)
     rotator = Rotator(
         pool=pool,
-        patience=Patience(CHECK_CONNECT_SECONDS, settings.proxy_timeout),
+        patience=RequestTimeouts(CHECK_CONNECT_SECONDS, settings.proxy_timeout),
         lease_seconds=PoolRules.from_settings(settings).lease_seconds,
     )
     stop = asyncio.Event()
@@ -226,7 +226,7 @@ async def serve(settings: Settings, redis_url: str) -> None:
         await rotator.start(settings.rotator_port)
     except OSError as error:
         place = f"{ROTATOR_HOST}:{settings.rotator_port}"
-        raise ServiceError(
+        raise ServiceUnavailable(
             f"The rotator cannot listen on {place}: {error.strerror} (ROTATOR_PORT)."
         ) from None
     tell_ready()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, Literal
 
-from sale_sofia.crawl.fetch.base import Patience
+from sale_sofia.crawl.fetch.base import RequestTimeouts
 from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.model import ProxyAddress
 
@@ -34,7 +34,9 @@ class TunnelFailed(Exception):
 
 
 @asynccontextmanager
-async def tunnel(proxy: ProxyAddress, host: str, port: int, patience: Patience) -> AsyncIterator[Streams]:
+async def tunnel(
+    proxy: ProxyAddress, host: str, port: int, patience: RequestTimeouts
+) -> AsyncIterator[Streams]:
     """Open streams to the host through the proxy, closed at the end; or raise `TunnelFailed`."""
     async with connected(proxy, patience) as streams:
         async with in_time(patience.seconds):
@@ -43,7 +45,7 @@ async def tunnel(proxy: ProxyAddress, host: str, port: int, patience: Patience) 
 
 
 @asynccontextmanager
-async def connected(proxy: ProxyAddress, patience: Patience) -> AsyncIterator[Streams]:
+async def connected(proxy: ProxyAddress, patience: RequestTimeouts) -> AsyncIterator[Streams]:
     """Open streams to the proxy itself, closed at the end."""
     reader, writer = await _connect(proxy, patience.connect_seconds)
     try:

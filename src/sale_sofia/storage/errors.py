@@ -7,7 +7,7 @@ DatabaseError
 ├── DatabaseMissing     there is none yet, or it has no tables: initialise it
 ├── DatabaseReadOnly    the file, its folder or the server may not be written to: a person must allow it
 ├── DiskFull            no room left: nothing of the write was kept, a person must make room
-├── DatabaseCorrupt     not a database, or a damaged one: a person must restore a copy
+├── DamagedDatabase     not a database, or a damaged one: a person must restore a copy
 ├── DatabaseTooNew      a newer program made it: update this one
 └── DatabaseUnsupported an address of a kind that this program cannot use
 """
@@ -59,7 +59,7 @@ class DiskFull(DatabaseError):
     """It cannot grow. Nothing of the failed transaction was kept."""
 
 
-class DatabaseCorrupt(DatabaseError):
+class DamagedDatabase(DatabaseError):
     """It is no database, or a damaged one."""
 
 

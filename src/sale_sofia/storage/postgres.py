@@ -20,8 +20,8 @@ from sale_sofia.storage import settings as config
 from sale_sofia.storage.connections import ServerOutage, guard_forks, to_json
 from sale_sofia.storage.errors import (
     CheckStopped,
+    DamagedDatabase,
     DatabaseBusy,
-    DatabaseCorrupt,
     DatabaseDenied,
     DatabaseError,
     DatabaseMissing,
@@ -50,7 +50,7 @@ _MISSING: Final = (
     DatabaseMissing,
     "There is no database {name} on its server; make it there with `createdb`.",
 )
-_DAMAGED: Final = (DatabaseCorrupt, "PostgreSQL says that {name} is damaged; restore a copy.")
+_DAMAGED: Final = (DamagedDatabase, "PostgreSQL says that {name} is damaged; restore a copy.")
 _WRONG_PASSWORD: Final = (DatabaseDenied, "{name} refuses the password or the user of DATABASE_URL.")
 _BY_STATE: Final[Mapping[str, Meaning]] = {
     "23505": _MET_ANOTHER,  # unique_violation: two were the first to store the same

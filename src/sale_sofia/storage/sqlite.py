@@ -18,8 +18,8 @@ from sale_sofia.settings.files import sync_parents
 from sale_sofia.storage.connections import from_json, guard_forks, to_json
 from sale_sofia.storage.errors import (
     CheckStopped,
+    DamagedDatabase,
     DatabaseBusy,
-    DatabaseCorrupt,
     DatabaseError,
     DatabaseMissing,
     DatabaseReadOnly,
@@ -51,7 +51,7 @@ def explain(error: BaseException | None, path: Path, busy_timeout: float) -> Dat
     if code in _NO_ROOM:
         return _full(path)
     if primary in _CORRUPT:
-        return DatabaseCorrupt(f"{path} is not a sound SQLite database; restore a copy or move it away.")
+        return DamagedDatabase(f"{path} is not a sound SQLite database; restore a copy or move it away.")
     if primary == sqlite3.SQLITE_READONLY:
         return _read_only(path)
     if primary == sqlite3.SQLITE_CANTOPEN:

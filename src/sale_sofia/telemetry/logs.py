@@ -24,7 +24,7 @@ from urllib.parse import unquote
 from pydantic import SecretStr
 
 from sale_sofia.operations.settings import LOG_FOLDER
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.types import MASK
 from sale_sofia.telemetry.settings import LEAST_SECRET, LOG_MOST_BYTES, QUIET_LIBRARIES, ROTATED_LOGS
@@ -146,13 +146,13 @@ def log_for_person(settings: Settings | None) -> None:
 
 
 def log_to_file(settings: Settings, program: str) -> Path:
-    """Also log lines from LOG_LEVEL on to `DATA_DIR/logs/<program>.log`, or raise `ServiceError`."""
+    """Also log lines from LOG_LEVEL on to `DATA_DIR/logs/<program>.log`, or raise `ServiceUnavailable`."""
     path = settings.data_dir / LOG_FOLDER / f"{program}.log"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = _LogFile(path)
     except OSError as error:
-        raise ServiceError(f"The log {path} cannot be written: {error.strerror}.") from error
+        raise ServiceUnavailable(f"The log {path} cannot be written: {error.strerror}.") from error
     _add_handler(file, settings, _level(settings))
     return path
 

@@ -14,7 +14,7 @@ from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.linking import is_sample
 from sale_sofia.crawl.frontier.ranking import rank_adverts, waiting_rank
 from sale_sofia.crawl.runners.site_crawl import SiteCrawl
-from sale_sofia.crawl.tables import Code, Kin
+from sale_sofia.crawl.tables import EndCode, Kin
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import Target
 from sale_sofia.history.jobs import create_job, get_job
@@ -105,7 +105,7 @@ def test_what_its_relative_says_too_is_not_opened(copies: Database) -> None:
     with copies.read() as connection:
         before = connection.execute(select(revisions.c.listing_id, revisions.c.revision)).all()
     assert claimed(copies) == [2, 3]
-    linked = ("done", Code.LINKED)
+    linked = ("done", EndCode.LINKED)
     assert states(copies) == {n: linked if n in {0, 1, 4, 5} else ("leased", None) for n in range(6)}
     with copies.read() as connection:
         job = get_job(connection, JOB)
@@ -149,7 +149,7 @@ def test_what_only_one_of_them_says_is_no_disagreement(copies: Database) -> None
         waiting(connection, 1)
         seen(connection, "imot.bg", 1, card=False, rooms=None, floor=3)
     assert claimed(copies) == []
-    assert states(copies) == {1: ("done", Code.LINKED)}
+    assert states(copies) == {1: ("done", EndCode.LINKED)}
 
 
 def test_it_is_opened_when_its_relative_is_gone_or_was_not_seen_for_long(copies: Database) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from contract.storage.filling import BATCH, counts, fill, fill_to_limit, save_batch
 from contract.storage.helpers import at_once, database, ready_database, without_rights
-from sale_sofia.storage.errors import DatabaseCorrupt, DatabaseError, DatabaseReadOnly, DiskFull
+from sale_sofia.storage.errors import DamagedDatabase, DatabaseError, DatabaseReadOnly, DiskFull
 from sale_sofia.storage.migrate import check, current_revision, initialize_database
 
 
@@ -65,7 +65,7 @@ def test_a_text_file_is_no_database_and_stays_as_it_is(tmp_path: Path, use: obje
     path = tmp_path / "x.db"
     path.write_text("София " * 500)
     assert callable(use)
-    with pytest.raises(DatabaseCorrupt, match=r"x\.db is not a sound SQLite database; restore a copy"):
+    with pytest.raises(DamagedDatabase, match=r"x\.db is not a sound SQLite database; restore a copy"):
         use(database(path))
     assert path.read_text() == "София " * 500
     assert len(check(database(path))) == 1

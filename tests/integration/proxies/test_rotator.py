@@ -12,7 +12,7 @@ import pytest
 from fleet_certificates import Certificates
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import OWN, PASSWORD
-from sale_sofia.crawl.fetch.base import Patience
+from sale_sofia.crawl.fetch.base import RequestTimeouts
 from sale_sofia.proxies.model import Proxy
 from sale_sofia.proxies.pool import MemoryProxyPool
 from sale_sofia.proxies.rotator import BadRequest, Rotator, TunnelRequest, domain_of, read_request
@@ -63,7 +63,7 @@ async def running(
         pool = MemoryProxyPool(rules=RULES)
         for member in world.fleet.members if filled else []:
             await pool.put(Proxy(member.address))
-        rotator = Rotator(pool=pool, patience=Patience(1.0, 1.5), lease_seconds=30.0)
+        rotator = Rotator(pool=pool, patience=RequestTimeouts(1.0, 1.5), lease_seconds=30.0)
         port = await rotator.start(0)
         try:
             yield Running(world, pool, port)

@@ -9,7 +9,7 @@ from sale_sofia.buyer import agenda
 from sale_sofia.buyer.agenda import Transfer, stops, way_between
 from sale_sofia.buyer.viewings import Viewing
 from sale_sofia.flats.flat import Flat
-from sale_sofia.geography.shapes import Place, Point
+from sale_sofia.geography.shapes import Destination, Point
 from sale_sofia.listings.dates import SOFIA
 
 SERDIKA, NEAR, MLADOST = Point(42.6977, 23.3219), Point(42.7000, 23.3250), Point(42.6516, 23.3790)
@@ -39,9 +39,9 @@ class Rides:
 
     def __init__(self, minutes: float | None) -> None:
         self._minutes = minutes
-        self.asked: list[Place] = []
+        self.asked: list[Destination] = []
 
-    def __call__(self, place: Place) -> "Rides":
+    def __call__(self, place: Destination) -> "Rides":
         self.asked.append(place)
         return self
 
@@ -60,7 +60,7 @@ def test_one_walks_where_it_is_near_and_rides_where_it_is_not(rides: Rides) -> N
     assert way_between(SERDIKA, NEAR) == Transfer(6, on_foot=True)
     assert rides.asked == []
     assert way_between(SERDIKA, MLADOST) == Transfer(27, on_foot=False)
-    assert rides.asked == [Place(MLADOST)]
+    assert rides.asked == [Destination(MLADOST)]
 
 
 def test_a_way_that_is_not_known_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

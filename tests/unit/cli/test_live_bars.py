@@ -21,7 +21,7 @@ from sale_sofia.crawl.frontier.wanted import Wanted
 from sale_sofia.crawl.runners import local, tasks
 from sale_sofia.crawl.runners.local import LocalRunner
 from sale_sofia.crawl.runners.runners import take_for_workers
-from sale_sofia.crawl.tables import Code
+from sale_sofia.crawl.tables import EndCode
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import Target
 from sale_sofia.history.jobs import JobState, add_job_counts, set_job_state
@@ -116,8 +116,8 @@ def some_job(database: Database, wanted: Wanted | None = None) -> str:
     with database.write() as connection:
         job_id = begin_job(connection, get_scraper("imot.bg"), [search], limit=None, now=1.0, wanted=wanted)
         frontier.add_targets(connection, job_id, adverts[:6], ranks=fits)
-        frontier.add_targets(connection, job_id, adverts[6:7], done=Code.UNCHANGED)
-        frontier.add_targets(connection, job_id, adverts[7:], done=Code.UNWANTED)
+        frontier.add_targets(connection, job_id, adverts[6:7], done=EndCode.UNCHANGED)
+        frontier.add_targets(connection, job_id, adverts[7:], done=EndCode.UNWANTED)
         opened = rows.c.url_key.in_([one.key for one in adverts[:2]])
         connection.execute(update(rows).where(opened).values(state="done"))
         add_job_counts(connection, job_id, new=1)

@@ -12,7 +12,7 @@ from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import Target
 from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, Kept, Later, Outcome, Read
-from sale_sofia.crawl.visit.writer import GroupWriter, Ledger, Patience, WorkTime, Written, write_batch
+from sale_sofia.crawl.visit.writer import BatchLimits, GroupWriter, Ledger, WorkTime, Written, write_batch
 from sale_sofia.history.cards import SeenCard
 from sale_sofia.history.jobs import get_job
 from sale_sofia.history.pages import latest_pages
@@ -23,7 +23,7 @@ from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
 
 LEDGER = Ledger("job", "imot.bg")
-PATIENCE = Patience(outcomes=10, seconds=0.5)
+PATIENCE = BatchLimits(outcomes=10, seconds=0.5)
 
 
 def advert(number: int) -> Listing:

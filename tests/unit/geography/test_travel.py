@@ -14,7 +14,7 @@ import pytest
 from sale_sofia.geography.gazetteer import areas_of
 from sale_sofia.geography.metro import walk_minutes
 from sale_sofia.geography.settings import DEPARTURES
-from sale_sofia.geography.shapes import BUYERS_CENTRE, Place, Point, metres
+from sale_sofia.geography.shapes import BUYERS_CENTRE, Destination, Point, metres
 from sale_sofia.geography.travel import (
     Journeys,
     Network,
@@ -43,7 +43,7 @@ def timetable(stops: Mapping[str, float], patterns: Sequence[object]) -> Timetab
 
 
 def to(table: Timetable, far: float, *stops: str) -> Journeys:
-    return Network(table).search(Place(north(far), stops))
+    return Network(table).search(Destination(north(far), stops))
 
 
 def every(minutes: int, first: int = 480) -> list[int]:
@@ -134,7 +134,7 @@ def _around(stop: int) -> list[tuple[int, float]]:
     return [(one, walk_minutes(far)) for one in close if (far := metres(points[stop], points[one])) <= 400]
 
 
-def plain_search(start: int, leave: int, place: Place) -> float:
+def plain_search(start: int, leave: int, place: Destination) -> float:
     """Minutes from a stop, leaving at one minute: stops in the order in which one can be ready there.
 
     The first trip of a pattern is the best, as none of its trips overtakes another.
@@ -171,7 +171,7 @@ def plain_search(start: int, leave: int, place: Place) -> float:
     return best - leave
 
 
-BUSINESS_PARK = Place(Point(42.62939, 23.37316), ("Бизнес парк София",))
+BUSINESS_PARK = Destination(Point(42.62939, 23.37316), ("Бизнес парк София",))
 
 
 @pytest.mark.slow

@@ -14,9 +14,9 @@ from sale_sofia.history.drift.counts import (
 )
 from sale_sofia.history.drift.judging import (
     Check,
+    DriftVerdict,
     Evidence,
     Floor,
-    Verdict,
     are_met,
     are_missed,
     checks,
@@ -51,7 +51,7 @@ def judged(counted: FactCounts, **fields: int) -> list[Check]:
     return [one for one in found if one.kind is IncidentKind.DRIFT_FLOOR]
 
 
-def verdict(counted: FactCounts, field: str = "price") -> Verdict:
+def verdict(counted: FactCounts, field: str = "price") -> DriftVerdict:
     return next(one.verdict for one in judged(counted) if one.name == f"listing.{field}")
 
 
@@ -81,7 +81,7 @@ def test_a_share_below_the_floor_has_drifted_without_any_past(
 
 
 def test_it_names_what_is_missing_its_field_its_selector_and_a_page() -> None:
-    (found,) = (one for one in judged(facts(30, 0)) if one.verdict is Verdict.DRIFTED)
+    (found,) = (one for one in judged(facts(30, 0)) if one.verdict is DriftVerdict.DRIFTED)
     assert found.sentence == "price on 0 of 30 opened adverts (at least 80% expected)"
     assert found.details() == {
         "kind": "drift_floor",
@@ -98,8 +98,8 @@ def test_it_names_what_is_missing_its_field_its_selector_and_a_page() -> None:
 
 
 def test_a_price_on_request_was_read() -> None:
-    assert verdict(facts(30, 2, on_request=25)) is Verdict.USUAL
-    assert verdict(facts(30, 2, on_request=3)) is Verdict.DRIFTED
+    assert verdict(facts(30, 2, on_request=25)) is DriftVerdict.USUAL
+    assert verdict(facts(30, 2, on_request=3)) is DriftVerdict.DRIFTED
 
 
 def test_of_several_fields_that_tell_it_the_one_read_least_is_named() -> None:
@@ -115,7 +115,7 @@ def test_a_portal_just_at_its_floor_is_found_hardly_ever() -> None:
     runs = [
         facts(size, sum(rng.random() < 0.8 for _ in range(size))) for size in range(1, 200, 3) for _ in "abc"
     ]
-    assert sum(verdict(one) is Verdict.DRIFTED for one in runs) <= len(runs) * 0.005
+    assert sum(verdict(one) is DriftVerdict.DRIFTED for one in runs) <= len(runs) * 0.005
 
 
 def test_so_far_and_afterwards() -> None:
@@ -135,7 +135,7 @@ def test_a_run_of_a_time_when_this_was_not_counted_says_nothing() -> None:
     stored = counters_of({"listing": SectionCounts(pages=30, seen=30)})
     del stored["listing"]["facts"]
     assert sections_of(stored)["listing"].facts == FactCounts()
-    assert verdict(FactCounts()) is Verdict.UNSURE
+    assert verdict(FactCounts()) is DriftVerdict.UNSURE
 
 
 @each_row("site", AVAILABLE_SITES)

@@ -16,7 +16,14 @@ from sale_sofia.history.drift.counts import (
     sections_of,
     usual_share,
 )
-from sale_sofia.history.drift.judging import Check, Evidence, PastRun, Verdict, checks, prices_are_doubtful
+from sale_sofia.history.drift.judging import (
+    Check,
+    DriftVerdict,
+    Evidence,
+    PastRun,
+    checks,
+    prices_are_doubtful,
+)
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.incidents import IncidentKind
 from tables import each_row
@@ -39,7 +46,7 @@ def judged(now: SectionCounts, past: Sequence[SectionCounts], name: str = "listi
 
 
 def drifted(found: Sequence[Check]) -> list[tuple[str, str]]:
-    return [(one.kind.value, one.name) for one in found if one.verdict is Verdict.DRIFTED]
+    return [(one.kind.value, one.name) for one in found if one.verdict is DriftVerdict.DRIFTED]
 
 
 @each_row(
@@ -53,7 +60,7 @@ def test_a_fill_rate_may_fall_by_twenty_points(read: int, expected: list[tuple[s
 
 def test_a_drop_names_its_field_its_selector_and_a_page() -> None:
     (found,) = (
-        one for one in judged(section(40, 0), [section(40, 40)] * 3) if one.verdict is Verdict.DRIFTED
+        one for one in judged(section(40, 0), [section(40, 40)] * 3) if one.verdict is DriftVerdict.DRIFTED
     )
     assert found.sentence == "listing.floor is filled on 0% of 40, where 100% is usual"
     details = {"field": "listing.floor", "selector": "row: Етаж", "url": PAGE.url, "page_digest": PAGE.digest}

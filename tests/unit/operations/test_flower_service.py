@@ -17,7 +17,7 @@ from sale_sofia.operations.services.celery import flower_command, flower_environ
 from sale_sofia.operations.services.fleet import FlowerService
 from sale_sofia.operations.services.processes import Child
 from sale_sofia.operations.settings import FLOWER_LOOK_SECONDS, MOST_RESTARTS, SERVICE_SILENT_SECONDS
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import Settings
 
 PASSWORD = SecretStr("correct horse")
@@ -150,5 +150,5 @@ def test_it_listens_here_alone_and_its_password_is_no_argument(world: World) -> 
     assert command[-3:] == ["--address=127.0.0.1", "--port=5555", "--conf=/dev/null"]
     assert "horse" not in " ".join(command)
     assert flower_environment(settings, REDIS)["FLOWER_BASIC_AUTH"] == "sale-sofia:correct horse"
-    with pytest.raises(ServiceError, match="FLOWER_PASSWORD: not set; Flower can stop tasks"):
+    with pytest.raises(ServiceUnavailable, match="FLOWER_PASSWORD: not set; Flower can stop tasks"):
         flower_environment(Settings(), REDIS)

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
 from sale_sofia.operations.metrics import serve_metrics
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceUnavailable
 
 
 def test_it_answers_while_the_block_lasts() -> None:
@@ -24,7 +24,7 @@ def test_a_port_that_is_taken_is_one_sentence() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with (
-            pytest.raises(ServiceError) as refused,
+            pytest.raises(ServiceUnavailable) as refused,
             serve_metrics(CollectorRegistry(), "127.0.0.1", port),
         ):
             pass
@@ -37,7 +37,7 @@ def test_a_port_that_is_taken_is_one_sentence() -> None:
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "203.0.113.7"])
 def test_an_address_that_is_not_ours_is_one_sentence(host: str) -> None:
     with (
-        pytest.raises(ServiceError, match=rf"metrics cannot be served on {host}, port 0: "),
+        pytest.raises(ServiceUnavailable, match=rf"metrics cannot be served on {host}, port 0: "),
         serve_metrics(CollectorRegistry(), host, 0),
     ):
         pass

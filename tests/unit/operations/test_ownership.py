@@ -12,7 +12,7 @@ from sale_sofia.operations.services.fleet import Restarts, ServiceDied
 from sale_sofia.operations.services.ownership import Ownership, ServicesBusy, take_down
 from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.orchestrator import Orchestrator
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import environment_of, load_settings
 
 HOLD = """
@@ -75,7 +75,7 @@ def test_whose_services_may_be_joined(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", "utf-8")
     settings = load_settings().model_copy(update={"data_dir": tmp_path / "file"})
-    with pytest.raises(ServiceError, match="file/run cannot be made: Not a directory"):
+    with pytest.raises(ServiceUnavailable, match="file/run cannot be made: Not a directory"):
         Orchestrator(settings).__enter__()
 
 

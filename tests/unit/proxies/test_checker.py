@@ -10,7 +10,7 @@ import pytest
 from fleet_certificates import Certificates
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import KINDS, OWN, SHARED_EXIT
-from sale_sofia.crawl.fetch.base import Patience
+from sale_sofia.crawl.fetch.base import RequestTimeouts
 from sale_sofia.proxies import checker as judge_client
 from sale_sofia.proxies.checker import Checker, CheckPage, JudgeClient, JudgeGone, Ourselves, ProxyFinding
 from sale_sofia.proxies.model import Proxy, parse_proxy
@@ -47,7 +47,7 @@ EXPECTED = {
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge_client, "PATIENCE", Patience(2.0, 4.0))
+    monkeypatch.setattr(judge_client, "PATIENCE", RequestTimeouts(2.0, 4.0))
 
 
 async def check_fleet(world: FleetWorld, checker: Checker) -> dict[str, list[ProxyFinding]]:

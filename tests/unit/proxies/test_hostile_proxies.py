@@ -18,7 +18,7 @@ from fleet_certificates import Certificates
 from fleet_origins import GOOD, HOSTS
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import answer
-from sale_sofia.crawl.fetch.base import Patience, Response, Route
+from sale_sofia.crawl.fetch.base import RequestTimeouts, Response, Route
 from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.proxies import browser, checker
@@ -29,7 +29,7 @@ from sale_sofia.proxies.model import Proxy, parse_proxy
 from sale_sofia.proxies.tunnel import LoopbackServer, Streams, carry_both, read_head
 
 SECONDS = 0.4
-"""Patience with every proxy here."""
+"""RequestTimeouts with every proxy here."""
 SOON = 5.0
 FLOOD_SECONDS = 10.0
 """What has no end goes on for so long, without a pause."""
@@ -177,7 +177,7 @@ def test_whatever_a_proxy_answers_ends_soon_and_holds_up_nobody(
     monkeypatch: pytest.MonkeyPatch, name: str, scheme: str, way: str
 ) -> None:
     ask, expected = WAYS[way]
-    monkeypatch.setattr(checker, "PATIENCE", Patience(SECONDS, SECONDS))
+    monkeypatch.setattr(checker, "PATIENCE", RequestTimeouts(SECONDS, SECONDS))
     monkeypatch.setattr(browser, "DOOR_CONNECT_SECONDS", SECONDS)
 
     async def scenario(place: str) -> tuple[str, float]:

@@ -16,7 +16,7 @@ from fleet_certificates import Certificates
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import OWN
 from redis_servers import fresh_database, shared_server
-from sale_sofia.crawl.fetch.base import Patience
+from sale_sofia.crawl.fetch.base import RequestTimeouts
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.proxies import checker, refresh
 from sale_sofia.proxies import settings as fixed
@@ -51,7 +51,7 @@ PORTAL = "imot.bg"
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checker, "PATIENCE", Patience(2.0, 3.0))
+    monkeypatch.setattr(checker, "PATIENCE", RequestTimeouts(2.0, 3.0))
 
 
 @asynccontextmanager

@@ -28,7 +28,7 @@ from sale_sofia.proxies.model import Proxy, ProxyAddress, Use
 from sale_sofia.proxies.pool import DomainTable, MemoryProxyPool, domain_tables, get_pool
 from sale_sofia.proxies.refresh import RefreshResult, canary_request, make_canary
 from sale_sofia.proxies.sources import SourceList
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import Settings, SettingsError, load_settings
 from sale_sofia.websites.site_file import ProxyTable, SiteConfig, load_site_config
 from tables import each_row
@@ -220,7 +220,7 @@ def test_a_rotator_is_kept_where_a_portal_uses_proxies_and_what_fails_is_said(
 
     class Control(ProxyControl):
         def start_rotator(self) -> str:
-            raise ServiceError("The rotator cannot listen.")
+            raise ServiceUnavailable("The rotator cannot listen.")
 
     proxies = Control(settings, lambda: "redis://nobody", lambda: None, RotatorService(settings))
     keeper = RotatorKeeper(proxies, said.append)

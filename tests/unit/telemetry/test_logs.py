@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.log_lines import make_formatter
 from sale_sofia.telemetry.logs import Masking, bound, log_as_service, log_for_person, log_to_file
@@ -171,7 +171,7 @@ def test_a_service_tells_everything_once_however_often_it_is_set_up(
 
 def test_a_log_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "logs").write_text("", "ascii")
-    with pytest.raises(ServiceError) as refused:
+    with pytest.raises(ServiceUnavailable) as refused:
         log_to_file(settings(tmp_path), "crawl")
     assert str(refused.value) == f"The log {tmp_path}/logs/crawl.log cannot be written: File exists."
 

@@ -33,7 +33,7 @@ from sale_sofia.advice.settings import COMMISSION_PERCENT, RENOVATION_EUR_SQM
 from sale_sofia.flats.walks import find_place
 from sale_sofia.geography.imported import until_changed, used_folder
 from sale_sofia.geography.settings import ARRIVE_BETWEEN, ARRIVE_BY
-from sale_sofia.geography.shapes import Place as TravelPlace
+from sale_sofia.geography.shapes import Destination
 from sale_sofia.geography.surroundings import RoadClass
 from sale_sofia.listings.model import Orientation, PropertyType
 from sale_sofia.listings.places import find_neighbourhood
@@ -148,7 +148,7 @@ class OwnPlace(_Section):
     arrive_by: Annotated[str, BeforeValidator(_clock)] = "09:00"
 
     @cached_property
-    def place(self) -> TravelPlace:
+    def place(self) -> Destination:
         """Where it is, and when one has to be there."""
         found = find_place(self.at)
         if found is None:
@@ -324,7 +324,7 @@ def places_stamp() -> Stamp:
     return tuple(found)
 
 
-def find_named_place(text: str) -> TravelPlace | None:
+def find_named_place(text: str) -> Destination | None:
     """A place by the name that a profile gives it, else as `find_place` finds it; None: neither.
 
     Raises:
@@ -340,8 +340,8 @@ def find_named_place(text: str) -> TravelPlace | None:
 
 @until_changed
 @lru_cache(maxsize=4)
-def _named_places(folder: Path, _stamp: Stamp) -> Mapping[str, set[TravelPlace]]:
-    found: dict[str, set[TravelPlace]] = {}
+def _named_places(folder: Path, _stamp: Stamp) -> Mapping[str, set[Destination]]:
+    found: dict[str, set[Destination]] = {}
     for profile in load_profiles(folder).profiles.values():
         for own_place in profile.places:
             found.setdefault(own_place.name.casefold(), set()).add(own_place.place)

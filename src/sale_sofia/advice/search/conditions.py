@@ -21,7 +21,7 @@ from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import adverts_of, price_steps
 from sale_sofia.flats.store import rows_of, with_current
 from sale_sofia.geography.imported import until_changed
-from sale_sofia.geography.shapes import Place
+from sale_sofia.geography.shapes import Destination
 from sale_sofia.geography.zones import Circle, Outline, Zone, read_outline, read_point
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings, price_points
@@ -158,13 +158,13 @@ def _lies_in(flat: Flat, zone: Zone) -> bool | None:
     return zone.holds_neighbourhood(place.id) if place else None
 
 
-def _limits(travel: Iterable[str]) -> list[tuple[Place, int]]:
+def _limits(travel: Iterable[str]) -> list[tuple[Destination, int]]:
     """The places, and the most minutes to each."""
     parts = (text.partition(":") for text in travel)
     return [(place, int(minutes)) for minutes, _, name in parts if (place := find_named_place(name))]
 
 
-def _is_near_enough(flat: Flat, limits: Sequence[tuple[Place, int]]) -> bool | None:
+def _is_near_enough(flat: Flat, limits: Sequence[tuple[Destination, int]]) -> bool | None:
     """Near every place; far from one of them is far, whatever is unknown about the others."""
     travels = [(flat.travel_to(place), minutes) for place, minutes in limits]
     within = [travel.within(minutes) if travel else None for travel, minutes in travels]

@@ -22,7 +22,7 @@ _PLAIN_ORIGIN: Final = re.compile(r"(?P<scheme>https?)://(?P<netloc>[a-z0-9.-]+(
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CheckedAddress:
     """An address that may be requested, and the IP addresses that were checked for it."""
 
     url: str
@@ -49,7 +49,9 @@ class AddressGuard:
         self._resolved: dict[tuple[str, int], tuple[float, tuple[str, ...]]] = {}
         self._allowed: dict[tuple[str, str, frozenset[str]], tuple[str, int, bool]] = {}
 
-    async def check(self, url: str, hosts: frozenset[str], *, looked_up_elsewhere: bool = False) -> Target:
+    async def check(
+        self, url: str, hosts: frozenset[str], *, looked_up_elsewhere: bool = False
+    ) -> CheckedAddress:
         """The target behind an address; behind a proxy its name is looked up there, and nothing is pinned.
 
         Raises:
@@ -66,11 +68,11 @@ class AddressGuard:
             self._allowed[key] = _allowed(parts, hosts)
         host, port, needs_look_up = self._allowed[key]
         if not needs_look_up or looked_up_elsewhere:
-            return Target(url, host, port, ())
+            return CheckedAddress(url, host, port, ())
         addresses = await self._look_up(host, port)
         if private := [text for text in addresses if is_private(text)]:
             raise PrivateAddress(f"{host} leads to the private address {private[0]}")
-        return Target(url, host, port, addresses)
+        return CheckedAddress(url, host, port, addresses)
 
     async def _look_up(self, host: str, port: int) -> tuple[str, ...]:
         expires, addresses = self._resolved.get((host, port), (0.0, ()))

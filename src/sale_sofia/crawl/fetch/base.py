@@ -37,7 +37,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RequestTimeouts:
     """How long one request may take to connect, and altogether."""
 
     connect_seconds: float

@@ -12,7 +12,7 @@ from urllib.parse import quote, urldefrag, urljoin
 from curl_cffi import CurlError
 
 from sale_sofia.crawl.fetch.addresses import AddressGuard
-from sale_sofia.crawl.fetch.base import Patience, Request, Response
+from sale_sofia.crawl.fetch.base import Request, RequestTimeouts, Response
 from sale_sofia.crawl.fetch.curl import CurlPool, Setup, crawl_error
 from sale_sofia.crawl.fetch.settings import RETRY_AFTER_DIGITS
 from sale_sofia.crawl.resilience.errors import ForeignAddress, NetworkConnection, NetworkTimeout, RedirectLoop
@@ -110,7 +110,7 @@ class CurlFetcher:
 
     async def _hop(self, request: Request, url: str, setup: Setup, deadline: asyncio.Timeout) -> Response:
         pool, quoted = self._open(), quote(url, safe=PRINTABLE)
-        patience = Patience(request.connect_timeout_seconds, request.timeout_seconds)
+        patience = RequestTimeouts(request.connect_timeout_seconds, request.timeout_seconds)
         while True:
             turn = await _turn(request, deadline)
             try:

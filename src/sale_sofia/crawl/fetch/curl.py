@@ -10,7 +10,7 @@ from curl_cffi import AsyncCurl, Curl, CurlError, CurlHttpVersion, CurlInfo, Cur
 from curl_cffi.const import CurlECode
 from curl_cffi.requests.impersonate import resolve_latest_browser_type
 
-from sale_sofia.crawl.fetch.base import Patience, Response, Route
+from sale_sofia.crawl.fetch.base import RequestTimeouts, Response, Route
 from sale_sofia.crawl.fetch.settings import MOST_COOKIES, MOST_IDLE_HANDLES, MOST_SESSIONS, READ_BYTES
 from sale_sofia.crawl.resilience import errors
 from sale_sofia.crawl.resilience.errors import BodyTooLarge, CrawlError, ServiceProxy
@@ -167,7 +167,7 @@ class Handle:
         self.setup = setup
         self._body = Body("", 0)
         self._headers: list[bytes] = []
-        self._patience: Patience | None = None
+        self._patience: RequestTimeouts | None = None
         self._cookies_given: Mapping[tuple[bytes, ...], bytes] = {}
         self.curl = _curl(setup)
         self.curl.setopt(CurlOpt.WRITEFUNCTION, self._write)
@@ -175,7 +175,7 @@ class Handle:
         self._sending = SentOnce(self.curl)
 
     async def get(
-        self, url: str, patience: Patience, turn: Turn, multi: AsyncCurl, cookies: CookieJar
+        self, url: str, patience: RequestTimeouts, turn: Turn, multi: AsyncCurl, cookies: CookieJar
     ) -> Response:
         """Send one request, in this turn; redirects are not followed.
 
@@ -282,7 +282,7 @@ class CurlPool:
         self._idle: list[Handle] = []
         self.closed = False
 
-    async def get(self, url: str, setup: Setup, patience: Patience, turn: Turn) -> Response:
+    async def get(self, url: str, setup: Setup, patience: RequestTimeouts, turn: Turn) -> Response:
         """Send one request, in this turn. A failed or cancelled handle is closed with its connection."""
         handle = self._take(setup)
         try:

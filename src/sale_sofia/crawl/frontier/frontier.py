@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 
 from sale_sofia.crawl.settings import SUSPECT_DEATHS
-from sale_sofia.crawl.tables import Code, Kin, frontier, frontier_pruned, jobs
+from sale_sofia.crawl.tables import EndCode, Kin, frontier, frontier_pruned, jobs
 from sale_sofia.crawl.urls import Target
 from sale_sofia.storage.quick import Quick
 from sale_sofia.storage.upserts import insert_for
@@ -105,7 +105,7 @@ def add_targets(  # noqa: PLR0913 - each is a matter of its own
     job_id: str,
     targets: Iterable[Target],
     *,
-    done: Code | None = None,
+    done: EndCode | None = None,
     search_id: int | None = None,
     ranks: Mapping[str, int] | None = None,
     kin: Kin | None = None,
@@ -163,7 +163,7 @@ def count_states(connection: Connection, job_id: str, targets: Sequence[Target])
 def drop_searches(connection: Connection, job_id: str, search_ids: Sequence[int]) -> None:
     """No page of these searches is asked for any more; those that are in hand come to their end."""
     waiting = (_OF_JOB, frontier.c.state == "pending", frontier.c.search_id.in_(search_ids))
-    dropped = update(frontier).where(*waiting).values(state="done", code=Code.USELESS_PART)
+    dropped = update(frontier).where(*waiting).values(state="done", code=EndCode.USELESS_PART)
     connection.execute(dropped, {"of_job": job_id})
 
 
@@ -457,7 +457,7 @@ def _bury(connection: Connection, job_id: str, held: ColumnElement[bool], most_d
         .where(frontier.c.id.in_(theirs), *leased)
         .values(
             state=case((last, "failed"), else_="pending"),
-            code=case((last, Code.WORKER_DIED), else_=frontier.c.code),
+            code=case((last, EndCode.WORKER_DIED), else_=frontier.c.code),
             reason=case((last, f"its worker died {most_deaths} times"), else_=frontier.c.reason),
             deaths=frontier.c.deaths + 1,
             attempts=frontier.c.attempts - 1,

@@ -17,7 +17,7 @@ from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.frontier.ranking import Facts
 from sale_sofia.crawl.settings import LINKED_AT_ONCE
-from sale_sofia.crawl.tables import Code, Kin, jobs
+from sale_sofia.crawl.tables import EndCode, Kin, jobs
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.history.cards import SeenCard
 from sale_sofia.history.jobs import Job, add_copy_counts
@@ -198,7 +198,9 @@ def link_waiting(connection: Connection, job: Job, claims: Sequence[Claim], *, n
     waiting = {claim.id: claim for claim in claims if claim.kin == Kin.WAITS}
     kins = _link(connection, job, {number: claim.url for number, claim in waiting.items()}, now)
     linked = {number for number, kin in kins.items() if kin is Kin.LINKED}
-    frontier.finish(connection, [(waiting[number], "done", Code.LINKED, None) for number in sorted(linked)])
+    frontier.finish(
+        connection, [(waiting[number], "done", EndCode.LINKED, None) for number in sorted(linked)]
+    )
     first = [number for number, kin in kins.items() if kin is Kin.DIFFERS and waiting[number].attempts == 1]
     add_copy_counts(connection, job.id, disagreed=len(first))
     if linked:
@@ -206,7 +208,7 @@ def link_waiting(connection: Connection, job: Job, claims: Sequence[Claim], *, n
         next_rows = select(rows.c.id, rows.c.url).where(*pending).order_by(rows.c.rank).limit(LINKED_AT_ONCE)
         more = {row.id: row.url for row in connection.execute(next_rows.with_for_update(skip_locked=True))}
         ids = [number for number, kin in _link(connection, job, more, now).items() if kin is Kin.LINKED]
-        connection.execute(update(rows).where(rows.c.id.in_(ids)).values(state="done", code=Code.LINKED))
+        connection.execute(update(rows).where(rows.c.id.in_(ids)).values(state="done", code=EndCode.LINKED))
     return linked
 
 

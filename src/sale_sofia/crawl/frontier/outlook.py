@@ -6,7 +6,7 @@ from sqlalchemy import Connection, and_, case, func, select
 
 from sale_sofia.crawl.frontier.estimate import duration, rate_per_minute
 from sale_sofia.crawl.frontier.ranking import MAY_FIT, SHORTLISTED
-from sale_sofia.crawl.tables import LEFT_ALONE, Code
+from sale_sofia.crawl.tables import LEFT_ALONE, EndCode
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.history.jobs import Job
 from sale_sofia.settings.model import Settings
@@ -53,7 +53,7 @@ def read_outlook(connection: Connection, job: Job, settings: Settings) -> Outloo
     advert, waits = rows.c.kind == "listing", rows.c.state.in_(("pending", "leased"))
     code = func.coalesce(rows.c.code, "")
     ranked = and_(rows.c.rank >= MAY_FIT, rows.c.rank < SHORTLISTED)
-    fits = ranked if job.looks_for is None else code != Code.UNWANTED
+    fits = ranked if job.looks_for is None else code != EndCode.UNWANTED
     opened = and_(advert, rows.c.state == "done", code.not_in(LEFT_ALONE))
     conditions = (advert, opened, and_(advert, fits), and_(advert, fits, waits), and_(~advert, waits), waits)
     query = select(*(func.sum(case((condition, 1), else_=0)) for condition in conditions))

@@ -25,7 +25,7 @@ from sale_sofia.crawl.frontier.frontier import REST
 from sale_sofia.crawl.frontier.linking import Kinship, is_copying, note_copies, of_cards
 from sale_sofia.crawl.frontier.ranking import current_wishes, rank_adverts
 from sale_sofia.crawl.frontier.wanted import NARROWED, find_unwanted, wanted_of
-from sale_sofia.crawl.tables import LEFT_ALONE, Code, Kin
+from sale_sofia.crawl.tables import LEFT_ALONE, EndCode, Kin
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import Target, target
 from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, moment
@@ -443,14 +443,14 @@ def _add_adverts(
     added = _add_ranked(connection, job_id, scope.site, new, kins, at)
     linked = [target for card, target in adverts if kins.get(card.external_id) is Kin.LINKED]
     ranks = _ranks_of_left(connection, job_id, scope.site, {card.external_id for card in cards} - to_open, at)
-    added[Kin.LINKED] = frontier.add_targets(connection, job_id, linked, done=Code.LINKED, ranks=ranks)
+    added[Kin.LINKED] = frontier.add_targets(connection, job_id, linked, done=EndCode.LINKED, ranks=ranks)
     copies = {"linked": added[Kin.LINKED], "sampled": added[Kin.SAMPLE], "disagreed": added[Kin.DIFFERS]}
     add_copy_counts(connection, job_id, **copies)
     handled = to_open.union(name for name, kin in kins.items() if kin is Kin.LINKED)
     same = [target for card, target in adverts if card.external_id not in handled | others]
     left = [target for card, target in adverts if card.external_id in others]
-    unopened = frontier.add_targets(connection, job_id, same, done=Code.UNCHANGED, ranks=ranks)
-    unopened += frontier.add_targets(connection, job_id, left, done=Code.UNWANTED)
+    unopened = frontier.add_targets(connection, job_id, same, done=EndCode.UNCHANGED, ranks=ranks)
+    unopened += frontier.add_targets(connection, job_id, left, done=EndCode.UNWANTED)
     return added.total() + unopened
 
 

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BulkheadPlace:
     """One of a domain's places, held until it is given back or its lease ends."""
 
     domain: str
@@ -23,7 +23,9 @@ class MemoryBulkhead:
         """How long a place is held without a renewal."""
         self._held: dict[str, dict[str, float]] = {}
 
-    async def enter(self, domain: str, limit: int, now: float, token: str | None = None) -> Place | None:
+    async def enter(
+        self, domain: str, limit: int, now: float, token: str | None = None
+    ) -> BulkheadPlace | None:
         """A place, or None while `limit` live ones are held; a place whose lease ended is free again.
 
         Idempotent by `token`: two calls with the same one hold one place.
@@ -32,11 +34,11 @@ class MemoryBulkhead:
         self._held[domain] = held
         if token not in held and len(held) >= limit:
             return None
-        place = Place(domain, token or uuid4().hex)
+        place = BulkheadPlace(domain, token or uuid4().hex)
         held[place.token] = now + self.lease_seconds
         return place
 
-    async def renew(self, place: Place, now: float) -> bool:
+    async def renew(self, place: BulkheadPlace, now: float) -> bool:
         """Renew the lease; False when it has ended and the place may be another's."""
         held = self._held.get(place.domain, {})
         living = held.get(place.token, now) > now
@@ -44,6 +46,6 @@ class MemoryBulkhead:
             held[place.token] = now + self.lease_seconds
         return living
 
-    async def leave(self, place: Place) -> bool:
+    async def leave(self, place: BulkheadPlace) -> bool:
         """Give the place back; returns whether it was still held. Later calls change nothing."""
         return self._held.get(place.domain, {}).pop(place.token, None) is not None

@@ -9,7 +9,7 @@ from typing import Final
 
 from redis.exceptions import RedisError
 
-from sale_sofia.crawl.resilience.bulkhead import Place
+from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace
 from sale_sofia.crawl.resilience.gate import Admission, Gate, GateSteps, Outcome, Refusal, asks_for_pause
 from sale_sofia.crawl.resilience.limiter import pause_seconds
 from sale_sofia.crawl.resilience.memory import LocalShare
@@ -88,7 +88,7 @@ class FallbackGate(Gate):
     clock: Callable[[], float] = time.monotonic
     retry_seconds: float = SHARED_RETRY_SECONDS
     _outage: GateOutage = field(init=False)
-    _local_places: set[Place] = field(default_factory=set, init=False)
+    _local_places: set[BulkheadPlace] = field(default_factory=set, init=False)
     _pauses: dict[str, tuple[float, int | None]] = field(default_factory=dict, init=False)
     """The end of each domain's pause, and the epoch under which it was reported to the shared gate."""
 
@@ -163,7 +163,7 @@ class FallbackGate(Gate):
         except _GONE as error:
             self._lose(error, asked_at)
 
-    async def keep(self, place: Place) -> bool:
+    async def keep(self, place: BulkheadPlace) -> bool:
         """See `Gate`."""
         gate = self.local.gate if place in self._local_places else self.shared
         return await gate.keep(place)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, Self
 
 from sale_sofia.crawl.resilience.breaker import Permission
-from sale_sofia.crawl.resilience.bulkhead import Place
+from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace
 from sale_sofia.crawl.resilience.errors import CrawlError, HttpBlocked, HttpClient, HttpRateLimit, ParseError
 from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.crawl.resilience.owners import new_token
@@ -118,7 +118,7 @@ class Admission:
     wait_seconds: float
     epoch: int
     permission: Permission
-    place: Place
+    place: BulkheadPlace
     due: float = field(default=math.inf, compare=False)
     """The instant it is for, at the latest, by this process's monotonic clock."""
     hold: Hold = field(default_factory=Hold, compare=False)
@@ -168,7 +168,7 @@ class Gate(ABC):
         """Give the place back and tell breaker and limiter. Only the first report of an admission counts."""
 
     @abstractmethod
-    async def keep(self, place: Place) -> bool:
+    async def keep(self, place: BulkheadPlace) -> bool:
         """Renew the lease of the place and of its probe; False when it is lost."""
 
     @abstractmethod
@@ -196,7 +196,7 @@ class Gate(ABC):
                 if isinstance(entry, Admission):
                     await self.report(entry, Outcome.neutral())
 
-    async def _keep(self, place: Place, hold: Hold) -> bool:
+    async def _keep(self, place: BulkheadPlace, hold: Hold) -> bool:
         asked_at = time.monotonic()
         renewed = await self.keep(place)
         if renewed:
@@ -214,7 +214,7 @@ class GateSteps(Gate):
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     token: Callable[[], str] = new_token
-    _open: set[Place] = field(default_factory=set, init=False)
+    _open: set[BulkheadPlace] = field(default_factory=set, init=False)
 
     @abstractmethod
     async def _admit(self, domain: str, max_wait: float, token: str) -> Admission | Refusal: ...

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from sale_sofia.crawl.resilience.breaker import MemoryCircuitBreaker
-from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead, Place
+from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace, MemoryBulkhead
 from sale_sofia.crawl.resilience.gate import Admission, GateSteps, Outcome, Refusal, asks_for_pause
 from sale_sofia.crawl.resilience.limiter import SECONDS_PER_MINUTE, MemoryRateLimiter
 from sale_sofia.crawl.resilience.policy import RateShare, ResilienceConfig
@@ -29,7 +29,7 @@ class ComposedGate(GateSteps):
         if self.closing:
             await self.closing()
 
-    async def keep(self, place: Place) -> bool:
+    async def keep(self, place: BulkheadPlace) -> bool:
         """See `Gate`."""
         held = await self.bulkhead.renew(place, self.clock())
         if held:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from redis.asyncio import Redis
 
 from sale_sofia.crawl.resilience.breaker import Permission
-from sale_sofia.crawl.resilience.bulkhead import Place
+from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace
 from sale_sofia.crawl.resilience.gate import Admission, GateSteps, Outcome, Refusal, Why
 from sale_sofia.crawl.resilience.owners import new_token
 from sale_sofia.crawl.resilience.policy import RateShare, ResilienceConfig, checked_rate
@@ -38,9 +38,9 @@ class Unsettled:
     def __init__(self, lease_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._lease_seconds = lease_seconds
         self._clock = clock
-        self._since: dict[Place, float] = {}
+        self._since: dict[BulkheadPlace, float] = {}
 
-    def add(self, place: Place) -> None:
+    def add(self, place: BulkheadPlace) -> None:
         """Remember a place whose state is unknown."""
         self._since[place] = self._clock()
 
@@ -52,7 +52,7 @@ class Unsettled:
         return [place.token for place in self._since if place.domain == domain]
 
 
-def _entry(place: Place, reply: list[Any]) -> Admission | Refusal:
+def _entry(place: BulkheadPlace, reply: list[Any]) -> Admission | Refusal:
     """The reply of `admit` or `still`."""
     admitted, wait, why, epoch, generation, probe, _ = reply
     if not admitted:
@@ -105,19 +105,21 @@ class RedisGate(GateSteps):
             self._open.remove(admission.place)
             self._unsettled.add(admission.place)
 
-    async def keep(self, place: Place) -> bool:
+    async def keep(self, place: BulkheadPlace) -> bool:
         """See `Gate`."""
         return bool(await self._run("keep", place))
 
     async def _admit(self, domain: str, max_wait: float, token: str) -> Admission | Refusal:
-        place = Place(domain, token)
+        place = BulkheadPlace(domain, token)
         entry = await self._ask_for(place, max_wait)
         if isinstance(entry, Admission) or entry.why not in _HELD_BY_OTHERS:
             return entry
         dead = await self.bulkhead.tokens_of_dead(domain)
         return await self._ask_for(place, max_wait, dead) if dead else entry
 
-    async def _ask_for(self, place: Place, max_wait: float, dead: Sequence[str] = ()) -> Admission | Refusal:
+    async def _ask_for(
+        self, place: BulkheadPlace, max_wait: float, dead: Sequence[str] = ()
+    ) -> Admission | Refusal:
         domain = place.domain
         arguments = {
             "lost": [*self._unsettled.tokens(domain), *dead],
@@ -151,7 +153,7 @@ class RedisGate(GateSteps):
             await self._run("report", admission.place, **arguments)
 
     @contextmanager
-    def _unsettled_if_broken_off(self, place: Place) -> Iterator[None]:
+    def _unsettled_if_broken_off(self, place: BulkheadPlace) -> Iterator[None]:
         try:
             yield
         except BaseException:
@@ -159,7 +161,7 @@ class RedisGate(GateSteps):
             self._open.discard(place)
             raise
 
-    async def _run(self, name: str, place: Place, **arguments: object) -> Any:  # noqa: ANN401
+    async def _run(self, name: str, place: BulkheadPlace, **arguments: object) -> Any:  # noqa: ANN401
         domain = place.domain
         keys = [circuit_key(domain), places_key(domain), pace_key(domain), f"{pace_key(domain)}:askers"]
         rate = checked_rate(domain, self.rate_of(domain))

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from redis.asyncio import Redis
 
 from sale_sofia.crawl.resilience.breaker import CircuitState, CircuitStatus, MemoryCircuitBreaker, Permission
-from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead, Place
+from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace, MemoryBulkhead
 from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.crawl.resilience.limiter import Acquiring, MemoryRateLimiter, Reservation
 from sale_sofia.crawl.resilience.owners import new_token, tokens_of_dead
@@ -206,13 +206,15 @@ class RedisBulkhead:
         self._scripts = ScriptRunner(redis, rules, caller_time=caller_time)
         self.lease_seconds = lease_seconds
 
-    async def enter(self, domain: str, limit: int, now: float, token: str | None = None) -> Place | None:
+    async def enter(
+        self, domain: str, limit: int, now: float, token: str | None = None
+    ) -> BulkheadPlace | None:
         """See `MemoryBulkhead`."""
-        place = Place(domain, token or new_token())
+        place = BulkheadPlace(domain, token or new_token())
         entered = await self._run("enter", place, now, limit=limit)
         if not entered and (dead := await self.tokens_of_dead(domain)):
             for dead_token in dead:
-                await self.leave(Place(domain, dead_token))
+                await self.leave(BulkheadPlace(domain, dead_token))
             entered = await self._run("enter", place, now, limit=limit)
         return place if entered else None
 
@@ -223,15 +225,15 @@ class RedisBulkhead:
             held = await self._redis.zrange(key, 0, -1)
         return tokens_of_dead(map(str, held))
 
-    async def renew(self, place: Place, now: float) -> bool:
+    async def renew(self, place: BulkheadPlace, now: float) -> bool:
         """See `MemoryBulkhead`."""
         return await self._run("renew", place, now)
 
-    async def leave(self, place: Place) -> bool:
+    async def leave(self, place: BulkheadPlace) -> bool:
         """See `MemoryBulkhead`."""
         return await self._run("leave", place, None)
 
-    async def _run(self, name: str, place: Place, now: float | None, **arguments: object) -> bool:
+    async def _run(self, name: str, place: BulkheadPlace, now: float | None, **arguments: object) -> bool:
         key = places_key(place.domain)
         return bool(await self._scripts.run(name, [key], now, token=place.token, **arguments))
 
@@ -244,7 +246,7 @@ Bulkhead: TypeAlias = MemoryBulkhead | RedisBulkhead
 @asynccontextmanager
 async def holding(
     bulkhead: Bulkhead, domain: str, limit: int, clock: Callable[[], float] = time.monotonic
-) -> AsyncIterator[Place | None]:
+) -> AsyncIterator[BulkheadPlace | None]:
     """Holds a place during the block and renews its lease; None when all are taken."""
     place = await bulkhead.enter(domain, limit, clock())
     if place is None:

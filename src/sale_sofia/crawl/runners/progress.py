@@ -26,7 +26,7 @@ from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.operations.settings import SUPERVISE_SECONDS
 from sale_sofia.proxies.model import EVERYWHERE, DomainStats
 from sale_sofia.proxies.pool import domain_tables
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.registry import get_scraper
 
@@ -121,7 +121,7 @@ def read_live_state(settings: Settings, sites: Sequence[str]) -> LiveState:
         return LiveState(
             redis=True, workers=workers, waiting=waiting, circuits=circuits, waits=waits, rates=rates
         )
-    except (ServiceError, ServiceRedis, redis.RedisError, OSError):
+    except (ServiceUnavailable, ServiceRedis, redis.RedisError, OSError):
         return LiveState(rates=rates)
 
 
@@ -129,11 +129,11 @@ def proxy_rows(settings: Settings) -> Sequence[DomainStats]:
     """Each proxy's results over all domains, its address masked; the best first."""
     try:
         url: str | None = known_redis_url(settings)
-    except ServiceError:
+    except ServiceUnavailable:
         url = None
     try:
         tables = asyncio.run(domain_tables(settings, url, EVERYWHERE))
-    except (ServiceError, ServiceRedis, redis.RedisError, OSError):
+    except (ServiceUnavailable, ServiceRedis, redis.RedisError, OSError):
         return ()
     return tables[0].rows if tables else ()
 

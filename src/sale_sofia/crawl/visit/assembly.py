@@ -21,7 +21,7 @@ from sale_sofia.crawl.visit.apart import JudgeApart, page_bounds
 from sale_sofia.crawl.visit.judging import Judge
 from sale_sofia.crawl.visit.politely import PoliteFetcher
 from sale_sofia.crawl.visit.visit import Visitor
-from sale_sofia.crawl.visit.writer import GroupWriter, Ledger, Patience
+from sale_sofia.crawl.visit.writer import BatchLimits, GroupWriter, Ledger
 from sale_sofia.history.jobs import Job
 from sale_sofia.installation import open_error_log
 from sale_sofia.settings.model import Settings
@@ -147,7 +147,7 @@ def make_writer(
         job.id, job.site, job.listing_limit, rules, config.history.conditional, settings.scraping_chunk_size
     )
     outcomes = min(settings.checkpoint_batch_size, max(1, visitors * 2 // 3))
-    patience = Patience(outcomes, settings.checkpoint_seconds)
+    patience = BatchLimits(outcomes, settings.checkpoint_seconds)
     return GroupWriter(database, ledger, patience, visitor.clock, visitor.meter)
 
 

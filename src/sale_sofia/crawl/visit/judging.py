@@ -35,9 +35,9 @@ from sale_sofia.listings.page import (
     UnreadablePage,
     WrongListing,
 )
-from sale_sofia.settings.errors import ServiceError as OwnServiceError
+from sale_sofia.settings.errors import ServiceUnavailable as OwnServiceError
+from sale_sofia.storage.errors import DamagedDatabase as CorruptFile
 from sale_sofia.storage.errors import DatabaseBusy, DatabaseError
-from sale_sofia.storage.errors import DatabaseCorrupt as CorruptFile
 from sale_sofia.storage.sqlite import explain
 from sale_sofia.websites.base import SearchPage, Site
 

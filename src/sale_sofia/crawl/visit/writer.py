@@ -363,7 +363,7 @@ def _end_rows(
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class BatchLimits:
     """How long a commit waits for company: for so many outcomes, or for so many seconds."""
 
     outcomes: int
@@ -413,7 +413,7 @@ class GroupWriter:
         self,
         database: Database,
         ledger: Ledger,
-        patience: Patience,
+        patience: BatchLimits,
         clock: Callable[[], float],
         meter: Meter = NO_METER,
     ) -> None:

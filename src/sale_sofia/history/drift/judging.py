@@ -67,7 +67,7 @@ class Evidence:
         return usual_share(map(part, self.past), least_pages=least_pages, least_runs=least_runs)
 
 
-class Verdict(StrEnum):
+class DriftVerdict(StrEnum):
     """The result of a check."""
 
     DRIFTED = "drifted"
@@ -88,7 +88,7 @@ class Check:
     now: float | None
     pages: int
     """The number of pages, cards or prices it is based on."""
-    verdict: Verdict
+    verdict: DriftVerdict
     sentence: Said
     """What was found, for people."""
     example: Example | None = None
@@ -153,17 +153,17 @@ def _unreadable_share(sections: Sections, section: str) -> Share:
     return Share(unreadable, unreadable + read)
 
 
-def _judge_unreadable(share: Share, usual: float | None, settings: Settings) -> Verdict:
+def _judge_unreadable(share: Share, usual: float | None, settings: Settings) -> DriftVerdict:
     """A run none of whose pages can be read has drifted, however few they are.
 
     Without earlier runs the bound is the share of failures that is critical for any run.
     """
     if not share.whole:
-        return Verdict.UNSURE
+        return DriftVerdict.UNSURE
     bound = settings.health_failure_critical if usual is None else usual + settings.drift_fill_drop
     if share.least > bound or (usual is not None and share.part == share.whole):
-        return Verdict.DRIFTED
-    return Verdict.USUAL if share.value <= bound else Verdict.UNSURE
+        return DriftVerdict.DRIFTED
+    return DriftVerdict.USUAL if share.value <= bound else DriftVerdict.UNSURE
 
 
 # Cards: pages with a next page are full, and a search shows about as many as the portal announces.
@@ -200,7 +200,7 @@ def _check_cards(evidence: Evidence) -> Iterator[Check]:
                 usual=usual,
                 now=share.value,
                 pages=share.whole,
-                verdict=Verdict.DRIFTED if few else Verdict.USUAL,
+                verdict=DriftVerdict.DRIFTED if few else DriftVerdict.USUAL,
                 sentence=Said(f"drift.{name}", part=share.part, whole=share.whole, usual=usual),
                 example=counts.few,
             )
@@ -214,7 +214,7 @@ def _check_fields(evidence: Evidence) -> Iterator[Check]:
         for name, counted in counts.fields.items():
             fill = _check_fill(evidence, section, name, counted)
             yield fill
-            if fill.verdict is not Verdict.DRIFTED:  # an empty field has no selector either
+            if fill.verdict is not DriftVerdict.DRIFTED:  # an empty field has no selector either
                 yield _check_first(evidence, section, name, counted)
 
 
@@ -257,13 +257,13 @@ def _check_first(evidence: Evidence, section: str, name: str, counted: FieldCoun
 
 
 def _compare_share(evidence: Evidence, key: str, share: Share, usual: float | None) -> dict[str, Any]:
-    verdict = Verdict.UNSURE
+    verdict = DriftVerdict.UNSURE
     if usual is not None and share.whole:
         bound = usual - evidence.settings.drift_fill_drop
         if share.most < bound:
-            verdict = Verdict.DRIFTED
+            verdict = DriftVerdict.DRIFTED
         elif share.value >= bound and share.whole >= DRIFT_FEWEST_PAGES:
-            verdict = Verdict.USUAL
+            verdict = DriftVerdict.USUAL
     selector = evidence.firsts.get(key)
     compared = {"usual": usual, "now": share.value, "pages": share.whole}
     return {"name": key, "selector": selector, "verdict": verdict, **compared}
@@ -282,8 +282,8 @@ _MIDDLE: Final = 0.5
 def prices_are_doubtful(sections: Sections, settings: Settings) -> bool:
     """Whether the run so far justifies holding its prices back, judged by stored prices alone."""
     return any(
-        _judge_per_sqm(Share(counts.per_sqm, counts.priced), settings) is Verdict.DRIFTED
-        or _judge_ratios(counts.ratios, settings) is Verdict.DRIFTED
+        _judge_per_sqm(Share(counts.per_sqm, counts.priced), settings) is DriftVerdict.DRIFTED
+        or _judge_ratios(counts.ratios, settings) is DriftVerdict.DRIFTED
         for counts in sections.values()
     )
 
@@ -304,15 +304,15 @@ def _check_prices(evidence: Evidence) -> Iterator[Check]:
             sentence=Said("drift.per_sqm", part=share.part, whole=share.whole, key=name),
             example=counts.odd,
         )
-        if verdict is not Verdict.DRIFTED:  # prices of another meaning have moved anyway
+        if verdict is not DriftVerdict.DRIFTED:  # prices of another meaning have moved anyway
             yield _check_moved(evidence, section, counts)
 
 
-def _judge_per_sqm(share: Share, settings: Settings) -> Verdict:
+def _judge_per_sqm(share: Share, settings: Settings) -> DriftVerdict:
     if share.least > settings.drift_fill_drop:
-        return Verdict.DRIFTED
+        return DriftVerdict.DRIFTED
     enough = share.whole >= DRIFT_FEWEST_PAGES
-    return Verdict.USUAL if share.value <= settings.drift_fill_drop and enough else Verdict.UNSURE
+    return DriftVerdict.USUAL if share.value <= settings.drift_fill_drop and enough else DriftVerdict.UNSURE
 
 
 def _check_moved(evidence: Evidence, section: str, counts: SectionCounts) -> Check:
@@ -332,19 +332,19 @@ def _check_moved(evidence: Evidence, section: str, counts: SectionCounts) -> Che
         usual=None if usual is None else round(usual * EURO_SCALE),
         now=None if price is None else round(price * EURO_SCALE),
         pages=counts.ratios.count,
-        verdict=Verdict.DRIFTED if by_median else by_ratio,
+        verdict=DriftVerdict.DRIFTED if by_median else by_ratio,
         sentence=Said("drift.median", key=name, now=now, usual=usual_text, known=ratio_text),
         example=counts.odd,
     )
 
 
-def _judge_ratios(ratios: TimeSketch, settings: Settings) -> Verdict:
+def _judge_ratios(ratios: TimeSketch, settings: Settings) -> DriftVerdict:
     middle = ratios.quantile(_MIDDLE)
     if middle is None or ratios.count < DRIFT_FEWEST_PAGES:
-        return Verdict.UNSURE
+        return DriftVerdict.UNSURE
     if abs(middle - 1) <= settings.drift_price_shift:
-        return Verdict.USUAL
-    return Verdict.DRIFTED if ratios.count >= settings.drift_least_pages else Verdict.UNSURE
+        return DriftVerdict.USUAL
+    return DriftVerdict.DRIFTED if ratios.count >= settings.drift_least_pages else DriftVerdict.UNSURE
 
 
 def _median_is_off(prices: TimeSketch, usual: float, shift: float) -> bool:
@@ -391,12 +391,14 @@ def floors_of(config: SiteConfig) -> dict[str, Floor]:
 def are_missed(sections: Sections, floors: Mapping[str, Floor]) -> bool:
     """Whether the run so far shows that its adverts are not read as required."""
     facts = sections.get(LISTING, _NOTHING).facts
-    return any(_judge_floor(facts.share(name), floor) is Verdict.DRIFTED for name, floor in floors.items())
+    return any(
+        _judge_floor(facts.share(name), floor) is DriftVerdict.DRIFTED for name, floor in floors.items()
+    )
 
 
 def are_met(facts: FactCounts, floors: Mapping[str, Floor]) -> bool:
     """Whether enough adverts were read, and have what is required."""
-    return all(_judge_floor(facts.share(name), floor) is Verdict.USUAL for name, floor in floors.items())
+    return all(_judge_floor(facts.share(name), floor) is DriftVerdict.USUAL for name, floor in floors.items())
 
 
 def _check_floors(evidence: Evidence) -> Iterator[Check]:
@@ -409,7 +411,7 @@ def _check_floors(evidence: Evidence) -> Iterator[Check]:
         share = counts.facts.share(name)
         verdict = _judge_floor(share, floor)
         columns = floor.fields or (name,)
-        if verdict is Verdict.DRIFTED:
+        if verdict is DriftVerdict.DRIFTED:
             columns = (min(columns, key=lambda column: counts.fields.get(column, _NO_FIELD).read),)
         for column in columns:
             yield Check(
@@ -431,9 +433,9 @@ def _check_floors(evidence: Evidence) -> Iterator[Check]:
             )
 
 
-def _judge_floor(share: Share, floor: Floor) -> Verdict:
+def _judge_floor(share: Share, floor: Floor) -> DriftVerdict:
     """Drifted only if even the upper confidence bound is too small: few adverts prove nothing."""
     if share.whole and share.most < floor.at_least:
-        return Verdict.DRIFTED
+        return DriftVerdict.DRIFTED
     enough = share.whole >= DRIFT_FEWEST_PAGES
-    return Verdict.USUAL if enough and share.value >= floor.at_least else Verdict.UNSURE
+    return DriftVerdict.USUAL if enough and share.value >= floor.at_least else DriftVerdict.UNSURE

@@ -12,9 +12,9 @@ from sale_sofia.history.drift.judging import (
     IDS,
     TYPE_PARSERS,
     Check,
+    DriftVerdict,
     Evidence,
     PastRun,
-    Verdict,
     checks,
     floors_of,
 )
@@ -67,7 +67,7 @@ def review_drift(
         run, scope_id=scope.id, listing_limit=job.listing_limit, firsts=first_selectors(config), judged_at=now
     )
     all_checks = checks(evidence_of(connection, run, config, settings))
-    drifted = [check for check in all_checks if check.verdict is Verdict.DRIFTED]
+    drifted = [check for check in all_checks if check.verdict is DriftVerdict.DRIFTED]
     _update_incidents(connection, job, all_checks, run.firsts or {}, now=now)
     left = open_drift(connection, job.site)
     sound = state is JobState.COMPLETE and not left
@@ -162,7 +162,7 @@ def _update_incidents(
     before = {incident.kind: incident for incident in open_drift(connection, job.site)}
     for kind in DRIFT_KINDS:
         own = [check for check in all_checks if check.kind is kind or {check.kind, kind} <= _READING_KINDS]
-        drifted = [check for check in own if check.verdict is Verdict.DRIFTED and check.kind is kind]
+        drifted = [check for check in own if check.verdict is DriftVerdict.DRIFTED and check.kind is kind]
         if drifted:
             open_incident(connection, _trouble(kind, job, drifted), now=now)
         elif kind in before and _is_over(before[kind], own, firsts):
@@ -173,7 +173,7 @@ def _is_over(incident: Incident, own: Iterable[Check], firsts: Mapping[str, str]
     """Whether all fields it named are as usual, or have another selector now, or are no longer read."""
     verdicts = {check.name: check.verdict for check in own}
     return all(
-        verdicts.get(finding["field"], Verdict.UNSURE) is Verdict.USUAL
+        verdicts.get(finding["field"], DriftVerdict.UNSURE) is DriftVerdict.USUAL
         or firsts.get(finding["field"], finding["selector"]) != finding["selector"]
         for finding in _findings(incident)
     )

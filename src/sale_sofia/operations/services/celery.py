@@ -12,7 +12,7 @@ from sale_sofia.crawl.settings import APP_NAME, BROKER_CONNECT_SECONDS, BROKER_S
 from sale_sofia.descriptions.settings import LLM_QUEUE
 from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.services.processes import QUIT, TERMINATE
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import Settings, environment_of
 from sale_sofia.settings.programs import own_program
 
@@ -51,7 +51,7 @@ def flower_command(address: str, port: int) -> list[str]:
 def flower_environment(settings: Settings, url: str) -> dict[str, str]:
     """The environment of Flower, with its password: every user could read one in the arguments."""
     if settings.flower_password is None:
-        raise ServiceError(
+        raise ServiceUnavailable(
             "FLOWER_PASSWORD: not set; Flower can stop tasks, so it does not start without a password"
         )
     login = f"{fixed.FLOWER_USER}:{settings.flower_password.get_secret_value()}"

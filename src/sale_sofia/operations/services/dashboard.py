@@ -14,7 +14,7 @@ import httpx
 
 from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.services.processes import StopSignals, last_words
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.programs import own_program
 from sale_sofia.telemetry.logs import rotate_log
@@ -23,7 +23,7 @@ _FOLDER: Final = Path(__file__).parent
 """The server's working directory, so that nothing of the user's folder is read or imported."""
 
 
-class DashboardNotStarted(ServiceError):
+class DashboardNotStarted(ServiceUnavailable):
     """The dashboard cannot be served; the message says why."""
 
 

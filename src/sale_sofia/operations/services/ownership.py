@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.services.processes import TERMINATE, Process, born
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import Settings
 
 SHARED: Final = fcntl.LOCK_SH
@@ -47,7 +47,7 @@ def take(file: IO[str], kind: int, seconds: float = 0.0) -> None:
 _LOCK: Final = "orchestrator.lock"
 
 
-class ServicesBusy(ServiceError):
+class ServicesBusy(ServiceUnavailable):
     """Another process runs the services of this data folder, and does not share them."""
 
 
@@ -79,7 +79,7 @@ class Ownership:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise ServiceError(f"{self._folder} cannot be made: {error.strerror}.") from error
+            raise ServiceUnavailable(f"{self._folder} cannot be made: {error.strerror}.") from error
         with ExitStack() as stack:
             file = stack.enter_context(lock_file(self._folder / _LOCK))
             try:
@@ -123,7 +123,7 @@ def take_down(settings: Settings) -> bool:
         holder.process.send(TERMINATE)
         if holder.process.gone_within(fixed.SERVICE_DOWN_SECONDS):
             return True
-    raise ServiceError(f"`sale-sofia up`, process {holder.pid}, does not stop.")
+    raise ServiceUnavailable(f"`sale-sofia up`, process {holder.pid}, does not stop.")
 
 
 # A full disk: known by errors and by a trial write, reported once a minute.

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sale_sofia.crawl.resilience.owners import PROC, birth
 from sale_sofia.operations.settings import REDIS_POLL_SECONDS, SERVICE_KILL_SECONDS, SERVICE_POLL_SECONDS
-from sale_sofia.settings.errors import NoRedisServer, ServiceError
+from sale_sofia.settings.errors import NoRedisServer, ServiceUnavailable
 from sale_sofia.settings.files import write_whole
 from sale_sofia.telemetry.logs import last_line, rotate_log
 from sale_sofia.telemetry.settings import LOG_MOST_BYTES
@@ -330,7 +330,7 @@ class Child:
             process.send(KILL)
         for process in left:
             if not process.gone_within(SERVICE_KILL_SECONDS):
-                raise ServiceError(f"{self.name}, process {process.pid}, cannot be ended.")
+                raise ServiceUnavailable(f"{self.name}, process {process.pid}, cannot be ended.")
         if record and processes_of(record):  # a child that was started meanwhile
             return [process.pid for process in left] + self.end_leftovers()
         for file in (self.record_file, self.ready_file):

@@ -27,7 +27,13 @@ from sale_sofia.operations.services.processes import (
     find_server_binary,
     spawn,
 )
-from sale_sofia.settings.errors import PortTaken, RedisDied, RedisNotStarted, RedisUnreachable, ServiceError
+from sale_sofia.settings.errors import (
+    PortTaken,
+    RedisDied,
+    RedisNotStarted,
+    RedisUnreachable,
+    ServiceUnavailable,
+)
 from sale_sofia.settings.files import write_whole
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.logs import last_line
@@ -362,7 +368,9 @@ class RedisServer:
 
     def _wait_for_its_end(self) -> None:
         if not self.process.gone_within(fixed.REDIS_KILL_SECONDS):
-            raise ServiceError(f"Redis, process {self.pid}, cannot be ended; see whether its disk hangs.")
+            raise ServiceUnavailable(
+                f"Redis, process {self.pid}, cannot be ended; see whether its disk hangs."
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -379,7 +387,7 @@ _USERS: Final = "users.lock"
 
 @contextmanager
 def running_redis(settings: Settings) -> Iterator[str]:
-    """The URL of a Redis that answers inside the block; raises a ServiceError that says why not."""
+    """The URL of a Redis that answers inside the block; raises a ServiceUnavailable that says why not."""
     if settings.redis_url is not None:
         url = settings.redis_url.get_secret_value()
         check_reachable(url)

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 
 from contract.crawl.resilience.backends import GATE_BACKENDS, Clock, GatePlan
 from sale_sofia.crawl.resilience.breaker import Permission
-from sale_sofia.crawl.resilience.bulkhead import Place
+from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace
 from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
 from sale_sofia.crawl.resilience.policy import BreakerRules, LimiterRules
 from sale_sofia.crawl.resilience.redis_parts import Bulkhead, CircuitBreaker, RateLimiter
@@ -109,7 +109,7 @@ class PartsPair(Pair):
     def __init__(self) -> None:
         super().__init__()
         self.given: list[Permission] = []
-        self.places: list[Place] = []
+        self.places: list[BulkheadPlace] = []
         self.names = count()
 
     @initialize(

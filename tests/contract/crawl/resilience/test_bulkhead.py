@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from contract.crawl.resilience.backends import Backend
-from sale_sofia.crawl.resilience.bulkhead import Place
+from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace
 from sale_sofia.crawl.resilience.redis_parts import Bulkhead, holding
 
 IMOT = "imot.bg"
@@ -15,18 +15,18 @@ class Hall:
         self.bulkhead: Bulkhead = backend.bulkhead(LEASE)
         self.run = backend.run
 
-    def enter(self, now: float, limit: int = 2, domain: str = IMOT) -> Place | None:
+    def enter(self, now: float, limit: int = 2, domain: str = IMOT) -> BulkheadPlace | None:
         return self.run(self.bulkhead.enter(domain, limit, now))
 
-    def taken(self, now: float) -> Place:
+    def taken(self, now: float) -> BulkheadPlace:
         place = self.enter(now)
         assert place is not None
         return place
 
-    def leave(self, place: Place) -> bool:
+    def leave(self, place: BulkheadPlace) -> bool:
         return self.run(self.bulkhead.leave(place))
 
-    def renew(self, place: Place, now: float) -> bool:
+    def renew(self, place: BulkheadPlace, now: float) -> bool:
         return self.run(self.bulkhead.renew(place, now))
 
 
@@ -105,7 +105,7 @@ def test_leaving_says_whether_the_place_was_still_held(backend: Backend) -> None
 def test_who_asks_twice_under_one_name_holds_one_place(backend: Backend) -> None:
     hall = Hall(backend)
     again = [hall.run(hall.bulkhead.enter(IMOT, 1, 0.0, "me")) for _ in range(3)]
-    assert again == [Place(IMOT, "me")] * 3
+    assert again == [BulkheadPlace(IMOT, "me")] * 3
     assert [hall.enter(0.0) is None, hall.enter(0.0) is None] == [False, True]
 
 

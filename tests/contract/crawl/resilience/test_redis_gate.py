@@ -18,7 +18,7 @@ from chaos_proxy import ChaosProxy
 from contract.crawl.resilience.backends import Clock
 from sale_sofia.crawl.resilience import scripts
 from sale_sofia.crawl.resilience.breaker import CircuitState
-from sale_sofia.crawl.resilience.bulkhead import Place
+from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace
 from sale_sofia.crawl.resilience.factory import get_gate
 from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
 from sale_sofia.crawl.resilience.policy import BreakerRules, BulkheadRules, ResilienceConfig
@@ -177,10 +177,10 @@ async def waits_for_a_minute(gate: RedisGate) -> None:
 def test_a_lost_request_is_settled_for_as_long_as_it_may_hold_a_place() -> None:
     clock = Clock()
     unsettled = Unsettled(60.0, clock)
-    unsettled.add(Place(IMOT, "one"))
+    unsettled.add(BulkheadPlace(IMOT, "one"))
     clock.now += 30.0
-    unsettled.add(Place(IMOT, "two"))
-    unsettled.add(Place("bazar.bg", "three"))
+    unsettled.add(BulkheadPlace(IMOT, "two"))
+    unsettled.add(BulkheadPlace("bazar.bg", "three"))
     assert [unsettled.tokens(IMOT), unsettled.tokens(IMOT)] == [["one", "two"]] * 2
     clock.now += 30.0
     assert [unsettled.tokens(IMOT), unsettled.tokens("bazar.bg")] == [["two"], ["three"]]
@@ -190,7 +190,7 @@ def test_a_server_that_slept_and_worked_in_the_wrong_order_keeps_no_place(redis_
     async def story() -> int:
         gate = made(redis_url, per_minute=FAST)
         async with closing(gate):
-            gate._unsettled.add(Place(IMOT, "of a lost request"))  # noqa: SLF001
+            gate._unsettled.add(BulkheadPlace(IMOT, "of a lost request"))  # noqa: SLF001
             await gate.report(await admitted(gate), Outcome.ok())
             await gate.bulkhead.enter(IMOT, 2, 0.0, "of a lost request")
             await gate.report(await admitted(gate), Outcome.ok())

@@ -5,8 +5,8 @@ import pytest
 from aiohttp import web
 from curl_cffi import AsyncCurl, CurlOpt
 
-from sale_sofia.crawl.fetch.addresses import AddressGuard, Target, is_private
-from sale_sofia.crawl.fetch.base import Patience
+from sale_sofia.crawl.fetch.addresses import AddressGuard, CheckedAddress, is_private
+from sale_sofia.crawl.fetch.base import RequestTimeouts
 from sale_sofia.crawl.fetch.curl import CookieJar, CurlPool, Handle, Setup
 from sale_sofia.crawl.resilience.errors import ForeignAddress, NetworkDns, PrivateAddress
 from sale_sofia.crawl.resilience.gate import Turn
@@ -36,7 +36,7 @@ def names(monkeypatch: pytest.MonkeyPatch, asked: list[str]) -> Names:
     return known
 
 
-def check(url: str, *hosts: str) -> Target:
+def check(url: str, *hosts: str) -> CheckedAddress:
     return asyncio.run(AddressGuard(0).check(url, frozenset(hosts)))
 
 
@@ -156,9 +156,9 @@ def test_a_look_up_holds_for_its_time(names: Names, asked: list[str], later: flo
 def test_curl_connects_where_the_name_was_found_to_lead() -> None:
     async def run() -> tuple[bytes, str]:
         async with portal(page(b"pinned")) as log:
-            pool, pin = CurlPool(), Target("", "portal.test", log.port, ("127.0.0.1",)).pin
+            pool, pin = CurlPool(), CheckedAddress("", "portal.test", log.port, ("127.0.0.1",)).pin
             url = f"http://portal.test:{log.port}/"
-            answer = await pool.get(url, Setup("chrome", pin, max_bytes=1000), Patience(5, 5), Turn())
+            answer = await pool.get(url, Setup("chrome", pin, max_bytes=1000), RequestTimeouts(5, 5), Turn())
             await pool.close()
             return answer.body, log.headers[0]["Host"].partition(":")[0]
 
@@ -173,12 +173,13 @@ def test_a_handle_that_is_used_again_later_connects_nowhere_else() -> None:
 
     async def run() -> list[bytes]:
         async with portal(hang_up) as log:
-            pin = Target("", "portal.test", log.port, ("127.0.0.1",)).pin
+            pin = CheckedAddress("", "portal.test", log.port, ("127.0.0.1",)).pin
             handle, multi = Handle(Setup("chrome", pin, max_bytes=1000)), AsyncCurl()
             handle.curl.setopt(CurlOpt.DNS_CACHE_TIMEOUT, 0)
             url = f"http://portal.test:{log.port}/"
             bodies = [
-                (await handle.get(url, Patience(5, 5), Turn(), multi, CookieJar())).body for _ in range(2)
+                (await handle.get(url, RequestTimeouts(5, 5), Turn(), multi, CookieJar())).body
+                for _ in range(2)
             ]
             await multi.close()  # type: ignore[no-untyped-call]
             return bodies

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from sale_sofia.crawl.fetch.base import Patience, Response
+from sale_sofia.crawl.fetch.base import RequestTimeouts, Response
 from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.fetch.curl import CookieJar, CurlPool, Setup
 from sale_sofia.crawl.fetch.settings import MOST_IDLE_HANDLES
@@ -13,7 +13,7 @@ from sale_sofia.crawl.resilience.errors import NetworkReset
 from sale_sofia.crawl.resilience.gate import Turn
 from unit.crawl.fetch.portal import Portal, fetch_once, fetcher, portal
 
-PATIENCE = Patience(5, 5)
+PATIENCE = RequestTimeouts(5, 5)
 
 
 def cookies_sent(log: Portal) -> list[set[str]]:
