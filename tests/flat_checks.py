@@ -10,14 +10,13 @@ from typing import Final
 from sqlalchemy import Connection, select
 
 from sale_sofia.advice.scoring.judging import State
-from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search import conditions
 from sale_sofia.advice.search.conditions import _pattern
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.search.run import FACTS, JudgedFlat
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band
-from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE
+from sale_sofia.flats.settings import ACTS, MANY_ROOMS, METRES_PER_MINUTE
 from sale_sofia.flats.store import portions
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
 from sale_sofia.geography.surroundings import Nearby, is_within

@@ -10,8 +10,8 @@ from celery.__main__ import main
 from celery.beat import PersistentScheduler
 
 import sale_sofia.celery_app  # noqa: F401 - see above
+from sale_sofia.history.settings import CLOCK_FAULT_SECONDS
 from sale_sofia.operations.services.processes import tell_alive
-from sale_sofia.operations.settings import CLOCK_FAULT_SECONDS
 from sale_sofia.settings.programs import end_at_once
 
 _FAULT: Final = timedelta(seconds=CLOCK_FAULT_SECONDS)

@@ -6,16 +6,6 @@ from pydantic import BaseModel
 
 from sale_sofia.settings.types import decimal, switch, whole
 
-ADVERTS_AT_ONCE: Final = 2_000
-"""Adverts that are fetched from the database in one go: few enough to hold, many enough to be quick."""
-MEMORY_SPARED: Final = 200_000_000
-"""Bytes under a limit on the process's memory that flats do not take: of pages each thread needs 8 MB."""
-MEMORY_LOOKED_AT: Final = 500
-"""After so many flats it is looked at again; they need some 5 MB."""
-PHOTOS_REMEMBERED: Final = 1
-"""Photos of each flat in the table: a card shows one, and a flat's own page reads all of them."""
-LISTS_REMEMBERED: Final = 20_000
-"""Short lists ("south, east") that are decoded once; most adverts share a few hundred of them."""
 PARTS_REMEMBERED: Final = 10_000
 """Parts of scores of each kind that are made once; there are fewer different floors, years or walks."""
 SCORES_AT_ONCE: Final = 5_000
@@ -24,8 +14,6 @@ SCORES_SHOWN: Final = 20
 """Flats that `sale-sofia score` lists by default."""
 INCIDENT_SITE: Final = "scores"
 """Under this name incidents of scoring stand, in the place of a portal's."""
-LEAST_SAVING_EUR: Final = 1.0
-"""Euros by which an offer is cheaper than another; cents are the rounding of a portal."""
 
 
 class InsightSettings(BaseModel, defer_build=True):
@@ -90,12 +78,6 @@ RENOVATION_EUR_SQM: Final = {"needs_renovation": 350.0, "bare": 450.0, "good": 6
 
 A profile may say others. A condition that is not known may cost anything from nothing to the dearest.
 """
-UNBUILT: Final = frozenset(
-    {"planned", "before_act14", "act14", "before_act15", "act15", "before_act16", "act16"}
-)
-"""Acts that adverts of new buildings print, for which VAT may be due."""
-NEW_CONDITIONS: Final = frozenset({"new", "turnkey", "bare"})
-"""Conditions of flats that nobody has lived in, for which VAT may be due."""
 
 
 # Lessons from rejected flats.

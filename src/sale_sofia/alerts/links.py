@@ -12,12 +12,13 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, delete, select
 
-from sale_sofia.alerts.settings import LINK_PATH, LINK_SECONDS, OWN_SITE
+from sale_sofia.alerts.settings import LINK_PATH, LINK_SECONDS
 from sale_sofia.alerts.tables import link_keys, spent_links
 from sale_sofia.buyer.evaluations import By, current_property, evaluation_of, mark
 from sale_sofia.buyer.opinions import BY_STATUS, say_status
 from sale_sofia.buyer.people import Person, all_people, digest_of
 from sale_sofia.flats.store import UnknownProperty
+from sale_sofia.history.settings import OWN_SITE
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.upserts import insert_into
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Update, and_, case, func, insert, or_, select
 from sale_sofia.alerts.settings import DUE_AT_ONCE
 from sale_sofia.alerts.store import Item
 from sale_sofia.alerts.tables import alert_items, alert_message_items, alert_messages
-from sale_sofia.operations.settings import CLOCK_FAULT_SECONDS
+from sale_sofia.history.settings import CLOCK_FAULT_SECONDS
 from sale_sofia.settings.words import Said
 
 WAITING: Final = "waiting"

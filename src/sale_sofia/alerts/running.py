@@ -9,8 +9,9 @@ from sqlalchemy import Connection
 
 from sale_sofia.alerts.outbox import Delivered, Looked, Round, bring_back, due_messages, silent_channels
 from sale_sofia.alerts.rules import AlertsError, AlertsFile, load_alerts
-from sale_sofia.alerts.settings import LEASE_FACTOR, OWN_SITE
+from sale_sofia.alerts.settings import LEASE_FACTOR
 from sale_sofia.history.runs.incidents import look_round
+from sale_sofia.history.settings import OWN_SITE
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database

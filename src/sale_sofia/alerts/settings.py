@@ -80,8 +80,6 @@ GOOD_VALUE: Final = 3.5
 """Of 5: from here on a criterion speaks for a flat."""
 SHOWN_MESSAGES: Final = 30
 """Messages that `alerts log` shows by default."""
-OWN_SITE: Final = "sale-sofia"
-"""Where an incident is that belongs to no portal."""
 
 MAIL_SERVERS: Final[Mapping[str, tuple[str, int, str]]] = {
     "gmail.com": ("smtp.gmail.com", 587, "starttls"),

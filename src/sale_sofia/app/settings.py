@@ -16,12 +16,8 @@ CLUSTER_PIXELS: Final = 70
 """Flats closer than this on the screen are one cluster: a pin with its price is about as wide."""
 PINS_FROM_ZOOM: Final = 13
 """Zoom from which single flats are drawn; below it, neighbourhoods."""
-LONGEST_TITLE: Final = 160
-"""Characters of a title on a card: two lines of a telephone."""
 LONGEST_TEXT: Final = 20_000
 """Characters of a description that are shown; the longest honest ones have 6 000."""
-LONGEST_ADDRESS: Final = 2_000
-"""Characters of an address of a portal or a photo: longer ones are refused by browsers and proxies."""
 LONGEST_CELL: Final = 1_000
 """Characters of a text in a table or an exported file."""
 OWN_PLACE_MINUTES: Final = (10, 15, 20, 25, 30, 40, 50, 60)
@@ -38,16 +34,10 @@ ANSWERS_KEPT: Final = 16
 """Cached results about all flats: those of a few people's last pages."""
 ANSWER_SECONDS: Final = 60.0
 """Precision of time in such a result: days on the market change no sooner."""
-VISIT_PAUSE_SECONDS: Final = 30 * 60.0
-"""A return within this time continues the visit: what was new stays new."""
-FIRST_VISIT_SECONDS: Final = 7 * 24 * 3600.0
-"""How far back the first visit looks: a week of adverts."""
 COMPARED_MOST: Final = 6
 """Flats side by side: a seventh column cannot be read."""
 COMPARED_LEAST: Final = 2
 """Flats to compare at least."""
-VISIT_NOTED_SECONDS: Final = 60.0
-"""Precision of a visit's end: requests closer together are not stored."""
 VISIT_OVERLAP_SECONDS: Final = 300.0
 """How much further back a visit looks: what was fetched before the last one may be stored after it."""
 LEAST_MEDIAN_FLATS: Final = 5

@@ -6,6 +6,13 @@ from pydantic import BaseModel
 
 from sale_sofia.settings.types import whole
 
+VISIT_PAUSE_SECONDS: Final = 30 * 60.0
+"""A return within this time continues the visit: what was new stays new."""
+FIRST_VISIT_SECONDS: Final = 7 * 24 * 3600.0
+"""How far back the first visit looks: a week of adverts."""
+VISIT_NOTED_SECONDS: Final = 60.0
+"""Precision of a visit's end: requests closer together are not stored."""
+
 LONGEST_NOTE: Final = 10_000
 """Characters of a note: several pages; more is a file pasted by mistake."""
 SENT_AGAIN_SECONDS: Final = 600.0

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, delete, select, update
 
-from sale_sofia.app.settings import FIRST_VISIT_SECONDS, VISIT_NOTED_SECONDS, VISIT_PAUSE_SECONDS
 from sale_sofia.buyer.evaluations import current_property
+from sale_sofia.buyer.settings import FIRST_VISIT_SECONDS, VISIT_NOTED_SECONDS, VISIT_PAUSE_SECONDS
 from sale_sofia.buyer.tables import dashboard_later, dashboard_visits
 from sale_sofia.flats.store import with_current
 from sale_sofia.storage.upserts import insert_into

@@ -28,11 +28,12 @@ from sale_sofia.listings.page import HostilePage, Page, PageError
 from sale_sofia.settings.model import Settings, get_settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import Incident, IncidentKind, close_incident
-from sale_sofia.telemetry.settings import REPAIR_LEAST_PAGES, REPAIR_PAGES, REPAIR_RIGHT_FOR_WRONG
+from sale_sofia.telemetry.settings import REPAIR_PAGES
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.reading import Answer, error_answer, read_page
 from sale_sofia.websites.registry import UnknownSite, get_scraper
 from sale_sofia.websites.repair import Facts, Proposal, Sample, known_facts, propose
+from sale_sofia.websites.settings import REPAIR_LEAST_PAGES, REPAIR_RIGHT_FOR_WRONG
 
 # Saved pages, single or listed in a manifest, as answers.
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator
 
-from sale_sofia.advice.scoring.settings import ACTS, FINISHED_YEARS, OLD_CONSTRUCTIONS
+from sale_sofia.flats.settings import ACTS, FINISHED_YEARS, OLD_CONSTRUCTIONS
 from sale_sofia.flats.walks import MetroWalk, Travel, metro_walk, stated_minutes, travel_to, what_is_near
 from sale_sofia.geography.shapes import BUYERS_CENTRE, Destination, Point
 from sale_sofia.geography.surroundings import Nearby

@@ -8,11 +8,10 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from sale_sofia.advice.settings import LISTS_REMEMBERED
 from sale_sofia.descriptions.enrichment import COLUMNS
 from sale_sofia.descriptions.fields import TRAP_FIELDS
 from sale_sofia.flats.flat import Advert, EarlierOffer, Flat, Trap
-from sale_sofia.flats.settings import OFF_MARKET_DAYS, VAGUE_COORDINATES
+from sale_sofia.flats.settings import LISTS_REMEMBERED, OFF_MARKET_DAYS, VAGUE_COORDINATES
 from sale_sofia.history.market_events import SECONDS_PER_DAY, WITHDRAWN, Since, listed_since
 from sale_sofia.listings.model import Listing, compared
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sale_sofia.advice.settings import LEAST_SAVING_EUR, NEW_CONDITIONS, UNBUILT
 from sale_sofia.flats.flat import Advert, Flat
+from sale_sofia.flats.settings import LEAST_SAVING_EUR, NEW_CONDITIONS, UNBUILT
 from sale_sofia.history.settings import VAT_RATE
 
 

@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, Row, delete, func, select, text
 
-from sale_sofia.advice.settings import PHOTOS_REMEMBERED
 from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.prices import find_cheaper, price_band
 from sale_sofia.flats.rows import ADVERT_NAMES, Group, current_properties, no_collecting, read_groups
@@ -24,6 +23,7 @@ from sale_sofia.flats.settings import (
     FLATS_SAVED_AT_ONCE,
     FLATS_VERSION,
     METRES_PER_MINUTE,
+    PHOTOS_REMEMBERED,
     ROWS_AT_ONCE,
     TRIES,
 )

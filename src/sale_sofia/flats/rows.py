@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, Text, case, cast, exists, literal, select
 
-from sale_sofia.advice import settings as fixed
 from sale_sofia.descriptions.tables import description_disagreements, description_reads
+from sale_sofia.flats import settings as fixed
 from sale_sofia.flats.contradictions import TEXT_FACTS, Beside, merge_flat
 from sale_sofia.flats.flat import Correction, Flat
 from sale_sofia.flats.merging import MERGED, NO_LIST, AdvertRow, decoded_list, decoded_set

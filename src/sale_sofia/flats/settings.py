@@ -8,6 +8,34 @@ from pydantic_core.core_schema import ValidationInfo
 
 from sale_sofia.settings.types import decimal, switch, whole
 
+ADVERTS_AT_ONCE: Final = 2_000
+"""Adverts that are fetched from the database in one go: few enough to hold, many enough to be quick."""
+MEMORY_SPARED: Final = 200_000_000
+"""Bytes under a limit on the process's memory that flats do not take: of pages each thread needs 8 MB."""
+MEMORY_LOOKED_AT: Final = 500
+"""After so many flats it is looked at again; they need some 5 MB."""
+PHOTOS_REMEMBERED: Final = 1
+"""Photos of each flat in the table: a card shows one, and a flat's own page reads all of them."""
+LISTS_REMEMBERED: Final = 20_000
+"""Short lists ("south, east") that are decoded once; most adverts share a few hundred of them."""
+LEAST_SAVING_EUR: Final = 1.0
+"""Euros by which an offer is cheaper than another; cents are the rounding of a portal."""
+UNBUILT: Final = frozenset(
+    {"planned", "before_act14", "act14", "before_act15", "act15", "before_act16", "act16"}
+)
+"""Acts that adverts of new buildings print, for which VAT may be due."""
+NEW_CONDITIONS: Final = frozenset({"new", "turnkey", "bare"})
+"""Conditions of flats that nobody has lived in, for which VAT may be due."""
+
+ACTS: Final = (
+    "planned", "before_act14", "act14", "before_act15", "act15", "before_act16", "act16", "commissioned",
+)  # fmt: skip
+"""How far a building is, from a plan to its use permit."""
+FINISHED_YEARS: Final = 2
+"""A building so many years older than its advert, and not said to be under construction, is finished."""
+OLD_CONSTRUCTIONS: Final = frozenset({"panel", "epk", "pk", "beam"})
+"""Nobody builds these any more: such a building is finished."""
+
 MATCHER_VERSION: Final = 3
 """Raised when a fingerprint or comparison changes its meaning: stored adverts are then matched again."""
 

@@ -6,9 +6,8 @@ from sqlalchemy import Connection, func, literal, select, union_all
 
 from sale_sofia.alerts.tables import alert_messages
 from sale_sofia.crawl.tables import jobs, schedule_slots
-from sale_sofia.history.settings import SECONDS_PER_HOUR
+from sale_sofia.history.settings import CLOCK_FAULT_SECONDS, SECONDS_PER_HOUR
 from sale_sofia.history.tables import listings
-from sale_sofia.operations.settings import CLOCK_FAULT_SECONDS
 from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.tables import incidents
 

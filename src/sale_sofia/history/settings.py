@@ -8,6 +8,12 @@ from pydantic import BaseModel
 
 from sale_sofia.settings.types import decimal, whole
 
+CLOCK_FAULT_SECONDS: Final = 60.0
+"""A stored moment further ahead means a wrong clock: machines of a fleet differ by less."""
+
+OWN_SITE: Final = "sale-sofia"
+"""Where an incident is that belongs to no portal."""
+
 SECONDS_PER_HOUR: Final = 3600.0
 """Site files use hours, the database seconds."""
 EARLIEST_LISTED: Final = 946_684_800.0

@@ -2,6 +2,12 @@
 
 from typing import Final
 
+LONGEST_ADDRESS: Final = 2_000
+"""Characters of an address of a portal or a photo: longer ones are refused by browsers and proxies."""
+
+LONGEST_TITLE: Final = 160
+"""Characters of a title on a card: two lines of a telephone."""
+
 JSON_MOST_CHARACTERS: Final = 4_000_000
 """Characters of a page whose JSON is read: the largest seen has 1.2 million; in memory it is tenfold."""
 JSON_MOST_STRINGS: Final = 3

@@ -6,7 +6,7 @@ from html import escape
 from typing import Final
 from urllib.parse import urlsplit
 
-from sale_sofia.app.settings import LONGEST_ADDRESS, LONGEST_TITLE
+from sale_sofia.listings.settings import LONGEST_ADDRESS, LONGEST_TITLE
 from sale_sofia.settings.terminal import OBEYED
 
 LOOKALIKES = str.maketrans("ABCEHKMOPTXYacekopxy", "АВСЕНКМОРТХУасекорху")

@@ -22,8 +22,6 @@ from sale_sofia.settings.types import (
 
 CLOCK_OFFSET_SECONDS: Final = 2.0
 """Largest difference from a server's clock: NTP keeps within hundredths, and leases of 5 s still hold."""
-CLOCK_FAULT_SECONDS: Final = 60.0
-"""A stored moment further ahead means a wrong clock: machines of a fleet differ by less."""
 REDIS_SLOW_SECONDS: Final = 0.05
 """Every request waits for Redis once: a slower answer costs more than it should, even between continents."""
 REDIS_PINGS: Final = 5
@@ -84,8 +82,6 @@ REDIS_PORT_TRIES: Final = 5
 """Ports tried for our own server if another program takes the chosen one first."""
 
 RUN_FOLDER: Final = "run"
-LOG_FOLDER: Final = "logs"
-"""Folders of the services' records and logs, in DATA_DIR."""
 SERVICE_START_SECONDS: Final = 120.0
 """Longest wait for a Celery worker or beat to be ready; it takes 2 s, much more on a machine that swaps."""
 SERVICE_JOIN_SECONDS: Final = 180.0

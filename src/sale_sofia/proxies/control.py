@@ -24,7 +24,6 @@ from sale_sofia.operations.services.fleet import Restarts
 from sale_sofia.operations.services.processes import TERMINATE, Child
 from sale_sofia.operations.settings import (
     BEAT_STOP_SECONDS,
-    LOG_FOLDER,
     RUN_FOLDER,
     SERVICE_POLL_SECONDS,
     SERVICE_START_SECONDS,
@@ -49,6 +48,7 @@ from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.errors import ServiceFailed, ServiceUnavailable
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.programs import own_program
+from sale_sofia.telemetry.settings import LOG_FOLDER
 from sale_sofia.websites.site_file import SiteConfig
 
 Found = TypeVar("Found")

@@ -264,8 +264,6 @@ class PoolRules:
 
 # Constants of the browser lane, which no environment variable sets.
 
-PROGRAMS: Final = ("chromium", "chromium-browser")
-"""Names under which systems install Chromium."""
 BROWSER_FOLDER: Final = "lanes"
 """Folder in DATA_DIR for the memory of lanes without Redis; readable by its owner alone."""
 BUDGET_SECONDS: Final = 3600.0

@@ -23,11 +23,16 @@ from urllib.parse import unquote
 
 from pydantic import SecretStr
 
-from sale_sofia.operations.settings import LOG_FOLDER
 from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.types import MASK
-from sale_sofia.telemetry.settings import LEAST_SECRET, LOG_MOST_BYTES, QUIET_LIBRARIES, ROTATED_LOGS
+from sale_sofia.telemetry.settings import (
+    LEAST_SECRET,
+    LOG_FOLDER,
+    LOG_MOST_BYTES,
+    QUIET_LIBRARIES,
+    ROTATED_LOGS,
+)
 
 BOUND: Final[ContextVar[Mapping[str, object]]] = ContextVar("bound", default=MappingProxyType({}))
 """Values added to every line. Not structlog's own, so that a crawl that logs nothing does not import it."""

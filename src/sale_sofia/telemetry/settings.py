@@ -7,6 +7,9 @@ from pydantic_core.core_schema import ValidationInfo
 
 from sale_sofia.settings.types import decimal, notes, switch, whole
 
+LOG_FOLDER: Final = "logs"
+"""Folders of the services' records and logs, in DATA_DIR."""
+
 SKETCH_RELATIVE_ERROR: Final = 0.01
 """Largest share by which a quantile of response times may be wrong."""
 SKETCH_LEAST_SECONDS: Final = 0.001
@@ -33,12 +36,6 @@ DRIFT_NAMED: Final = 3
 """Findings that an incident's message names; its details have all."""
 REPAIR_PAGES: Final = 40
 """Archived pages, of adverts whose values are known, on which a new selector is tried."""
-REPAIR_LEAST_PAGES: Final = 3
-"""On fewer right answers nothing is proposed."""
-REPAIR_RIGHT_FOR_WRONG: Final = 10
-"""Right answers that outweigh one other: an advert in a hundred is edited between two crawls."""
-REPAIR_PROPOSALS: Final = 3
-"""Selectors that are proposed for a field, the best first."""
 
 REPORTS_FOLDER: Final = "reports"
 """Folder of the runs' reports, in DATA_DIR."""

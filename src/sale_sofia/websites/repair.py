@@ -12,7 +12,6 @@ from sale_sofia.listings.model import RawField
 from sale_sofia.listings.normalise import read_facts
 from sale_sofia.listings.page import Page, PageError
 from sale_sofia.listings.settings import REPAIR_MOST_PLACES, REPAIR_SEARCHED_PAGES
-from sale_sofia.telemetry.settings import REPAIR_LEAST_PAGES, REPAIR_PROPOSALS, REPAIR_RIGHT_FOR_WRONG
 from sale_sofia.websites.document import (
     Document,
     find_first,
@@ -23,6 +22,7 @@ from sale_sofia.websites.document import (
     scalar_text,
 )
 from sale_sofia.websites.engine import TableSite
+from sale_sofia.websites.settings import REPAIR_LEAST_PAGES, REPAIR_PROPOSALS, REPAIR_RIGHT_FOR_WRONG
 from sale_sofia.websites.site_file import CARD, Link, RowsTable
 
 # Where a text may be on a page: every place that a link of the same kind as the old ones could name.

@@ -24,13 +24,13 @@ from pydantic import (
     model_validator,
 )
 
-from sale_sofia.crawl.fetch.settings import PROOF_MIN_LENGTH
 from sale_sofia.history.settings import SECONDS_PER_HOUR, HistoryRules, HistorySettings
 from sale_sofia.listings.settings import SITE_FILES_REMEMBERED
 from sale_sofia.settings.files import YamlTooMuch, file_text, read_yaml
 from sale_sofia.settings.types import at_key, why_refused
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.patterns import checked, with_a_group
+from sale_sofia.websites.settings import PROOF_MIN_LENGTH
 
 # Where a text may be on a page: the parts of a site file's tables.
 

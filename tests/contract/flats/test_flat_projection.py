@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, func, select, update
 
-from sale_sofia.advice.settings import PHOTOS_REMEMBERED
 from sale_sofia.buyer.corrections import correct
 from sale_sofia.buyer.evaluations import By, mark
 from sale_sofia.descriptions.enrichment import read_new
@@ -18,6 +17,7 @@ from sale_sofia.flats.outliers import refresh_outliers
 from sale_sofia.flats.projection import load_flats, refresh_flats
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.settings import PHOTOS_REMEMBERED
 from sale_sofia.flats.tables import flats
 from sale_sofia.geography import imported
 from sale_sofia.history.listings import Sighting, save_listings

@@ -10,10 +10,10 @@ import pytest
 from flat_checks import Around, checks_of, judge
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.profile import edit_profile, new_profile
-from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search.conditions import Scored
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
 from sale_sofia.flats.flat import Advert, Code, Contradiction, Flat, Trap
+from sale_sofia.flats.settings import ACTS
 from sale_sofia.geography import imported
 from tables import each_row
 

@@ -2,8 +2,8 @@
 
 from sale_sofia.app import formatting
 from sale_sofia.app.application import environment
-from sale_sofia.app.settings import LONGEST_TITLE
 from sale_sofia.listings import text
+from sale_sofia.listings.settings import LONGEST_TITLE
 from tables import each_row
 
 RIGHT_TO_LEFT = "\N{RIGHT-TO-LEFT OVERRIDE}"

@@ -5,9 +5,9 @@ from typing import Final, Literal
 
 from sale_sofia.advice.scoring.judging import BreakerFinding, YesNo, fails, not_known, passes
 from sale_sofia.advice.scoring.profile import Profile
-from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.flats.flat import Trap
 from sale_sofia.flats.prices import Band
+from sale_sofia.flats.settings import ACTS
 from sale_sofia.flats.walks import MetroWalk, what_is_near
 from sale_sofia.geography.shapes import Point
 from sale_sofia.geography.surroundings import ROAD_CLASSES, Nearest, is_within

@@ -10,6 +10,7 @@ from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.yardsticks import Prices, Rents
 from sale_sofia.advice.settings import PARTS_REMEMBERED
 from sale_sofia.flats.prices import Band
+from sale_sofia.flats.settings import ACTS
 from sale_sofia.flats.walks import MetroWalk, travel_to, what_is_near
 from sale_sofia.geography.shapes import Point
 from sale_sofia.geography.surroundings import ROAD_CLASSES, Road
@@ -218,7 +219,7 @@ def _year(year_built: int | None) -> CriterionPart:
 def _act(act: str | None) -> CriterionPart:
     if act is None:
         return unknown_part("building", "act")
-    return known_part("building", "act", settings.ACT_VALUES[settings.ACTS.index(act)], "act", act=act)
+    return known_part("building", "act", settings.ACT_VALUES[ACTS.index(act)], "act", act=act)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)

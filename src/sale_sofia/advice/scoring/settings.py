@@ -73,16 +73,8 @@ CONSTRUCTIONS: Final[Mapping[str, float]] = {
 }  # fmt: skip
 YEARS: Final = ((2008, 5.0), (2000, 4.0), (1990, 3.0), (1978, 2.5), (1960, 2.0), (1945, 2.5), (0, 3.0))
 """Built in this year or later; after 1977 the earthquake code was stricter, before 1945 brick is solid."""
-ACTS: Final = (
-    "planned", "before_act14", "act14", "before_act15", "act15", "before_act16", "act16", "commissioned",
-)  # fmt: skip
-"""How far a building is, from a plan to its use permit."""
 ACT_VALUES: Final = (0.0, 0.5, 1.5, 2.0, 3.5, 4.0, 5.0, 5.0)
 """Worth of each."""
-FINISHED_YEARS: Final = 2
-"""A building so many years older than its advert, and not said to be under construction, is finished."""
-OLD_CONSTRUCTIONS: Final = frozenset({"panel", "epk", "pk", "beam"})
-"""Nobody builds these any more: such a building is finished."""
 GROUND_FLOOR: Final = 1.5
 LAST_FLOOR: Final = 3.5
 """Worth of a last floor, with an elevator."""

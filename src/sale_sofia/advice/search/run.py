@@ -22,7 +22,6 @@ from sqlalchemy import (
 )
 
 from sale_sofia.advice.scoring.judging import VERDICTS
-from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search.conditions import (
     Around,
     NamedCheck,
@@ -38,7 +37,7 @@ from sale_sofia.buyer.people import Person
 from sale_sofia.buyer.searches import read_search
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.projection import NOBODY, load_flats, refresh_flats
-from sale_sofia.flats.settings import MANY_ROOMS
+from sale_sofia.flats.settings import ACTS, MANY_ROOMS
 from sale_sofia.flats.store import OFFERED, portions, with_current
 from sale_sofia.flats.tables import flats
 from sale_sofia.geography.surroundings import ROAD_CLASSES

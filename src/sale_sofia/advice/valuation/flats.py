@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sale_sofia.advice import settings as fixed
-from sale_sofia.advice.scoring.settings import ACTS, COMPARED_TYPES
+from sale_sofia.advice.scoring.settings import COMPARED_TYPES
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band, vat_due
+from sale_sofia.flats.settings import ACTS
 from sale_sofia.geography.settings import SOFIA_METRES
 from sale_sofia.geography.shapes import SOFIA_CENTRE, Point, metres
 from sale_sofia.listings.places import SOFIA, find_neighbourhood, neighbourhoods

@@ -5,7 +5,7 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
-from sale_sofia.proxies.settings import PROGRAMS
+from sale_sofia.crawl.fetch.settings import PROGRAMS
 
 
 class BrowserMissing(ValueError):

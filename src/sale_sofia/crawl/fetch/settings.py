@@ -2,6 +2,9 @@
 
 from typing import Final
 
+PROGRAMS: Final = ("chromium", "chromium-browser")
+"""Names under which systems install Chromium."""
+
 LOOKED_AT_BYTES: Final = 65_536
 """Bytes of a body that are searched for marks of a block: challenge pages are small, adverts are not."""
 TINY_BYTES: Final = 5_000
@@ -12,8 +15,6 @@ TITLE_MAX_BYTES: Final = 200
 """No title of a challenge page is longer; a bound, so that a hostile page costs nothing."""
 RETRY_AFTER_DIGITS: Final = 9
 """Digits of a Retry-After in seconds: nine are thirty years, more is no time span."""
-PROOF_MIN_LENGTH: Final = 6
-"""Characters below which a portal's own mark could stand on anybody's page."""
 MOST_IDLE_HANDLES: Final = 64
 """curl handles kept ready beyond those in use; more than any portal's requests at once."""
 MOST_SESSIONS: Final = 256

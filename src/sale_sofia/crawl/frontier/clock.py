@@ -19,7 +19,7 @@ from sale_sofia.crawl.resilience.settings import (
     RETRY_AFTER_MAX_SECONDS,
 )
 from sale_sofia.crawl.tables import frontier, jobs
-from sale_sofia.operations.settings import CLOCK_FAULT_SECONDS
+from sale_sofia.history.settings import CLOCK_FAULT_SECONDS
 from sale_sofia.settings.model import Settings, get_settings
 from sale_sofia.storage import database as stores
 from sale_sofia.storage.database import Database

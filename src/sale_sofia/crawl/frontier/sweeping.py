@@ -25,11 +25,15 @@ from sale_sofia.history.drift.counts import LISTING, Share, sections_of
 from sale_sofia.history.drift.store import get_drift_run, open_drift
 from sale_sofia.history.jobs import Job, JobState, get_job
 from sale_sofia.history.news import hold_first_seen, release_all
-from sale_sofia.history.settings import LEAST_USUAL_ADVERTS, SITEMAP_LEAST_UNIQUE, THIN_SHARE
+from sale_sofia.history.settings import (
+    CLOCK_FAULT_SECONDS,
+    LEAST_USUAL_ADVERTS,
+    SITEMAP_LEAST_UNIQUE,
+    THIN_SHARE,
+)
 from sale_sofia.history.sightings import listing_key
 from sale_sofia.history.sweeps import Ended, Search, SweepFigures, adverts_seen, scope_of, searches_of
 from sale_sofia.history.tables import cards
-from sale_sofia.operations.settings import CLOCK_FAULT_SECONDS
 from sale_sofia.settings.model import get_settings
 from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident

@@ -20,7 +20,12 @@ from sale_sofia.crawl.resilience.errors import ServiceRedis
 from sale_sofia.crawl.resilience.factory import get_circuit_breaker, get_rate_limiter
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.runners.dispatching import ScrapingKeys
-from sale_sofia.crawl.settings import APP_NAME, EVENTS_CHANNEL, PROGRESS_TTL_SECONDS, WORKER_CLIENT
+from sale_sofia.crawl.settings import (
+    APP_NAME,
+    EVENTS_CHANNEL,
+    PROGRESS_TTL_SECONDS,
+    WORKER_CLIENT,
+)
 from sale_sofia.operations.services import redis as redis_client
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.operations.settings import SUPERVISE_SECONDS

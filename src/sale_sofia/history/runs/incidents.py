@@ -8,13 +8,12 @@ from pathlib import Path
 
 from sqlalchemy import Connection, exists, func, select
 
-from sale_sofia.alerts.settings import OWN_SITE
 from sale_sofia.crawl.tables import frontier, jobs
 from sale_sofia.history.future import future_sentence
 from sale_sofia.history.jobs import FINISHED_STATES, JobState, unfinished_jobs
 from sale_sofia.history.runs.facts import RunComparison, RunFacts, compare, read_run
 from sale_sofia.history.runs.health import END_FINDINGS, collapse_sentence, has_collapsed
-from sale_sofia.history.settings import SECONDS_PER_HOUR
+from sale_sofia.history.settings import OWN_SITE, SECONDS_PER_HOUR
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said

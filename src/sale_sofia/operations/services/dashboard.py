@@ -18,6 +18,7 @@ from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.programs import own_program
 from sale_sofia.telemetry.logs import rotate_log
+from sale_sofia.telemetry.settings import LOG_FOLDER
 
 _FOLDER: Final = Path(__file__).parent
 """The server's working directory, so that nothing of the user's folder is read or imported."""
@@ -85,7 +86,7 @@ class DashboardServer:
 
 def start_dashboard(settings: Settings, host: str, port: int, environ: Mapping[str, str]) -> DashboardServer:
     """Start the server on this address; `wait_ready` says when it answers."""
-    folder = settings.data_dir / fixed.LOG_FOLDER
+    folder = settings.data_dir / LOG_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / f"dashboard-{port}.log"
     rotate_log(path, 0)

@@ -32,6 +32,7 @@ from sale_sofia.operations.services.processes import TERMINATE, Child, StopSigna
 from sale_sofia.operations.services.redis import is_ready, known_redis_url, own_redis_died, running_redis
 from sale_sofia.settings.errors import RedisDied, RedisUnreachable, ServiceFailed
 from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.settings import LOG_FOLDER
 
 
 class ServiceDied(ServiceFailed):
@@ -244,7 +245,7 @@ class Fleet:
             Child(
                 name,
                 folder / fixed.RUN_FOLDER,
-                folder / fixed.LOG_FOLDER / f"{name}.log",
+                folder / LOG_FOLDER / f"{name}.log",
                 lambda: self.signals.forced,
             )
             for name in ("flower", "worker", "beat", "enricher", "ollama")
