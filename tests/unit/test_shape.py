@@ -144,7 +144,6 @@ def test_yaml_is_loaded_in_one_place() -> None:
         pytest.param(
             "import sale_sofia.cli.crawl",
             "redis numpy structlog stamina httpx psycopg celery PIL alembic jinja2 "
-            "sqlalchemy.dialects.postgresql "
             "sale_sofia.advice.search.query sale_sofia.advice.scoring.profile sale_sofia.flats.flat",
             id="crawl",
         ),

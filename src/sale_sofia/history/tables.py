@@ -84,20 +84,20 @@ listings = Table(
     Index(None, "first_seen_at"),
     Index(None, "site", "last_seen_at"),
 )
-# A partial index is partial on a server too, where the releases' SQL says so. To say it here would load the
-# dialect of PostgreSQL and all of its drivers whenever anything is imported.
 # Adverts that are or were held back are few, and looked for at the end of every run.
 for _name in ("held_by", "new_at"):
     Index(
         f"ix_listings_{_name}",
         listings.c[_name],
         sqlite_where=listings.c[_name].is_not(None),
+        postgresql_where=listings.c[_name].is_not(None),
     )
 # The adverts of a family are looked up with every card of a portal that has copies.
 Index(
     "ix_listings_family_id",
     listings.c.family_id,
     sqlite_where=listings.c.family_id.is_not(None),
+    postgresql_where=listings.c.family_id.is_not(None),
 )
 # At most one generation of an advert is open.
 Index(
@@ -106,6 +106,7 @@ Index(
     listings.c.external_id,
     unique=True,
     sqlite_where=listings.c.closed_at.is_(None),
+    postgresql_where=listings.c.closed_at.is_(None),
 )
 
 listing_changes = Table(
@@ -138,7 +139,8 @@ price_points = Table(
     Column("seen_at", Float, nullable=False),
     Index(None, "listing_id", "seen_at"),
 )
-Index("ix_price_points_moved", price_points.c.seen_at, sqlite_where=price_points.c.kind == "price")
+_MOVED: Final = price_points.c.kind == "price"
+Index("ix_price_points_moved", price_points.c.seen_at, sqlite_where=_MOVED, postgresql_where=_MOVED)
 PRINTED_BEFORE: Final = "printed_before"
 WAS_ASKED: Final = price_points.c.kind != PRINTED_BEFORE
 """The points that were asking prices when we looked: the basis of changes, cuts, figures and alerts."""
@@ -196,6 +198,7 @@ for _name in ("held", "held_gaps"):
         f"ix_scrape_history_{_name}",
         scrape_history.c.job_id,
         sqlite_where=scrape_history.c[_name].is_(True),
+        postgresql_where=scrape_history.c[_name].is_(True),
     )
 
 # When an advert left the market and came back: `at` by what was seen, `noted_at` when it became known.

@@ -35,4 +35,5 @@ Index(
     incidents.c.site,
     unique=True,
     sqlite_where=incidents.c.closed_at.is_(None),
+    postgresql_where=incidents.c.closed_at.is_(None),
 )
