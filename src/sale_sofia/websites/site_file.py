@@ -291,7 +291,8 @@ class Politeness(Table):
     concurrency: Annotated[int, Field(ge=1, le=32)]
     connect_timeout_seconds: Annotated[float, Field(gt=0, le=120)]
     read_timeout_seconds: Annotated[float, Field(gt=0, le=300)]
-    retries: Annotated[int, Field(ge=0, le=10)]
+    retries: Annotated[int, Field(ge=0, le=99)] | None = None
+    """How often a page is asked for again, within RETRY_MAX_ATTEMPTS; None: as often as that allows."""
 
 
 class Urls(Table):

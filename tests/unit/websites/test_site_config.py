@@ -50,7 +50,7 @@ def test_a_site_file_lies_over_the_defaults() -> None:
     politeness = load_site_config("imot.bg").politeness
     assert (politeness.delay_seconds, politeness.concurrency) == (3.0, 2)
     assert (politeness.connect_timeout_seconds, politeness.read_timeout_seconds) == (10.0, 30.0)
-    assert politeness.retries == 2
+    assert politeness.retries is None
 
 
 def test_start_urls_are_real_searches_of_their_portals() -> None:

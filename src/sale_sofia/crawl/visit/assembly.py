@@ -4,7 +4,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from sale_sofia.crawl.fetch.archive import PageArchive
@@ -14,7 +14,7 @@ from sale_sofia.crawl.fetch.robots import RobotsGate, Rules, known_delay
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.resilience.errors import LeftAlone, NetworkError
 from sale_sofia.crawl.resilience.factory import get_gate, needs_redis
-from sale_sofia.crawl.resilience.policy import ResilienceConfig
+from sale_sofia.crawl.resilience.policy import ResilienceConfig, RetryRules
 from sale_sofia.crawl.resilience.retry import RetryBudget, RetryPolicy, rules_at
 from sale_sofia.crawl.urls import allowed_hosts
 from sale_sofia.crawl.visit.apart import JudgeApart, page_bounds
@@ -88,7 +88,7 @@ async def make_visitor(
         longest_wait=settings.longest_polite_wait,
         fetcher=fetcher,
         gate=gate,
-        retry=RetryPolicy(resilience.retry, random.random),
+        retry=RetryPolicy(_retry_rules(resilience.retry, config), random.random),
         retry_budget=RetryBudget(rules_at(slowed(rate, delay), resilience.retry_budget)),
         robots=robots if settings.robots_obeyed else None,
         archive=tools.archive,
@@ -96,6 +96,12 @@ async def make_visitor(
         clock=tools.clock,
         meter=meter,
     )
+
+
+def _retry_rules(rules: RetryRules, config: SiteConfig) -> RetryRules:
+    """The retries of a portal: its site file may allow fewer than RETRY_MAX_ATTEMPTS, never more."""
+    retries = config.politeness.retries
+    return rules if retries is None else replace(rules, max_attempts=min(rules.max_attempts, retries + 1))
 
 
 async def _crawl_delay(robots: RobotsGate, job: Job) -> float | None:
