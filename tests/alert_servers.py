@@ -33,7 +33,7 @@ class Came:
     headers: dict[str, str]
 
 
-@dataclass(slots=True)
+@dataclass  # without slots: aiosmtpd goes through all members, and Python 3.11.2 stumbles over a slotted one
 class AlertServers:
     """All servers in one thread; they can go away and come back on the same ports."""
 

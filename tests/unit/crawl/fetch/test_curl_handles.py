@@ -1,6 +1,7 @@
 """What curl_cffi's own session would do for us: cookies of one visitor, headers, handles used again."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 from aiohttp import web
@@ -79,9 +80,10 @@ def test_a_request_whose_kept_connection_was_reset_is_not_sent_again() -> None:
     asked: list[bytes] = []
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.append(await reader.readuntil(b"\r\n\r\n"))
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        with suppress(asyncio.IncompleteReadError):  # a connection may be opened and not used
+            asked.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            asked.append(await reader.readuntil(b"\r\n\r\n"))
         writer.transport.abort()
 
     async def run() -> None:
