@@ -103,7 +103,9 @@ class Job:
 _UNFINISHED = jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)])
 _HAS_PAGES = jobs.c.state != JobState.AGGREGATING.value
 _BY_ID = Quick(select(jobs).where(jobs.c.id == bindparam("of_id")))
-_NEWEST_FIRST = select(jobs).order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
+NEWEST_JOB_FIRST = (jobs.c.created_at.desc(), jobs.c.id.desc())
+"""Jobs in one order also where two began at the same moment."""
+_NEWEST_FIRST = select(jobs).order_by(*NEWEST_JOB_FIRST)
 _ADD_COUNTS = Quick(
     update(jobs)
     .where(jobs.c.id == bindparam("of_id"))

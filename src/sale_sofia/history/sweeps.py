@@ -147,7 +147,7 @@ def usual_adverts(connection: Connection, scope: Scope) -> float | None:
     last = (
         select(sweeps.c.adverts)
         .where(sweeps.c.scope_id == scope.id, sweeps.c.complete.is_(True), sweeps.c.started_at < scope.since)
-        .order_by(sweeps.c.started_at.desc())
+        .order_by(sweeps.c.started_at.desc(), sweeps.c.job_id.desc())
         .limit(USUAL_SWEEPS)
     )
     counts = list(connection.execute(last).scalars())
@@ -165,7 +165,9 @@ def is_first_sweep(connection: Connection, scope: Scope) -> bool:
 def list_sweeps(connection: Connection, limit: int, site: str | None = None) -> list[Sweep]:
     """The newest sweeps, the newest first."""
     own = [] if site is None else [sweeps.c.site == site]
-    return _sweeps(connection, _ALL.where(*own).order_by(sweeps.c.started_at.desc()).limit(limit))
+    return _sweeps(
+        connection, _ALL.where(*own).order_by(sweeps.c.started_at.desc(), sweeps.c.job_id.desc()).limit(limit)
+    )
 
 
 def get_sweep(connection: Connection, job_id: str) -> Sweep | None:

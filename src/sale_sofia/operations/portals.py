@@ -11,7 +11,7 @@ from sale_sofia.crawl.frontier.frontier import Counts, count_rows
 from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.frontier.outlook import Outlook, read_outlook
 from sale_sofia.crawl.tables import frontier, frontier_pruned, jobs
-from sale_sofia.history.jobs import FINISHED_STATES
+from sale_sofia.history.jobs import FINISHED_STATES, NEWEST_JOB_FIRST
 from sale_sofia.history.runs.facts import block_share
 from sale_sofia.history.runs.health import PortalFacts, PortalVerdict, RunData, judge_portal
 from sale_sofia.history.runs.incidents import unmoved_jobs
@@ -141,7 +141,7 @@ def read_runs(connection: Connection, site: str | None = None, limit: int = HEAL
     chosen = chosen.where(jobs.c.state.in_(sorted(state.value for state in FINISHED_STATES)))
     if site is not None:
         chosen = chosen.where(jobs.c.site == site)
-    newest = chosen.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
+    newest = chosen.order_by(*NEWEST_JOB_FIRST).limit(limit)
     return [Run(*tuple(row)) for row in connection.execute(newest)]
 
 
@@ -209,7 +209,7 @@ def site_statuses(connection: Connection, sites: Sequence[str], settings: Settin
         offered = (listings.c.site == site, listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
         stored = select(func.count(), func.max(listings.c.last_seen_at)).where(*offered)
         adverts, last_seen_at = connection.execute(stored).one()
-        newest = select(jobs.c.id).where(jobs.c.site == site).order_by(jobs.c.created_at.desc()).limit(1)
+        newest = select(jobs.c.id).where(jobs.c.site == site).order_by(*NEWEST_JOB_FIRST).limit(1)
         job_id = connection.execute(newest).scalar()
         job = known_job(connection, job_id) if job_id else None
         state = job.state.value if job else None

@@ -132,6 +132,17 @@ def test_a_late_result_of_a_page_that_was_pruned_changes_nothing(db: Database) -
         assert count_rows(connection, "next") == before
 
 
+@pytest.mark.parametrize("job_ids", [("first", "second"), ("second", "first")])
+def test_of_jobs_that_began_at_one_moment_the_same_is_the_newest(
+    db: Database, job_ids: tuple[str, ...]
+) -> None:
+    with db.write() as connection:
+        for job_id in job_ids:
+            put_job(connection, job_id, adverts=8)
+        [status] = site_statuses(connection, ["imot.bg"], Settings())
+    assert status.job_id == "second"
+
+
 def _put_old_job(db: Database, adverts: int) -> Any:  # noqa: ANN401 - what is said of it
     with db.write() as connection:
         put_job(connection, "old", adverts)

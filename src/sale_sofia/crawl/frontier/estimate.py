@@ -18,6 +18,7 @@ from sale_sofia.crawl.settings import (
     FOLLOW_SECONDS,
 )
 from sale_sofia.crawl.tables import jobs
+from sale_sofia.history.jobs import NEWEST_JOB_FIRST
 from sale_sofia.history.tables import listings, sweeps
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.settings.model import Settings
@@ -85,7 +86,7 @@ def estimate(
         select(jobs.c.id, sweeps.c.adverts)
         .join(sweeps, sweeps.c.job_id == jobs.c.id)
         .where(jobs.c.site == config.site, sweeps.c.complete.is_(True), jobs.c.looks_for.is_(null()))
-        .order_by(jobs.c.created_at.desc())
+        .order_by(*NEWEST_JOB_FIRST)
         .limit(1)
     )
     last = connection.execute(complete).first()

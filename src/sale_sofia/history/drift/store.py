@@ -131,14 +131,25 @@ def sound_runs(connection: Connection, run: DriftRun, most: int) -> list[DriftRu
         drift_runs.c.job_id != run.job_id,
         drift_runs.c.sound.is_(True),
     )
-    newest = select(drift_runs).where(*alike).order_by(drift_runs.c.judged_at.desc()).limit(most)
+    newest = (
+        select(drift_runs)
+        .where(*alike)
+        .order_by(drift_runs.c.judged_at.desc(), drift_runs.c.job_id.desc())
+        .limit(most)
+    )
     return [DriftRun(**row) for row in connection.execute(newest).mappings()]
 
 
 def last_run(connection: Connection, site: str) -> DriftRun | None:
     """The run of the portal that was judged last."""
     newest = select(drift_runs).where(drift_runs.c.site == site, drift_runs.c.judged_at.is_not(None))
-    row = connection.execute(newest.order_by(drift_runs.c.judged_at.desc()).limit(1)).mappings().first()
+    row = (
+        connection.execute(
+            newest.order_by(drift_runs.c.judged_at.desc(), drift_runs.c.job_id.desc()).limit(1)
+        )
+        .mappings()
+        .first()
+    )
     return None if row is None else DriftRun(**row)
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select, union_all
 
 from sale_sofia.crawl.tables import frontier, frontier_pruned, jobs
 from sale_sofia.history.drift.store import open_drift, shortfalls
-from sale_sofia.history.jobs import Job, JobState, UnknownJob, get_job
+from sale_sofia.history.jobs import NEWEST_JOB_FIRST, Job, JobState, UnknownJob, get_job
 from sale_sofia.history.news import count_held
 from sale_sofia.history.sweeps import Sweep, get_sweep
 from sale_sofia.telemetry.incidents import IncidentKind
@@ -199,7 +199,7 @@ def earlier_runs(connection: Connection, run: RunFacts, most: int) -> list[Earli
             jobs.c.state == JobState.COMPLETE.value,
             jobs.c.created_at < job.created_at,
         )
-        .order_by(jobs.c.created_at.desc())
+        .order_by(*NEWEST_JOB_FIRST)
         .limit(COMPARED_JOBS)
     )
     alike = [
