@@ -45,7 +45,7 @@ _PR_SET_PDEATHSIG = 1
 _OFTEN = (
     "aiohttp.web", "alembic.command", "curl_cffi.requests", "email.policy", "httpx", "numpy.ma",
     "phonenumbers", "protego", "psycopg", "pydantic_settings", "redis.asyncio", "rich.live", "rich.progress",
-    "rich.table", "selectolax.lexbor", "simplemma", "sqlalchemy.dialects.postgresql",
+    "rich.table", "selectolax.lexbor", "simplemma", "sklearn.ensemble", "sqlalchemy.dialects.postgresql",
     "sqlalchemy.dialects.sqlite", "sqlite3", "stamina", "structlog", "typer.rich_utils", "yaml", "zstandard",
 )  # fmt: skip
 """What most commands import."""

@@ -17,7 +17,7 @@ from queue import Empty, Queue
 import httpx
 
 from command_server import COMMAND, DASHBOARD, CommandServer, close_at_exit
-from listening import free_port
+from listening import NO_TLS, free_port
 from ready_files import put_ready_file
 from sale_sofia.operations.services import dashboard as dashboard_server
 from sale_sofia.operations.settings import DASHBOARD_ENVIRONMENT, DASHBOARD_HOST
@@ -151,7 +151,7 @@ def _lifeline() -> Iterator[Path]:
 
 def _answers(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/healthz", timeout=PATIENCE, trust_env=False).is_success
+        return httpx.get(f"{url}/healthz", timeout=PATIENCE, trust_env=False, verify=NO_TLS).is_success
     except httpx.HTTPError:
         return False
 

@@ -1,11 +1,14 @@
 """Ports: a free one, those that real processes listen on, and whether another address leads to them."""
 
 import socket
+import ssl
 from collections.abc import Iterable
 from pathlib import Path
 
 OTHER = "127.0.0.2"
 """Another address of this machine: a server on 127.0.0.1 does not answer there, one on all addresses does."""
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""For plain HTTP alone: else httpx reads all certificates, which takes longer than most requests."""
 _LISTENS = "0A"
 _IPV4_BYTES = 4
 

@@ -48,6 +48,7 @@ def measure(crawl: Party) -> Size:
         _lasting_keys(crawl.redis.url) | _lasting_keys(result_url(crawl.redis.url)),
         Held(
             max(one.megabytes for one in found),
+            max(one.own_megabytes for one in found),
             max(one.open_files for one in found),
             max(one.threads for one in found),
         ),

@@ -12,13 +12,16 @@ class Held:
     """Of one process, or of several together."""
 
     megabytes: float = 0.0
-    """Its own memory and its share of what it has in common with others (PSS)."""
+    """Its own memory and its share of what it has in common with others (PSS): the fewer, the more."""
+    own_megabytes: float = 0.0
+    """Memory that nobody shares: the end of another process of the same origin adds nothing."""
     open_files: int = 0
     threads: int = 0
 
     def __add__(self, other: "Held") -> "Held":
         return Held(
             self.megabytes + other.megabytes,
+            self.own_megabytes + other.own_megabytes,
             self.open_files + other.open_files,
             self.threads + other.threads,
         )
@@ -28,9 +31,11 @@ def held_by(pid: int) -> Held:
     """Now; nothing of a process that has ended."""
     folder = Path(f"/proc/{pid}")
     with suppress(OSError):
-        shared = _number(folder / "smaps_rollup", "Pss:") / _KILOBYTE
+        memory = folder / "smaps_rollup"
+        shared = _number(memory, "Pss:") / _KILOBYTE
+        own = _number(memory, "Private_Dirty:") / _KILOBYTE
         files = len(list((folder / "fd").iterdir()))
-        return Held(shared, files, _number(folder / "status", "Threads:"))
+        return Held(shared, own, files, _number(folder / "status", "Threads:"))
     return Held()
 
 

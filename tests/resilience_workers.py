@@ -2,15 +2,16 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain, repeat
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any, Self, TextIO
 
+from new_processes import FORKED
 from sale_sofia.crawl.resilience.factory import get_gate
 from sale_sofia.crawl.resilience.fallback import FallbackGate
 from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
@@ -18,18 +19,18 @@ from sale_sofia.settings.model import Settings
 
 PATIENCE_SECONDS = 120.0
 POLL_SECONDS = 0.05
-STDIN = 0
 OUTCOMES = {"ok": Outcome.ok(), "failure": Outcome.failure(), "block": Outcome.blocked("captcha")}
 # The clock and the numbers must be other ones before anything that uses them is imported.
 BOOT = """
-import json, sys, time
-plan, wall = json.loads(sys.argv[1]), time.time
+import os, time
+os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT), 2)
+wall = time.time
 time.time = lambda: wall() + plan["clock_off"]
 time.time_ns = lambda: int(time.time() * 1e9)
 from sale_sofia.crawl.resilience import settings
 vars(settings).update(plan["numbers"])
 from resilience_workers import Plan, work
-work(Plan(**plan))
+work(Plan(**plan), end)
 """
 
 Row = dict[str, Any]
@@ -61,30 +62,28 @@ class Crew:
         self._logs = [folder / f"worker-{number}.jsonl" for number in range(len(plans))]
         self._said = [log.with_suffix(".err") for log in self._logs]
         self._plans = [{**asdict(plan), "log": str(log)} for plan, log in zip(plans, self._logs, strict=True)]
-        self.workers: list[subprocess.Popen[bytes]] = []
+        self.workers: list[ForkServerProcess] = []
+        self._ends: list[Connection] = []
 
     def __enter__(self) -> Self:
         for plan, log, said in zip(self._plans, self._logs, self._said, strict=True):
             log.touch()
-            with said.open("wb") as errors:
-                command = [sys.executable, "-c", BOOT, json.dumps(plan)]
-                worker = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stderr=errors, cwd=Path(__file__).parent
-                )
+            said.touch()
+            end, ours = FORKED.Pipe(duplex=False)
+            worker = FORKED.Process(target=exec, args=(BOOT, {"plan": plan, "said": str(said), "end": end}))
+            worker.start()
+            end.close()
             self.workers.append(worker)
+            self._ends.append(ours)
         return self
 
     def __exit__(self, *_: object) -> None:
+        for end in self._ends:
+            end.close()
         for worker in self.workers:
-            assert worker.stdin is not None
-            worker.stdin.close()
-        try:
-            for worker in self.workers:
-                worker.wait(PATIENCE_SECONDS)
-        finally:
-            for worker in self.workers:
-                worker.kill()
-                worker.wait()
+            worker.join(PATIENCE_SECONDS)
+            worker.kill()
+            worker.join()
 
     @property
     def complaints(self) -> str:
@@ -94,7 +93,7 @@ class Crew:
 
     @property
     def codes(self) -> list[int | None]:
-        return [worker.poll() for worker in self.workers]
+        return [worker.exitcode for worker in self.workers]
 
     def rows(self) -> list[Row]:
         """Everything so far, in the order in which it happened."""
@@ -125,15 +124,15 @@ def of_each(
     )
 
 
-def work(plan: Plan) -> None:
-    """The life of one worker: request after request until standard input ends."""
+def work(plan: Plan, end: Connection) -> None:
+    """The life of one worker: request after request until nobody has the other side of `end`."""
     with Path(plan.log).open("a", encoding="utf-8", buffering=1) as log:
-        asyncio.run(_work(plan, log))
+        asyncio.run(_work(plan, end, log))
 
 
-async def _work(plan: Plan, log: TextIO) -> None:
+async def _work(plan: Plan, end: Connection, log: TextIO) -> None:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    loop.add_reader(STDIN, stop.set)
+    loop.add_reader(end.fileno(), stop.set)
     both = {"redis_circuit_breaker_enabled": True, "redis_rate_limiter_enabled": True}
     settings = Settings.model_validate({**plan.settings, **both})
     gate = get_gate(settings, lambda _: plan.per_minute, lambda _: plan.limit, plan.url)
@@ -142,7 +141,7 @@ async def _work(plan: Plan, log: TextIO) -> None:
         await _request(gate, plan, OUTCOMES[outcome], log)
         if stop.is_set():
             break
-    loop.remove_reader(STDIN)
+    loop.remove_reader(end.fileno())
     await gate.close()
 
 

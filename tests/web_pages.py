@@ -13,7 +13,7 @@ import httpx
 import uvicorn
 from selectolax.lexbor import LexborHTMLParser
 
-from listening import free_port
+from listening import NO_TLS, free_port
 from ready_files import put_ready_file
 from sale_sofia.app.application import application
 from sale_sofia.app.server import routes
@@ -24,6 +24,22 @@ PATIENCE = 120.0
 
 class Browser(httpx.Client):
     """One person's browser: it keeps its cookies, and follows the way on after a form."""
+
+    def __init__(
+        self,
+        base_url: httpx.URL | str,
+        cookies: httpx.Cookies | None = None,
+        *,
+        follow_redirects: bool = True,
+    ) -> None:
+        super().__init__(
+            base_url=base_url,
+            cookies=cookies,
+            follow_redirects=follow_redirects,
+            timeout=PATIENCE,
+            trust_env=False,
+            verify=NO_TLS,
+        )
 
     def text(self, path: str, status: int = 200) -> str:
         """All that is to be read at an address, spaces as plain single ones."""
@@ -61,9 +77,7 @@ def browser(data: Path, **settings: Any) -> Iterator[Browser]:  # noqa: ANN401 -
         while not server.started:
             assert thread.is_alive(), "the dashboard did not start"
             time.sleep(0.005)
-        with Browser(
-            base_url=f"http://127.0.0.1:{port}", follow_redirects=True, timeout=PATIENCE, trust_env=False
-        ) as opened:
+        with Browser(f"http://127.0.0.1:{port}") as opened:
             yield opened
     finally:
         server.should_exit = True

@@ -153,7 +153,7 @@ def door_at(data: Path, path: str) -> str:
 
 def enter(opened: Browser, path: str, door: str | None, fields: Mapping[str, str]) -> tuple[int, str]:
     """Send the form as a browser that has this secret and no session; what it then sees of the people."""
-    with Browser(base_url=opened.base_url, follow_redirects=True, timeout=60, trust_env=False) as own:
+    with Browser(opened.base_url) as own:
         if door:
             own.cookies.set("sale_sofia_door", door)
         answer = own.post(path, data=fields, headers={"origin": str(own.base_url).rstrip("/")})
@@ -246,20 +246,20 @@ def test_the_real_server_is_killed_before_and_after_each_commit(tmp_path: Path) 
     def send(served: Served, path: str, who: httpx.Cookies, fields: Mapping[str, str]) -> int:
         """The same click again, and its answer heard."""
         headers = {"origin": served.url}
-        with httpx.Client(base_url=served.url, cookies=who, timeout=60, trust_env=False) as opened:
+        with Browser(served.url, who, follow_redirects=False) as opened:
             answer = opened.post(path, data=dict(fields), headers=headers)
             who.update(opened.cookies)
             return answer.status_code
 
     def look(served: Served, path: str, who: httpx.Cookies) -> str:
-        with httpx.Client(base_url=served.url, cookies=who, timeout=60, trust_env=False) as opened:
+        with Browser(served.url, who, follow_redirects=False) as opened:
             shown = opened.get(path).text
             who.update(opened.cookies)
             return shown
 
     def invite(served: Served) -> str:
         send(served, "/people/add", ana, {"name": "Борис", "language": "en", "role": "buyer"})
-        with Browser(base_url=served.url, cookies=ana, timeout=60, trust_env=False) as opened:
+        with Browser(served.url, ana, follow_redirects=False) as opened:
             path = urlsplit(link_for(opened, "Борис")).path
         look(served, path, boris)
         return path

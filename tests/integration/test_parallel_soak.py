@@ -39,8 +39,8 @@ def test_crawls_leave_no_keys_no_open_files_and_no_memory_behind(tmp_path: Path)
         assert after.most.open_files <= before.most.open_files + MOST_MORE_FILES
         assert after.together.open_files <= before.together.open_files + MOST_MORE_FILES
         assert after.together.threads <= before.together.threads + MOST_MORE_THREADS
-        assert after.most.megabytes <= before.most.megabytes + MOST_MORE_MB
-        assert after.together.megabytes <= before.together.megabytes + MOST_MORE_TOGETHER_MB
+        assert after.most.own_megabytes <= before.most.own_megabytes + MOST_MORE_MB
+        assert after.together.own_megabytes <= before.together.own_megabytes + MOST_MORE_TOGETHER_MB
         assert after.visits - before.visits >= CRAWLS * ADVERTS
         grown = after.database_bytes - before.database_bytes
         assert grown <= MOST_BYTES_A_VISIT * (after.visits - before.visits)

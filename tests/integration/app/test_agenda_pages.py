@@ -39,7 +39,7 @@ def signed_in(ana: Browser, name: str) -> Iterator[Browser]:
     answer = ana.post("/people/link", data={"name": name}, headers=headers(ana))
     found = re.search(r'value="(http://[^"]+/enter/[^"]+)"', answer.text)
     assert found
-    with Browser(base_url=ana.base_url, follow_redirects=True, timeout=60, trust_env=False) as other:
+    with Browser(ana.base_url) as other:
         other.cookies.set("sale_sofia_language", "en")
         assert other.post(found[1], headers=headers(other)).status_code == 200
         yield other
@@ -106,7 +106,7 @@ def test_a_calendar_address_shows_viewings_to_who_has_it_and_nothing_else(
     ana.fill("/agenda/add", flat="1", day="01.12.2030", hour="10:00", agent="Иван")
     address = new_address(ana)
     token = address.removeprefix("/calendar/").removesuffix(".ics")
-    with Browser(base_url=ana.base_url, timeout=60, trust_env=False) as calendar:
+    with Browser(ana.base_url, follow_redirects=False) as calendar:
         answer = calendar.get(address)
         assert (answer.status_code, answer.headers["content-type"]) == (200, "text/calendar; charset=utf-8")
         assert (answer.headers["cache-control"], answer.headers["x-content-type-options"]) == (
@@ -143,7 +143,7 @@ def test_a_calendar_address_shows_viewings_to_who_has_it_and_nothing_else(
 def test_an_address_ends_with_its_person_and_is_not_anothers_to_end(ana: Browser) -> None:
     with (
         signed_in(ana, "Борис") as boris,
-        Browser(base_url=ana.base_url, timeout=60, trust_env=False) as calendar,
+        Browser(ana.base_url, follow_redirects=False) as calendar,
     ):
         hers, his = new_address(ana), new_address(boris)
         boris.fill("/agenda/unsubscribe")

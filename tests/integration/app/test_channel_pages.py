@@ -254,7 +254,7 @@ def test_each_sets_up_their_own_and_operators_servers_of_their_choice(
     owner.fill("/people/add", name="Борис", language="en", role="buyer")
     answer = owner.post("/people/link", data={"name": "Борис"})
     link = answer.text.partition('value="http')[2].partition('"')[0]
-    with Browser(base_url=owner.base_url, follow_redirects=True, timeout=60, trust_env=False) as boris:
+    with Browser(owner.base_url) as boris:
         boris.post(f"http{link}")
         mine = "Only whose channel it is may do this, or who operates."
         assert mine in boris.fill("/channels/mail", **mail(servers))

@@ -47,7 +47,7 @@ SESSION = "sale_sofia_session"
 @contextmanager
 def another(known: Browser) -> Iterator[Browser]:
     """A browser that nobody knows yet."""
-    with Browser(base_url=known.base_url, follow_redirects=True, timeout=60, trust_env=False) as opened:
+    with Browser(known.base_url) as opened:
         opened.cookies.set("sale_sofia_language", "en")
         yield opened
 
@@ -263,7 +263,7 @@ def test_no_secret_is_in_a_log_a_page_a_backup_or_the_list_of_processes(
     with (
         alert_servers() as servers,
         running_dashboard(data, ALERT_TELEGRAM_URL=servers.telegram_url) as served,
-        Browser(base_url=served.url, follow_redirects=True, timeout=60, trust_env=False) as ana,
+        Browser(served.url) as ana,
     ):
         door = ana.get("/people").cookies["sale_sofia_door"]
         ana.fill("/people/add", name="Ана", language="en")

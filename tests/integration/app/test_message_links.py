@@ -81,7 +81,7 @@ def links(body: str) -> tuple[str, str]:
 @contextmanager
 def stranger(owner: Browser) -> Iterator[Browser]:
     """A browser that nobody knows, as the one of a chat."""
-    with Browser(base_url=owner.base_url, follow_redirects=True, timeout=60, trust_env=False) as opened:
+    with Browser(owner.base_url) as opened:
         yield opened
 
 

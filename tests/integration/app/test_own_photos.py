@@ -106,7 +106,7 @@ def test_photos_are_shown_to_the_household_alone_and_beside_their_flat(ana: Brow
     assert ana.get("/flat/2/own_photos/1.jpg").status_code == 404, "it is of another flat"
     ana.fill("/flat/2/own_photos/1/drop", back=PAGE)
     assert ana.get(f"{KEPT}/1.jpg").status_code == 200
-    with Browser(base_url=ana.base_url, timeout=60, trust_env=False) as stranger:
+    with Browser(ana.base_url, follow_redirects=False) as stranger:
         assert stranger.get(f"{KEPT}/1.jpg").status_code == 401
         assert "Име" in send(stranger, taken()), "who is not let in sends nothing"
     assert "another address" in send(ana, taken(), origin="http://elsewhere.example")

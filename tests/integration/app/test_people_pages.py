@@ -38,7 +38,7 @@ def first(tmp_path: Path) -> Iterator[Browser]:
 @contextmanager
 def another(first: Browser) -> Iterator[Browser]:
     """A browser that nobody knows yet."""
-    with Browser(base_url=first.base_url, follow_redirects=True, timeout=60, trust_env=False) as opened:
+    with Browser(first.base_url) as opened:
         opened.cookies.set("sale_sofia_language", "en")
         yield opened
 

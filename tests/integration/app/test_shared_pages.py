@@ -36,7 +36,7 @@ PRIVATE_WORDS = ("my note", "my reason", "shortlist", "Ана", "Борис", "�
 
 @contextmanager
 def stranger(known: Browser) -> Iterator[Browser]:
-    with Browser(base_url=known.base_url, follow_redirects=False, timeout=60, trust_env=False) as opened:
+    with Browser(known.base_url, follow_redirects=False) as opened:
         yield opened
 
 

@@ -27,7 +27,7 @@ def entered(ana: Browser, name: str, role: str) -> Iterator[Browser]:
     """Somebody else, in a browser of their own."""
     ana.fill("/people/add", name=name, language="en", role=role)
     shown = ana.post("/people/link", data={"name": name}).text
-    with Browser(base_url=ana.base_url, follow_redirects=True, timeout=60, trust_env=False) as opened:
+    with Browser(ana.base_url) as opened:
         opened.cookies.set("sale_sofia_language", "en")
         opened.post(f"/enter/{shown.partition('/enter/')[2].partition('?')[0]}")
         yield opened

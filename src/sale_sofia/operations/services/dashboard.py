@@ -54,15 +54,15 @@ class DashboardServer:
         end = time.monotonic() + fixed.DASHBOARD_START_SECONDS
         everywhere = ipaddress.ip_address(self.host).is_unspecified
         url = f"http://{fixed.DASHBOARD_HOST}:{self.port}" if everywhere else self.url
-        while True:
-            with suppress(httpx.HTTPError):
-                answer = httpx.get(f"{url}/healthz", timeout=fixed.DASHBOARD_ASK_SECONDS, trust_env=False)
-                if answer.is_success:
-                    return
-            signals.check()
-            if self.process.poll() is not None or time.monotonic() > end:
-                raise DashboardNotStarted(f"the dashboard did not start{last_words(self.log)}")
-            time.sleep(fixed.DASHBOARD_POLL_SECONDS)
+        with httpx.Client(base_url=url, timeout=fixed.DASHBOARD_ASK_SECONDS, trust_env=False) as client:
+            while True:
+                with suppress(httpx.HTTPError):
+                    if client.get("/healthz").is_success:
+                        return
+                signals.check()
+                if self.process.poll() is not None or time.monotonic() > end:
+                    raise DashboardNotStarted(f"the dashboard did not start{last_words(self.log)}")
+                time.sleep(fixed.DASHBOARD_POLL_SECONDS)
 
     def wait(self, signals: StopSignals) -> None:
         """Wait until a signal asks for the end; raises DashboardNotStarted if the server ends first."""
