@@ -19,9 +19,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import measure
-from alert_runs import children, kill_while_sending, send_all, settled, start_run, unsent, wait_for
+from alert_runs import kill_while_sending, send_all, settled, start_run, unsent, wait_for
 from alert_servers import AlertServers, alert_servers
 from alert_world import DAY, AlertWorld
+from process_sizes import children
 from sale_sofia.alerts.looking import Looking
 from sale_sofia.alerts.outbox import read_log
 from sale_sofia.alerts.rules import load_alerts

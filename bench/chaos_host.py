@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from command_server import COMMAND
 from host_clocks import HostClock
 from parallel_crawls import running_in
-from parallel_world import children
+from process_sizes import children
 from sale_sofia.operations.services.processes import read_child
 from sale_sofia.operations.services.redis import read_record
 from sale_sofia.operations.settings import RUN_FOLDER

@@ -16,7 +16,8 @@ from sqlalchemy import Connection
 
 from parallel_modes import SURROUNDINGS
 from parallel_portals import Portal, RunningPortal, plan_of, portals
-from parallel_world import Team, children, team
+from parallel_world import Team, team
+from process_sizes import children
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.urls import Target
 

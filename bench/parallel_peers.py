@@ -16,7 +16,8 @@ from typing import Any
 import crawler
 from parallel_modes import PATIENCE_SECONDS, SURROUNDINGS
 from parallel_portals import Portal, RunningPortal, plan_of, portals
-from parallel_world import children, team
+from parallel_world import team
+from process_sizes import children
 from sale_sofia.operations.services.redis import RedisServer, connect
 from sale_sofia.settings.model import DATABASE_FILE
 from windows import most_in

@@ -12,8 +12,8 @@ import scale_reconcile
 import scale_redis
 import scale_store
 from durable_postgres import durable_postgres
-from parallel_world import children
 from postgres_servers import PostgresServer
+from process_sizes import children
 from sale_sofia.storage.migrate import initialize_database
 from scale_parts import Costs
 from scale_redis import StepCost

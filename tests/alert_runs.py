@@ -45,11 +45,6 @@ def kill_while_sending(
     return bool(killed)
 
 
-def children(pid: int) -> list[int]:
-    """The processes that this one started."""
-    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
 def send_all(folder: Path, database: Database, **settings: str) -> None:
     """Round after round, until nothing waits; messages in the hand of a dead sender are waited for."""
     end = time.monotonic() + 2 * PATIENCE

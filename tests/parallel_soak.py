@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, select
 
 from parallel_crawls import until
-from parallel_world import Party, children
-from process_sizes import Held, held_by
+from parallel_world import Party
+from process_sizes import Held, children, held_by
 from sale_sofia.crawl.frontier.planning import JobPlan
 from sale_sofia.crawl.runners.dispatching import result_url
 from sale_sofia.history.sightings import CARD

@@ -20,6 +20,7 @@ from celery_server import Forked
 from crawls import Row, differences, environment, requests, stored_at, truth
 from forked_simulators import start_forked
 from parallel_guard import guarded
+from process_sizes import children
 from ready_files import put_ready_file
 from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
@@ -243,14 +244,6 @@ def doubled(database: Database) -> dict[object, object]:
 
 def is_advert(row: Row) -> bool:
     return get_scraper(row["site"]).kind_of(row["path"]) == "listing"
-
-
-def children(pid: int) -> list[int]:
-    told = Path(f"/proc/{pid}/task/{pid}/children")
-    try:
-        return [int(child) for child in told.read_text("ascii").split()]
-    except OSError:
-        return []
 
 
 Made = TypeVar("Made", bound=Team)

@@ -1,4 +1,4 @@
-"""What a process holds, as the system counts it."""
+"""What a process holds and which it has started, as the system counts it."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -37,6 +37,13 @@ def held_by(pid: int) -> Held:
         files = len(list((folder / "fd").iterdir()))
         return Held(shared, own, files, _number(folder / "status", "Threads:"))
     return Held()
+
+
+def children(pid: int) -> list[int]:
+    """Of the process, now; none of one that has ended."""
+    with suppress(OSError):
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()]
+    return []
 
 
 def _number(file: Path, name: str) -> int:

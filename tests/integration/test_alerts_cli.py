@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from alert_runs import children, send_rest, settled, start_run, wait_for
+from alert_runs import send_rest, settled, start_run, wait_for
 from alert_servers import PATIENCE, AlertServers, alert_servers
 from alert_world import DAY, AlertWorld
 from contract.storage.helpers import ready_database
 from crawls import FAST, crawl_arguments, run
 from forked_simulators import start_forked
+from process_sizes import children
 from sale_sofia.alerts.looking import Looking
 from sale_sofia.alerts.outbox import SENDING, count_messages, read_log
 from sale_sofia.alerts.rules import load_alerts

@@ -14,7 +14,7 @@ from crawls import ALONE, Row, crawl_arguments, differences, requests, run, site
 from fleet_thread import fleet_before
 from forked_simulators import start_forked
 from parallel_crawls import running_in, until
-from parallel_world import children
+from process_sizes import children
 from proxy_fleet import PASSWORD
 from sale_sofia.proxies.model import Proxy
 from sale_sofia.proxies.sources import SourceList
