@@ -1,6 +1,6 @@
-"""Adverts as searches show them: what is the same as when the advert was opened need not be opened again.
+"""Adverts as searches show them: one whose card is as when it was opened need not be opened again.
 
-A card is a sighting of its advert: it is stored at once, and the advert's own page has the last word.
+A card is a sighting of its advert: it is stored at once, and the advert's own page overrides it.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from sale_sofia.storage.upserts import insert_for
 _NOT_CONTENT: Final = frozenset(
     {"price_bgn", "flags", "views", "updated_at", "photo_urls", "previous_price_eur", "family_id"}
 )
-"""Facts of a card that move without the advert changing, or only with another fact, or that never move."""
+"""Facts that change without the advert changing, or only together with another fact, or never."""
 
 
 class SeenCard(NamedTuple):
@@ -36,17 +36,17 @@ class SeenCard(NamedTuple):
     """What the advert's own page may lack."""
     url: str = ""
     said: Mapping[str, Any] = {}
-    """All that it says of the advert."""
+    """All facts on the card."""
 
     @property
     def price_eur(self) -> float | None:
-        """What it says that the advert costs."""
+        """The price on the card; None if it has none."""
         return self.said.get("price_eur")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The page of results that cards were read from, and how far it is believed."""
+    """The page of results that cards were read from, and what of it is held back."""
 
     job_id: str | None = None
     page_digest: str | None = None
@@ -60,7 +60,7 @@ UNKNOWN_SOURCE: Final = Source()
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The searches of a crawl, by number, and since when it has been at them."""
+    """The searches of a crawl, by id, and the moment when it began them."""
 
     id: int
     site: str
@@ -70,12 +70,12 @@ class Scope:
 
 
 def card_hash(facts: Mapping[str, Any]) -> str:
-    """Moves when, and only when, the card shows something else of its advert."""
-    shown = {name: value for name, value in facts.items() if name not in _NOT_CONTENT}
-    return hashlib.sha256(json.dumps(shown, sort_keys=True, default=str).encode()).hexdigest()
+    """A digest that changes if and only if the card shows something else of its advert."""
+    content = {name: value for name, value in facts.items() if name not in _NOT_CONTENT}
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 
-_SELECT_SHOWN = Quick(
+_SELECT_CARDS = Quick(
     select(cards)
     .where(cards.c.site == bindparam("of_site"), cards.c.external_id.in_(bindparam("ids", expanding=True)))
     .order_by(cards.c.seen_at)
@@ -95,12 +95,12 @@ _SELECT_LISTINGS = Quick(
     .order_by(listings.c.id)
     .with_for_update()
 )
-_SEEN = Quick(
+_UPDATE_LAST_SEEN = Quick(
     update(listings)
     .where(listings.c.id == bindparam("of_id"), listings.c.last_seen_at < bindparam("at"))
     .values(last_seen_at=bindparam("at"))
 )
-_OPENED = Quick(
+_UPDATE_OPENED = Quick(
     update(cards)
     .where(
         cards.c.site == bindparam("of_site"),
@@ -114,56 +114,58 @@ _OPENED = Quick(
 def see_cards(  # noqa: PLR0913 - each is a matter of its own
     connection: Connection,
     scope: Scope,
-    shown: Sequence[SeenCard],
+    seen_cards: Sequence[SeenCard],
     *,
     at: float,
     least: int = 0,
     source: Source = UNKNOWN_SOURCE,
-    spared: Callable[[set[str]], set[str]] = lambda _wanted: set(),
+    spared: Callable[[set[str]], set[str]] = lambda _ids: set(),
 ) -> set[str]:
-    """Remember the cards of a page, and their adverts as seen; the ids of those that must be opened.
+    """Store the cards of a page, and their adverts as seen; returns the ids of those that must be opened.
 
-    These are: an advert never seen, or gone until now; one whose card is not what it was when the advert was
-    opened last; one that is due for a visit; without those that are `spared`. When they are fewer than
-    `least`, those due soonest join them.
+    These are adverts that are new, were gone until now or are due for a visit, and those whose card has
+    changed since they were last opened; without those that are `spared`. If they are fewer than `least`,
+    those due soonest are added.
     """
-    ids = {"of_site": scope.site, "ids": sorted(card.external_id for card in shown)}
-    before = _SELECT_SHOWN.mappings(connection, ids)
-    opened = {(row["external_id"], row["opened_hash"]) for row in before}
-    last = {row["external_id"]: row for row in before}
-    known = {row["external_id"]: row for row in _SELECT_LISTINGS.mappings(connection, ids)}
-    _remember(connection, scope, shown, at)
-    _SEEN.run(connection, [{"of_id": row["id"], "at": at} for row in known.values()])
-    gone = [row for row in known.values() if row["gone_at"] is not None]
+    ids = {"of_site": scope.site, "ids": sorted(card.external_id for card in seen_cards)}
+    card_rows = _SELECT_CARDS.mappings(connection, ids)
+    opened = {(row["external_id"], row["opened_hash"]) for row in card_rows}
+    last_cards = {row["external_id"]: row for row in card_rows}
+    listing_rows = {row["external_id"]: row for row in _SELECT_LISTINGS.mappings(connection, ids)}
+    _store_cards(connection, scope, seen_cards, at)
+    _UPDATE_LAST_SEEN.run(connection, [{"of_id": row["id"], "at": at} for row in listing_rows.values()])
+    gone = [row for row in listing_rows.values() if row["gone_at"] is not None]
     set_back(connection, [row["id"] for row in gone if row["gone_at"] < at], at=at)
     news = [
         card
-        for card in shown
-        if card.said and _is_news(card, known.get(card.external_id), last.get(card.external_id), at)
+        for card in seen_cards
+        if card.said
+        and _is_news(card, listing_rows.get(card.external_id), last_cards.get(card.external_id), at)
     ]
-    _tell(connection, scope, news, at, source)
+    _save_sightings(connection, scope, news, at, source)
     if scope.everything:
-        return {card.external_id for card in shown}
+        return {card.external_id for card in seen_cards}
 
     def is_due(external_id: str) -> bool:
-        row = known.get(external_id)
+        row = listing_rows.get(external_id)
         return row is None or row["revisit_at"] <= at or row["gone_at"] is not None
 
-    wanted = {
+    to_open = {
         card.external_id
-        for card in shown
+        for card in seen_cards
         if (card.external_id, card.hash) not in opened or is_due(card.external_id)
     }
-    wanted -= spared(wanted)
-    others = sorted(known.keys() - wanted, key=lambda one: (known[one]["revisit_at"], one))
-    return wanted.union(others[: max(0, least - len(wanted))])
+    to_open -= spared(to_open)
+    soonest_first = sorted(
+        listing_rows.keys() - to_open, key=lambda key: (listing_rows[key]["revisit_at"], key)
+    )
+    return to_open.union(soonest_first[: max(0, least - len(to_open))])
 
 
 def _is_news(card: SeenCard, listing: Stored | None, last: Stored | None, at: float) -> bool:
-    """Whether a card says what was not known of its advert; of an opened one, another price than before.
+    """Whether a card says something new of its advert; of an opened one, only another price is new.
 
-    Of such a price nothing is said where the card before it did not tell one: portals have cards whose price
-    is never that of the page.
+    Such a price counts only if the previous card had one: some portals' cards never have the page's price.
     """
     if listing is None:
         return True
@@ -175,9 +177,11 @@ def _is_news(card: SeenCard, listing: Stored | None, last: Stored | None, at: fl
     return card.price_eur is not None and last["price_eur"] is not None and card.price_eur not in prices
 
 
-def _tell(connection: Connection, scope: Scope, news: Sequence[SeenCard], at: float, source: Source) -> None:
+def _save_sightings(
+    connection: Connection, scope: Scope, news: Sequence[SeenCard], at: float, source: Source
+) -> None:
     """Store what these cards say as sightings of their adverts."""
-    told = [card_listing(scope.site, card.url, card.external_id, card.said) for card in news]
+    card_listings = [card_listing(scope.site, card.url, card.external_id, card.said) for card in news]
     sightings = [
         Sighting(
             listing,
@@ -188,14 +192,14 @@ def _tell(connection: Connection, scope: Scope, news: Sequence[SeenCard], at: fl
             held_news=source.held_news,
             card=True,
         )
-        for listing in told
+        for listing in card_listings
         if listing is not None
     ]
     if sightings:
         save_listings(connection, sightings, source.rules)
 
 
-def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], at: float) -> None:
+def _store_cards(connection: Connection, scope: Scope, seen_cards: Sequence[SeenCard], at: float) -> None:
     rows = [
         {
             "scope_id": scope.id,
@@ -206,20 +210,20 @@ def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], a
             "price_eur": card.price_eur,
             "seen_at": at,
         }
-        for card in sorted(shown, key=lambda card: card.external_id)
+        for card in sorted(seen_cards, key=lambda card: card.external_id)
     ]
-    _remembering(connection.dialect.name).run(connection, rows)
+    _storing(connection.dialect.name).run(connection, rows)
 
 
 @cache
-def _remembering(dialect: str) -> Quick:
-    """Put together once: that took longer than the database does to run it."""
+def _storing(dialect: str) -> Quick:
+    """Built once: that takes longer than the database takes to run it."""
     new = insert_for(dialect, cards)
-    shown_anew = {name: new.excluded[name] for name in ("card_hash", "facts", "price_eur", "seen_at")}
+    new_values = {name: new.excluded[name] for name in ("card_hash", "facts", "price_eur", "seen_at")}
     return Quick(
         new.on_conflict_do_update(
             index_elements=["scope_id", "external_id"],
-            set_={**shown_anew, "missed_at": None, "misses": 0},
+            set_={**new_values, "missed_at": None, "misses": 0},
             where=cards.c.seen_at <= new.excluded.seen_at,
         )
     )
@@ -229,18 +233,18 @@ def card_facts(
     connection: Connection, site: str, external_ids: Sequence[str]
 ) -> dict[str, Mapping[str, Any]]:
     """What the last cards of these adverts say that their own pages may lack."""
-    shown = (
+    query = (
         select(cards.c.external_id, cards.c.facts)
         .where(cards.c.site == site, cards.c.external_id.in_(external_ids), cards.c.facts.is_not(None))
         .order_by(cards.c.seen_at)
     )
-    return {row.external_id: row.facts for row in connection.execute(shown)}
+    return {row.external_id: row.facts for row in connection.execute(query)}
 
 
 def mark_opened(connection: Connection, site: str, opened: Mapping[str, float]) -> None:
-    """These adverts were read at these moments: what their cards showed before is known in full."""
+    """Mark these adverts as read at these moments: what their cards showed until then is known in full."""
     rows = [
         {"of_site": site, "of_external_id": external_id, "at": at}
         for external_id, at in sorted(opened.items())
     ]
-    _OPENED.run(connection, rows)
+    _UPDATE_OPENED.run(connection, rows)

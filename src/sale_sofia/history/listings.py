@@ -1,7 +1,7 @@
 """The adverts: each flat once, with every change and every price it ever had.
 
-The history is a function of the sightings, not of the order in which they are saved: one that comes late is
-put in its place in time (`save_late`), and one that is saved twice changes nothing.
+The history is a function of the sightings, not of the order in which they are saved: a late one is put in its
+place in time (`save_late`), and one that is saved twice changes nothing.
 """
 
 import time
@@ -24,7 +24,7 @@ from sale_sofia.history.market_events import REUSED, SEEN_AGAIN, event, note_eve
 from sale_sofia.history.prices import close_if_settled, report_odd
 from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.sightings import (
-    STILL,
+    UNCHANGED_STEP,
     Key,
     Row,
     Sighting,
@@ -73,31 +73,31 @@ _UPDATE = Quick(update(listings).where(listings.c.id == bindparam("of_id")))
 _INSERT_VISITS = Quick(insert(scrape_history))
 _INSERT_CHANGES = Quick(insert(listing_changes))
 _INSERT_PRICES = Quick(insert(price_points))
-_asked = price_points.alias("asked")
+_asking = price_points.alias("asked")
 _COMPLETE_PRICE = Quick(
     update(price_points)
     .where(
         price_points.c.id
-        == select(_asked.c.id)
-        .where(_asked.c.listing_id == bindparam("of_listing"), _asked.c.kind != PRINTED_BEFORE)
-        .order_by(_asked.c.seen_at.desc(), _asked.c.id.desc())
+        == select(_asking.c.id)
+        .where(_asking.c.listing_id == bindparam("of_listing"), _asking.c.kind != PRINTED_BEFORE)
+        .order_by(_asking.c.seen_at.desc(), _asking.c.id.desc())
         .limit(1)
         .scalar_subquery()
     )
     .values({name: bindparam(f"new_{name}") for name in PRICE_FIELDS})
 )
-_STATE = (
+_STATE_COLUMNS = (
     "id", "external_id", "content_hash", "last_seen_at", "visited_at", "consecutive_unchanged",
     "revisit_seconds", "odd_visits", "unseen", "gone_at", "opened_at", "price_by_card",
 )  # fmt: skip
 _SELECT_STATES = Quick(
-    select(*(listings.c[name] for name in _STATE))
+    select(*(listings.c[name] for name in _STATE_COLUMNS))
     .where(listings.c.site == bindparam("of_site"), listings.c.closed_at.is_(None))
     .where(listings.c.external_id.in_(bindparam("of_external_ids", expanding=True)))
     .order_by(listings.c.external_id)  # two writers lock rows in one order, whatever the plan
     .with_for_update()  # for a database that locks rows; SQLite has locked the whole file by now
 )
-_SELECT_WHOLE = Quick(select(listings).where(listings.c.id.in_(bindparam("of_ids", expanding=True))))
+_SELECT_ROWS = Quick(select(listings).where(listings.c.id.in_(bindparam("of_ids", expanding=True))))
 _SELECT_ADVERT = select(*(listings.c[name] for name in STORED_FIELDS)).where(
     listings.c.site == bindparam("of_site"),
     listings.c.external_id == bindparam("of_external_id"),
@@ -108,62 +108,64 @@ _SELECT_ADVERT = select(*(listings.c[name] for name in STORED_FIELDS)).where(
 def save_listing(
     connection: Connection, listing: Listing, *, seen_at: float, job_id: str | None, page_digest: str | None
 ) -> SaveResult:
-    """Store one advert, what changed in it, and its price if that is new. Needs a write transaction."""
+    """Store one advert, its changes, and its price if that is new. Needs a write transaction."""
     return save_listings(connection, [Sighting(listing, seen_at, job_id, page_digest)])[0]
 
 
 def save_listings(
     connection: Connection, batch: Sequence[Sighting], rules: HistoryRules = DEFAULT_RULES
 ) -> list[SaveResult]:
-    """Store a batch; what is stored is the same in whatever order, and however often, sightings are saved.
+    """Store a batch. The stored history does not depend on the order of sightings, nor on repeated ones.
 
     The results are as if they were saved one by one in this order. Needs a write transaction.
     """
     results: dict[int, SaveResult] = {}
-    waiting = list(enumerate(batch))
-    while waiting:  # each round takes the first sighting of every advert that is left
-        first = {sighting.key: (place, sighting) for place, sighting in reversed(waiting)}
-        saved = _save_different(connection, [sighting for _, sighting in first.values()], rules)
+    remaining = list(enumerate(batch))
+    while remaining:  # each round takes the first remaining sighting of every advert
+        first = {sighting.key: (place, sighting) for place, sighting in reversed(remaining)}
+        saved = _save_distinct(connection, [sighting for _, sighting in first.values()], rules)
         results |= {place: saved[key] for key, (place, _) in first.items()}
-        waiting = [(place, sighting) for place, sighting in waiting if place not in results]
+        remaining = [(place, sighting) for place, sighting in remaining if place not in results]
     return [results[place] for place in range(len(batch))]
 
 
 def load_listing(connection: Connection, site: str, external_id: str) -> Listing | None:
-    """The flat that the advert shows now, as it was seen last; equal to what was saved."""
-    found = connection.execute(_SELECT_ADVERT, {"of_site": site, "of_external_id": external_id})
-    row = found.mappings().first()
+    """The flat that the advert shows now, as last seen and equal to what was saved; None if never seen."""
+    result = connection.execute(_SELECT_ADVERT, {"of_site": site, "of_external_id": external_id})
+    row = result.mappings().first()
     return None if row is None else listing_from(row)
 
 
-def _save_different(connection: Connection, sightings: Sequence[Sighting], rules: HistoryRules) -> _Results:
-    # Sorted, so that two writers who lock rows take them in the same order.
+def _save_distinct(connection: Connection, sightings: Sequence[Sighting], rules: HistoryRules) -> _Results:
+    # Sorted, so that two writers lock rows in the same order.
     ordered = sorted(sightings, key=lambda sighting: sighting.key)
     stored = _stored_states(connection, ordered)
     new = [sighting for sighting in ordered if sighting.key not in stored]
-    known = [(sighting, stored[sighting.key]) for sighting in ordered if sighting.key in stored]
-    late = [pair for pair in known if pair[0].seen_at <= pair[1]["visited_at"]]
-    later = [pair for pair in known if pair[0].seen_at > pair[1]["visited_at"]]
-    still = [pair for pair in later if _is_still(*pair)]
-    _insert(connection, [(sighting, 1) for sighting in new], rules)
-    _UPDATE.run(connection, [updated(*pair, STILL, rules) for pair in still])
-    # Seen once more is no change, but in another year a building of it is none of the future any more.
+    pairs = [(sighting, stored[sighting.key]) for sighting in ordered if sighting.key in stored]
+    late = [pair for pair in pairs if pair[0].seen_at <= pair[1]["visited_at"]]
+    newer = [pair for pair in pairs if pair[0].seen_at > pair[1]["visited_at"]]
+    unchanged = [pair for pair in newer if _is_unchanged(*pair)]
+    _insert_flats(connection, [(sighting, 1) for sighting in new], rules)
+    _UPDATE.run(connection, [updated(*pair, UNCHANGED_STEP, rules) for pair in unchanged])
+    # Another sighting is no change, but in another year its building may no longer be a future one.
     revisions.touch(
-        connection, [state["id"] for sighting, state in still if _in_another_year(sighting, state)]
+        connection, [state["id"] for sighting, state in unchanged if _in_another_year(sighting, state)]
     )
-    visits = [visit_row(sighting, state["id"], "unchanged") for sighting, state in still]
+    visits = [visit_row(sighting, state["id"], "unchanged") for sighting, state in unchanged]
     _INSERT_VISITS.run(connection, visits)
     results: _Results = {sighting.key: "new" for sighting in new}
-    results |= {sighting.key: "unchanged" for sighting, _ in still}
-    results |= _update(connection, [pair for pair in later if not _is_still(*pair)], rules)
-    _note_back(connection, [(state, sighting.seen_at) for sighting, state in later])
-    return results | {sighting.key: _late(connection, sighting, state, rules) for sighting, state in late}
+    results |= {sighting.key: "unchanged" for sighting, _ in unchanged}
+    results |= _compare_and_save(connection, [pair for pair in newer if not _is_unchanged(*pair)], rules)
+    _note_returns(connection, [(state, sighting.seen_at) for sighting, state in newer])
+    return results | {
+        sighting.key: _save_and_recompute(connection, sighting, state, rules) for sighting, state in late
+    }
 
 
-def _is_still(sighting: Sighting, state: Stored) -> bool:
-    """An advert with a price in doubt, or values not shown, is looked at in full, though it says the same.
+def _is_unchanged(sighting: Sighting, state: Stored) -> bool:
+    """Whether an advert's page says the same as before, and nothing about the advert is in doubt.
 
-    So is one of which only cards were seen, or that has its price from one.
+    In doubt is a price that is odd or comes from a card, a value not shown, and an advert seen only on cards.
     """
     if sighting.card or state["opened_at"] is None or state["price_by_card"]:
         return False
@@ -175,16 +177,18 @@ def _in_another_year(sighting: Sighting, state: Stored) -> bool:
     return time.gmtime(sighting.seen_at).tm_year != time.gmtime(state["last_seen_at"]).tm_year
 
 
-def _late(connection: Connection, sighting: Sighting, state: Stored, rules: HistoryRules) -> SaveResult:
-    """One that is saved again, as a rule; otherwise its place is in the past."""
+def _save_and_recompute(
+    connection: Connection, sighting: Sighting, state: Stored, rules: HistoryRules
+) -> SaveResult:
+    """Recompute the history with this sighting, unless it is the last reading saved again, as most are."""
     read_at = state["visited_at"] if state["opened_at"] is None else state["opened_at"]
     if (sighting.seen_at, sighting.content_hash) == (read_at, state["content_hash"]):
         return "unchanged"
-    opened = not sighting.card and state["opened_at"] is None
+    is_first_read = not sighting.card and state["opened_at"] is None
     changed = save_late(connection, sighting, rules)
-    if opened and sighting.held_news:
+    if is_first_read and sighting.held_news:
         _UPDATE.run(connection, [{"of_id": state["id"], "held_by": sighting.job_id}])
-    return "new" if opened else "changed" if changed else "unchanged"
+    return "new" if is_first_read else "changed" if changed else "unchanged"
 
 
 def _stored_states(connection: Connection, sightings: Iterable[Sighting]) -> dict[Key, Stored]:
@@ -198,154 +202,168 @@ def _stored_states(connection: Connection, sightings: Iterable[Sighting]) -> dic
     }
 
 
-def _insert(connection: Connection, new: Sequence[tuple[Sighting, int]], rules: HistoryRules) -> None:
-    """Flats never seen before, each under the generation of its advert's id."""
-    taken = [
-        (sighting, number, first_step(sighting.fields, rules, held=sighting.held, card=sighting.card))
-        for sighting, number in new
+def _insert_flats(
+    connection: Connection, sightings: Sequence[tuple[Sighting, int]], rules: HistoryRules
+) -> None:
+    """Store flats that were not seen before, each with its generation of the advert's id."""
+    flats = [
+        (sighting, generation, first_step(sighting.fields, rules, held=sighting.held, card=sighting.card))
+        for sighting, generation in sightings
     ]
-    ids = insert_numbered(connection, listings, [new_row(*one, rules) for one in taken])
+    ids = insert_numbered(connection, listings, [new_row(*flat, rules) for flat in flats])
     revisions.touch(connection, ids)
-    seen = [
-        visit_row(sighting, own, "new", _odd(sighting, first))
-        for (sighting, _, first), own in zip(taken, ids, strict=True)
+    rows = [
+        visit_row(sighting, listing_id, "new", _doubted_price(sighting, first))
+        for (sighting, _, first), listing_id in zip(flats, ids, strict=True)
     ]
-    visits = insert_numbered(connection, scrape_history, seen)
+    visit_ids = insert_numbered(connection, scrape_history, rows)
     points = [
-        price
-        for (sighting, _, first), own, visit in zip(taken, ids, visits, strict=True)
-        for price in price_rows(own, sighting.under(visit), first)
+        point
+        for (sighting, _, first), listing_id, visit_id in zip(flats, ids, visit_ids, strict=True)
+        for point in price_rows(listing_id, sighting.under(visit_id), first)
     ]
     _INSERT_PRICES.run(connection, points)
 
 
-def _update(connection: Connection, moved: Sequence[_Pair], rules: HistoryRules) -> _Results:
-    """The adverts in which a field changed. A new form of the hash moves it too, and is no change."""
-    if not moved:
+def _compare_and_save(connection: Connection, sightings: Sequence[_Pair], rules: HistoryRules) -> _Results:
+    """Compare sightings field by field and store them: another hash may be only a new form of it."""
+    if not sightings:
         return {}
-    found = _SELECT_WHOLE.mappings(connection, {"of_ids": [state["id"] for _, state in moved]})
-    whole = {row["id"]: row for row in found}
-    pairs = [(sighting, whole[state["id"]]) for sighting, state in moved]
+    rows = _SELECT_ROWS.mappings(connection, {"of_ids": [state["id"] for _, state in sightings]})
+    row_of = {row["id"]: row for row in rows}
+    pairs = [(sighting, row_of[state["id"]]) for sighting, state in sightings]
     reused = [pair for pair in pairs if _is_reused(*pair)]
     disproved = [
         pair
         for pair in pairs
         if not _is_reused(*pair) and is_disproved(pair[1], doubts_of(pair[1]), pair[0].unstored)
     ]
-    taken = withdrawn_adverts(connection, [sighting for sighting, _ in reused])
+    withdrawn = withdrawn_adverts(connection, [sighting for sighting, _ in reused])
     for sighting, _ in reused:
-        if sighting.key in taken:  # the next generation's number is given out already
+        if sighting.key in withdrawn:  # the number of the next generation is in use
             save_late(connection, sighting, rules)
-    _reuse(connection, [pair for pair in reused if pair[0].key not in taken], rules)
-    apart = {sighting.key for sighting, _ in (*reused, *disproved)}
-    others = [pair for pair in pairs if pair[0].key not in apart]
+    _start_next_generation(connection, [pair for pair in reused if pair[0].key not in withdrawn], rules)
+    handled = {sighting.key for sighting, _ in (*reused, *disproved)}
+    others = [pair for pair in pairs if pair[0].key not in handled]
     results: _Results = {sighting.key: "new" for sighting, _ in reused}
-    results |= {sighting.key: _late(connection, sighting, old, rules) for sighting, old in disproved}
-    return results | _step(connection, others, rules)
+    results |= {
+        sighting.key: _save_and_recompute(connection, sighting, old, rules) for sighting, old in disproved
+    }
+    return results | _save_steps(connection, others, rules)
 
 
 def _is_reused(sighting: Sighting, old: Stored) -> bool:
-    """Page is compared with page, and card with card: only they say the same things."""
-    alike = sighting.card == (old["opened_at"] is None)
-    return alike and is_another_flat(old, sighting.fields)
+    """Whether another flat is seen. Only page and page, or card and card, say the same things."""
+    comparable = sighting.card == (old["opened_at"] is None)
+    return comparable and is_another_flat(old, sighting.fields)
 
 
-def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -> _Results:
-    taken = [
+def _save_steps(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -> _Results:
+    steps = [
         ((sighting, old), step(old, doubts_of(old), sighting.unstored, rules)) for sighting, old in pairs
     ]
-    taken = _print_once(connection, taken)
-    _complete_prices(connection, taken)
+    steps = _drop_known_prints(connection, steps)
+    _complete_prices(connection, steps)
     rows = [
-        visit_row(sighting, old["id"], one.result, _odd(sighting, one), one.unseen)
-        for (sighting, old), one in taken
+        visit_row(
+            sighting, old["id"], next_step.result, _doubted_price(sighting, next_step), next_step.unseen
+        )
+        for (sighting, old), next_step in steps
     ]
-    visits = insert_numbered(connection, scrape_history, rows)
-    seen = [sighting.under(visit) for (sighting, _), visit in zip(pairs, visits, strict=True)]
-    whole = [(old["id"], at, one) for ((_, old), one), at in zip(taken, seen, strict=True)]
-    _INSERT_CHANGES.run(connection, [row for one in whole for row in change_rows(*one)])
-    _INSERT_PRICES.run(connection, [row for one in whole for row in price_rows(*one)])
-    pages = [(pair, one) for pair, one in taken if not pair[0].card]
-    moved = [updated(*pair, one, rules) for pair, one in pages]
-    moved += [updated_by_card(*pair, one) for pair, one in taken if pair[0].card]
-    for _, alike in groupby(sorted(moved, key=len), key=tuple):
-        _UPDATE.run(connection, list(alike))
+    visit_ids = insert_numbered(connection, scrape_history, rows)
+    sightings = [sighting.under(visit_id) for (sighting, _), visit_id in zip(pairs, visit_ids, strict=True)]
+    entries = [
+        (old["id"], seen, next_step) for ((_, old), next_step), seen in zip(steps, sightings, strict=True)
+    ]
+    _INSERT_CHANGES.run(connection, [row for entry in entries for row in change_rows(*entry)])
+    _INSERT_PRICES.run(connection, [row for entry in entries for row in price_rows(*entry)])
+    page_steps = [(pair, next_step) for pair, next_step in steps if not pair[0].card]
+    values = [updated(*pair, next_step, rules) for pair, next_step in page_steps]
+    values += [updated_by_card(*pair, next_step) for pair, next_step in steps if pair[0].card]
+    for _, same_columns in groupby(sorted(values, key=len), key=tuple):
+        _UPDATE.run(connection, list(same_columns))
     revisions.touch(connection, [old["id"] for _, old in pairs])
-    report_odd(connection, [pair for pair, one in pages if one.odd.visits])
-    settled = {sighting for (sighting, old), one in taken if old["odd_visits"] and not one.odd.visits}
+    report_odd(connection, [pair for pair, next_step in page_steps if next_step.odd.visits])
+    settled = {
+        sighting for (sighting, old), next_step in steps if old["odd_visits"] and not next_step.odd.visits
+    }
     for sighting in settled:
         close_if_settled(connection, {sighting.listing.site}, now=sighting.seen_at)
-    return {sighting.key: _result(sighting, old, one) for (sighting, old), one in taken}
+    return {sighting.key: _save_result(sighting, old, next_step) for (sighting, old), next_step in steps}
 
 
-def _result(sighting: Sighting, old: Stored, taken: Step) -> SaveResult:
-    """What came of it, as runs count it; what the advert's card told already counts when its page is read."""
-    if taken.result == "new":
+def _save_result(sighting: Sighting, old: Stored, next_step: Step) -> SaveResult:
+    """The result as runs count it: a price that a card changed counts when the advert's page is read."""
+    if next_step.result == "new":
         return "new"
-    told = bool(old["price_by_card"]) and not sighting.card
-    return "changed" if taken.changes or told else "unchanged"
+    known_from_card = bool(old["price_by_card"]) and not sighting.card
+    return "changed" if next_step.changes or known_from_card else "unchanged"
 
 
-def _complete_prices(connection: Connection, taken: Sequence[tuple[_Pair, Step]]) -> None:
-    """A page that confirms a card's price gives its point the VAT and the leva that the card may lack."""
+def _complete_prices(connection: Connection, steps: Sequence[tuple[_Pair, Step]]) -> None:
+    """Add the VAT and the leva of a confirming page, which a card may lack, to the card's price point."""
     rows = [
-        {"of_listing": old["id"], **{f"new_{name}": one.fields[name] for name in PRICE_FIELDS}}
-        for (sighting, old), one in taken
-        if old["price_by_card"] and not sighting.card and not one.price
-        if any(old[name] != one.fields[name] for name in PRICE_FIELDS)
+        {"of_listing": old["id"], **{f"new_{name}": next_step.fields[name] for name in PRICE_FIELDS}}
+        for (sighting, old), next_step in steps
+        if old["price_by_card"] and not sighting.card and not next_step.price
+        if any(old[name] != next_step.fields[name] for name in PRICE_FIELDS)
     ]
     _COMPLETE_PRICE.run(connection, rows)
 
 
-def _print_once(connection: Connection, taken: list[tuple[_Pair, Step]]) -> list[tuple[_Pair, Step]]:
-    """The same without earlier prices that were in print before: each sum is a price point once."""
-    ids = [old["id"] for (_, old), one in taken if one.printed is not None]
+def _drop_known_prints(connection: Connection, steps: list[tuple[_Pair, Step]]) -> list[tuple[_Pair, Step]]:
+    """The steps without printed earlier prices that are stored: each sum is a price point only once."""
+    ids = [old["id"] for (_, old), next_step in steps if next_step.printed is not None]
     if not ids:
-        return taken
-    points = select(price_points.c.listing_id, price_points.c.price_eur)
-    found = connection.execute(points.where(price_points.c.listing_id.in_(ids), ~WAS_ASKED))
-    known = {tuple(row) for row in found}
+        return steps
+    query = select(price_points.c.listing_id, price_points.c.price_eur)
+    rows = connection.execute(query.where(price_points.c.listing_id.in_(ids), ~WAS_ASKED))
+    prints = {tuple(row) for row in rows}
     return [
-        (pair, one._replace(printed=None) if (pair[1]["id"], one.printed) in known else one)
-        for pair, one in taken
+        (
+            pair,
+            next_step._replace(printed=None) if (pair[1]["id"], next_step.printed) in prints else next_step,
+        )
+        for pair, next_step in steps
     ]
 
 
-def _odd(sighting: Sighting, taken: Step) -> Row | None:
-    doubted = taken.odd.visits and not sighting.card  # all that a card said is kept
+def _doubted_price(sighting: Sighting, step: Step) -> Row | None:
+    doubted = step.odd.visits and not sighting.card  # a card's visit stores all that it said
     return {name: sighting.fields[name] for name in HELD_FIELDS} if doubted else None
 
 
-def _reuse(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -> None:
-    """The old flat's listing is closed, the new one's begins."""
-    closed = [
+def _start_next_generation(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -> None:
+    """Close the listings of the old flats and insert those of the new ones."""
+    closings = [
         {"of_id": old["id"], "closed_at": sighting.seen_at, "closed_reason": REUSED}
         for sighting, old in pairs
     ]
-    _UPDATE.run(connection, closed)
+    _UPDATE.run(connection, closings)
     revisions.touch(connection, [old["id"] for _, old in pairs])
-    ends = [
+    end_events = [
         event(old["id"], "gone", sighting.seen_at, sighting.seen_at, REUSED)
         for sighting, old in pairs
         if old["gone_at"] is None
     ]
-    note_events(connection, ends)
-    _insert(connection, [(sighting, old["generation"] + 1) for sighting, old in pairs], rules)
+    note_events(connection, end_events)
+    _insert_flats(connection, [(sighting, old["generation"] + 1) for sighting, old in pairs], rules)
 
 
-def _note_back(connection: Connection, seen: Iterable[tuple[Stored, float]]) -> None:
-    """Which of these adverts, seen at these moments, were gone."""
+def _note_returns(connection: Connection, sightings: Iterable[tuple[Stored, float]]) -> None:
+    """Note the adverts that were gone and are back, of these seen at these moments."""
     note_events(
-        connection, [event(row["id"], "back", at, at, SEEN_AGAIN) for row, at in seen if is_back(row, at)]
+        connection,
+        [event(row["id"], "back", at, at, SEEN_AGAIN) for row, at in sightings if is_back(row, at)],
     )
 
 
-# Adverts whose portal says that they are as they were: what to ask it, and what its word leaves behind.
+# Adverts that the portal says are not modified: the headers to ask with, and what the answer updates.
 
 
 @dataclass(frozen=True, slots=True)
 class SameAgain:
-    """An advert that was asked for and had not moved."""
+    """An advert that was requested and is not modified."""
 
     external_id: str
     at: float
@@ -355,12 +373,12 @@ class SameAgain:
 def validators(
     connection: Connection, site: str, external_ids: Sequence[str]
 ) -> Mapping[str, Mapping[str, str]]:
-    """The headers that ask whether an advert is as we know it, by its id.
+    """The headers that ask whether an advert was modified, by its id.
 
-    None for one whose price is in doubt, or that does not show what it did: each visit of it counts, and must
-    be whole.
+    There are none for an advert that sent no validator, nor for one whose price is in doubt or that does not
+    show a stored value: each of its visits counts, and must be whole.
     """
-    known = select(listings.c.external_id, listings.c.etag, listings.c.last_modified).where(
+    query = select(listings.c.external_id, listings.c.etag, listings.c.last_modified).where(
         listings.c.site == site,
         listings.c.external_id.in_(external_ids),
         listings.c.closed_at.is_(None),
@@ -368,53 +386,53 @@ def validators(
         listings.c.unseen.is_(None),
         or_(listings.c.etag.is_not(None), listings.c.last_modified.is_not(None)),
     )
-    found: dict[str, dict[str, str]] = {}
-    for row in connection.execute(known):
+    headers_of: dict[str, dict[str, str]] = {}
+    for row in connection.execute(query):
         headers = {"If-None-Match": row.etag, "If-Modified-Since": row.last_modified}
-        found[row.external_id] = {name: value for name, value in headers.items() if value is not None}
-    return found
+        headers_of[row.external_id] = {name: value for name, value in headers.items() if value is not None}
+    return headers_of
 
 
 def save_unmodified(
     connection: Connection, site: str, same: Sequence[SameAgain], *, job_id: str, rules: HistoryRules
 ) -> int:
-    """Store that these adverts were seen again as they were; how many we knew."""
+    """Store that these adverts were seen unchanged; returns how many of them are known."""
     if not same:
         return 0
-    asked = {one.external_id: one for one in same}
-    known = select(listings).where(
-        listings.c.site == site, listings.c.external_id.in_(sorted(asked)), listings.c.closed_at.is_(None)
+    by_id = {advert.external_id: advert for advert in same}
+    query = select(listings).where(
+        listings.c.site == site, listings.c.external_id.in_(sorted(by_id)), listings.c.closed_at.is_(None)
     )
-    rows = connection.execute(known.order_by(listings.c.id).with_for_update()).mappings().all()
-    seen = [
-        (row, asked[row["external_id"]]) for row in rows if asked[row["external_id"]].at > row["visited_at"]
+    rows = connection.execute(query.order_by(listings.c.id).with_for_update()).mappings().all()
+    newer = [
+        (row, by_id[row["external_id"]]) for row in rows if by_id[row["external_id"]].at > row["visited_at"]
     ]
-    if seen:
-        _UPDATE.run(connection, [visited(row, one.at, STILL, rules) for row, one in seen])
+    if newer:
+        _UPDATE.run(connection, [visited(row, advert.at, UNCHANGED_STEP, rules) for row, advert in newer])
         visits = [
             {
                 "site": site,
-                "url_key": listing_key(one.external_id),
+                "url_key": listing_key(advert.external_id),
                 "job_id": job_id,
-                "fetched_at": one.at,
+                "fetched_at": advert.at,
                 "verdict": "not_modified",
-                "seconds": one.seconds,
+                "seconds": advert.seconds,
                 "content_hash": row["content_hash"],
                 "listing_id": row["id"],
                 "result": "unchanged",
             }
-            for row, one in seen
+            for row, advert in newer
         ]
         _INSERT_VISITS.run(connection, visits)
-    _note_back(connection, [(row, one.at) for row, one in seen])
+    _note_returns(connection, [(row, advert.at) for row, advert in newer])
     return len(rows)
 
 
-# What adverts cost as far as is known: to be compared with what their pages say now.
+# Known prices of adverts, to be compared with what their pages say now.
 
 
 class KnownPrice(NamedTuple):
-    """The price that is believed of an advert, and the area it is for."""
+    """The believed price of an advert, and its area."""
 
     price_eur: float | None
     area_sqm: float | None
@@ -424,21 +442,21 @@ _SELECT_PRICES = Quick(
     select(listings.c.external_id, listings.c.price_eur, listings.c.area_sqm).where(
         listings.c.site == bindparam("of_site"),
         listings.c.closed_at.is_(None),
-        listings.c.opened_at.is_not(None),  # a card of the same run is no word on how its pages are read
+        listings.c.opened_at.is_not(None),  # a card of the same run does not show how its pages are read
         listings.c.external_id.in_(bindparam("ids", expanding=True)),
     )
 )
 
 
 def known_prices(connection: Connection, site: str, external_ids: Sequence[str]) -> dict[str, KnownPrice]:
-    """The prices of those of these adverts that were seen before."""
+    """The prices of those of these adverts whose pages were read before."""
     if not external_ids:
         return {}
     rows = _SELECT_PRICES.rows(connection, {"of_site": site, "ids": sorted(set(external_ids))})
     return {external_id: KnownPrice(price_eur, area_sqm) for external_id, price_eur, area_sqm in rows}
 
 
-# The log of pages asked for: what came of each visit.
+# The log of requested pages: the result of each visit.
 
 _LONGEST_KEY: Final = 500
 _LONGEST_VERDICT: Final = 40
@@ -446,7 +464,7 @@ _LONGEST_VERDICT: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A page that was asked for and gave no advert: a search, a removed advert, a failure."""
+    """A page that was requested and gave no advert: a search, a removed advert, a failure."""
 
     site: str
     url_key: str
@@ -458,7 +476,7 @@ class Visit:
 
 
 def record_visits(connection: Connection, visits: Sequence[Visit]) -> None:
-    """Remember visits. Those that saw an advert are remembered with its sighting."""
+    """Store visits. Those that saw an advert are stored with its sighting."""
     rows = [
         asdict(visit) | {"url_key": visit.url_key[:_LONGEST_KEY], "verdict": visit.verdict[:_LONGEST_VERDICT]}
         for visit in visits
@@ -467,9 +485,9 @@ def record_visits(connection: Connection, visits: Sequence[Visit]) -> None:
 
 
 def removed_since(connection: Connection, site: str, keys: Sequence[str], since: float) -> dict[str, float]:
-    """Of these pages, those that said themselves to be removed, with the first moment since then."""
+    """Those of these pages that said since then that they are removed, with the first such moment."""
     first = func.min(scrape_history.c.fetched_at).label("first")
-    said = (
+    query = (
         select(scrape_history.c.url_key, first)
         .where(
             scrape_history.c.site == site,
@@ -479,4 +497,4 @@ def removed_since(connection: Connection, site: str, keys: Sequence[str], since:
         )
         .group_by(scrape_history.c.url_key)
     )
-    return {row.url_key: row.first for row in connection.execute(said)}
+    return {row.url_key: row.first for row in connection.execute(query)}

@@ -47,8 +47,8 @@ from sale_sofia.listings.model import Listing
 Key = tuple[str, str]
 Row = dict[str, Any]
 Stored = Mapping[Any, Any]
-STILL = Step("unchanged", {}, [], None)
-"""Nothing but time has moved."""
+UNCHANGED_STEP = Step("unchanged", {}, [], None)
+"""The step of a visit that found the advert unchanged."""
 INDEXED: Final = frozenset({"site", "external_id", "family_id", "neighbourhood"})
 CARD: Final = "card"
 """The verdict of a visit that saw the advert on a page of results."""
@@ -56,7 +56,7 @@ CARD: Final = "card"
 
 @dataclass(frozen=True)
 class Sighting:
-    """An advert as it was on its page at one moment (seconds since 1970)."""
+    """An advert as seen at one moment (seconds since 1970), on its page or on a card."""
 
     listing: Listing
     seen_at: float
@@ -67,17 +67,17 @@ class Sighting:
     etag: str | None = None
     last_modified: str | None = None
     held: bool = False
-    """Whether its price says nothing: the portal's pages are not read as they are."""
+    """Whether its price is disregarded: the portal's pages are not read correctly."""
     held_news: bool = False
-    """Whether it is not new, should it be the first: its run does not read what adverts have."""
+    """Whether a first sighting is not reported as new: its run does not read the required facts."""
     held_gaps: bool = False
-    """Whether what it does not show says nothing: the portal's pages are not read as they are."""
+    """Whether its missing values are disregarded: the portal's pages are not read correctly."""
     card: bool = False
     """Whether it was seen on a page of results, which is then the page of `page_digest`."""
 
     @cached_property
     def key(self) -> Key:
-        """What makes it this advert."""
+        """The portal and the advert's id there."""
         return self.listing.site, self.listing.external_id
 
     @cached_property
@@ -87,28 +87,28 @@ class Sighting:
 
     @cached_property
     def content_hash(self) -> str:
-        """Moves when the advert does; of a card it is another than of a page that says as little."""
+        """Changes when the advert does; a card's differs from that of a page that says the same."""
         return content_hash(self.said if self.card else self.fields, card=self.card)
 
     def prepared(self) -> "Sighting":
-        """The same, with all worked out that needs no database: best before the write lock is taken."""
+        """Compute what needs no database, best before the write lock is taken; returns itself."""
         _ = self.content_hash
         return self
 
     @cached_property
     def unstored(self) -> Seen:
-        """The same for the advert's timeline, before its visit has a number."""
-        held = {"held": self.held, "held_gaps": self.held_gaps, "card": self.card}
+        """The sighting for the advert's timeline, before its visit has an id."""
+        flags = {"held": self.held, "held_gaps": self.held_gaps, "card": self.card}
         fields = self.said if self.card else self.fields
-        return Seen(self.seen_at, self.content_hash, fields, 0, self.page_digest, **held)
+        return Seen(self.seen_at, self.content_hash, fields, 0, self.page_digest, **flags)
 
     def under(self, visit_id: int) -> Seen:
-        """The same under the number of its visit."""
+        """The same with the id of its visit."""
         return self.unstored._replace(visit_id=visit_id)
 
     @cached_property
     def said(self) -> Row:
-        """What it says, without what it says nothing of."""
+        """The values to store, without the empty ones."""
         return {name: value for name, value in self.fields.items() if value != BLANK[name]}
 
 
@@ -124,7 +124,7 @@ def visit_row(
     odd: Row | None = None,
     unseen: Unseen | None = None,
 ) -> Row:
-    """The sighting as a visit of its page."""
+    """The sighting as a row of `scrape_history`."""
     return {
         "site": sighting.listing.site,
         "url_key": listing_key(sighting.listing.external_id),
@@ -169,28 +169,28 @@ def new_row(sighting: Sighting, generation: int, first: Step, rules: HistoryRule
 
 
 def doubts_of(row: Stored) -> Doubts:
-    """How sure is what a listing says."""
+    """How certain the values of a listing are."""
     odd = Odd(row["odd_price_eur"], row["odd_visits"])
     return Doubts(odd, row["unseen"] or {}, row["opened_at"] is not None, row["price_by_card"])
 
 
-def _believed(old: Stored, step: Step) -> Row:
-    """What is believed, without what an advert's indexes are made of where it is as it was.
+def _fields_to_write(old: Stored, step: Step) -> Row:
+    """The believed values, without the indexed columns that are unchanged.
 
-    A database writes an index anew for a column that it is given, whatever is in it.
+    A database rewrites the index of a column that it is given, even if the value is the same.
     """
-    believed = dict(step.fields)
+    fields = dict(step.fields)
     for name in INDEXED:
-        if old[name] == believed[name]:
-            del believed[name]
-    return believed
+        if old[name] == fields[name]:
+            del fields[name]
+    return fields
 
 
 def updated_by_card(sighting: Sighting, old: Stored, step: Step) -> Row:
-    """Every value that is believed after a card; when to look at the page again is not for it to say."""
+    """The listing's values after a card, which does not move the next visit of an opened advert."""
     opened = old["opened_at"] is not None
     return {
-        **_believed(old, step),
+        **_fields_to_write(old, step),
         "of_id": old["id"],
         "content_hash": old["content_hash"] if opened else sighting.content_hash,
         "page_digest": old["page_digest"] if opened else sighting.page_digest,
@@ -203,14 +203,14 @@ def updated_by_card(sighting: Sighting, old: Stored, step: Step) -> Row:
 
 
 def updated(sighting: Sighting, old: Stored, step: Step, rules: HistoryRules) -> Row:
-    """Every value that is believed, anew; after no step, only what moves without the advert changing."""
-    if step is STILL:
+    """The listing's values after its page; for `UNCHANGED_STEP`, of its fields only the volatile ones."""
+    if step is UNCHANGED_STEP:
         fields = {name: sighting.fields[name] for name in VOLATILE_FIELDS}
     else:
-        new = old["opened_at"] is None
-        fields = _believed(old, step) | {
+        is_first_read = old["opened_at"] is None
+        fields = _fields_to_write(old, step) | {
             "content_hash": sighting.content_hash,
-            "held_by": sighting.job_id if new and sighting.held_news else old["held_by"],
+            "held_by": sighting.job_id if is_first_read and sighting.held_news else old["held_by"],
             "price_by_card": is_by_card(doubts_of(old), sighting.unstored, step),
         }
     return {
@@ -226,7 +226,7 @@ def updated(sighting: Sighting, old: Stored, step: Step, rules: HistoryRules) ->
 
 
 def visited(old: Stored, at: float, step: Step, rules: HistoryRules) -> Row:
-    """What a visit moves, whatever it saw."""
+    """The values that every visit of the page updates, whatever it saw."""
     interval = next_interval(old["revisit_seconds"], step.result, rules)
     return {
         "of_id": old["id"],
@@ -241,12 +241,12 @@ def visited(old: Stored, at: float, step: Step, rules: HistoryRules) -> Row:
 
 
 def is_back(old: Stored, at: float) -> bool:
-    """Whether an advert that was gone is there again."""
+    """Whether an advert that was gone is seen again."""
     return old["gone_at"] is not None and at > old["gone_at"]
 
 
 def change_rows(listing_id: int, seen: Seen, step: Step) -> list[Row]:
-    """One row for every field that is not what it was."""
+    """One row for every changed field."""
     return [
         {"listing_id": listing_id, "visit_id": seen.visit_id, "seen_at": seen.at, **change._asdict()}
         for change in step.changes
@@ -254,7 +254,7 @@ def change_rows(listing_id: int, seen: Seen, step: Step) -> list[Row]:
 
 
 def price_rows(listing_id: int, seen: Seen, step: Step) -> list[Row]:
-    """One row if amount, currency or VAT are not what they were, and one for an earlier price in print."""
+    """One row if amount, currency or VAT changed, and one for an earlier price that is printed."""
     point = {"listing_id": listing_id, "visit_id": seen.visit_id, "seen_at": seen.at}
     points = []
     if step.printed is not None:
@@ -265,120 +265,129 @@ def price_rows(listing_id: int, seen: Seen, step: Step) -> list[Row]:
     return points
 
 
-# A sighting that comes after later ones: it is put in its place, and the history is worked out anew. What
-# each visit saw is not stored whole. It is what the listing says now, with all later changes taken back,
-# with the price that was not believed then, and without what was not shown: its visit keeps both.
+# A late sighting is put in its place in time, and the history is recomputed. What each visit saw is not
+# stored whole: it is the listing as it is now, with all later changes undone, with the price that was not
+# believed, and without the values that were not shown. Its visit stores both.
 
 _Rows = Sequence[RowMapping]
 Marks = Mapping[str, Any]
-"""What of a visit is held back: `held`, `held_type`, `held_gaps`."""
-_SET_VISIT = update(scrape_history).where(scrape_history.c.id == bindparam("of_id"))
+"""What is held back of a visit: `held`, `held_type`, `held_gaps`."""
+_UPDATE_VISIT = update(scrape_history).where(scrape_history.c.id == bindparam("of_id"))
 
 
 def save_late(connection: Connection, sighting: Sighting, rules: HistoryRules) -> bool:
-    """Store what the advert's sightings, with this one in its place, mean together; whether that is new."""
-    stored, seen = _read_advert(connection, sighting.key)
-    if any((one.at, one.hash) == (sighting.seen_at, sighting.content_hash) for one in seen):
+    """Recompute the advert's history with this sighting in its place, unless it is stored already.
+
+    Returns whether that adds or removes a change, a price or a market event.
+    """
+    rows, sightings = _read_advert(connection, sighting.key)
+    if any((seen.at, seen.hash) == (sighting.seen_at, sighting.content_hash) for seen in sightings):
         return False
-    # The same page read by a better reader takes the place of what was read before.
-    page = (sighting.seen_at, sighting.page_digest)
-    same = [one for one in seen if one.digest is not None and (one.at, one.digest) == page]
-    replaced = [one for one in same if one.card == sighting.card]
+    # The same page from a better reader replaces what was read before.
+    page_key = (sighting.seen_at, sighting.page_digest)
+    same_page = [seen for seen in sightings if seen.digest is not None and (seen.at, seen.digest) == page_key]
+    replaced = [seen for seen in same_page if seen.card == sighting.card]
     if replaced:
         visit_id = replaced[0].visit_id
     else:
-        newest = next(row["id"] for row in reversed(stored) if row["closed_reason"] != WITHDRAWN)
-        added = insert(scrape_history).values(visit_row(sighting, newest, "unchanged"))
-        visit_id = int(connection.execute(added.returning(scrape_history.c.id)).scalar_one())
-    kept = [one for one in seen if one not in replaced]
-    held_gaps = sighting.held_gaps or any(one.held_gaps for one in replaced)
-    own = sighting.under(visit_id)._replace(held_gaps=held_gaps)
-    return _store_all(connection, stored, fold([*kept, own], rules), at=sighting.seen_at)
+        newest_id = next(row["id"] for row in reversed(rows) if row["closed_reason"] != WITHDRAWN)
+        insertion = insert(scrape_history).values(visit_row(sighting, newest_id, "unchanged"))
+        visit_id = int(connection.execute(insertion.returning(scrape_history.c.id)).scalar_one())
+    others = [seen for seen in sightings if seen not in replaced]
+    held_gaps = sighting.held_gaps or any(seen.held_gaps for seen in replaced)
+    new = sighting.under(visit_id)._replace(held_gaps=held_gaps)
+    return _store_generations(connection, rows, fold([*others, new], rules), at=sighting.seen_at)
 
 
 def work_out_anew(
     connection: Connection, key: Key, rules: HistoryRules, marks: Mapping[int, Marks], *, now: float
 ) -> bool:
-    """Store what the advert's sightings mean when these visits are held back, or no longer are."""
-    stored, before = _read_advert(connection, key)
-    seen = [one._replace(**marks.get(one.visit_id, {})) for one in before]
-    return _store_all(connection, stored, fold(seen, rules), at=now)
+    """Recompute the advert's history with these marks, by visit id; returns the same as `save_late`."""
+    rows, sightings = _read_advert(connection, key)
+    marked = [seen._replace(**marks.get(seen.visit_id, {})) for seen in sightings]
+    return _store_generations(connection, rows, fold(marked, rules), at=now)
 
 
 def withdrawn_adverts(connection: Connection, sightings: Sequence[Sighting]) -> set[Key]:
-    """Of these adverts, those with a generation that has no history any more."""
+    """Those of these adverts that have a withdrawn generation: one without a history."""
     if not sightings:
         return set()
     ids = {sighting.listing.external_id for sighting in sightings}
-    found = select(listings.c.site, listings.c.external_id).where(
+    query = select(listings.c.site, listings.c.external_id).where(
         listings.c.external_id.in_(sorted(ids)), listings.c.closed_reason == WITHDRAWN
     )
-    return {(row.site, row.external_id) for row in connection.execute(found)}
+    return {(row.site, row.external_id) for row in connection.execute(query)}
 
 
 def _read_advert(connection: Connection, key: Key) -> tuple[_Rows, list[Seen]]:
-    """The advert's listings by generation, which nobody else changes meanwhile, and all its sightings."""
+    """The advert's listings by generation, locked against other writers, and all its sightings."""
     site, external_id = key
-    chosen = select(listings).where(listings.c.site == site, listings.c.external_id == external_id)
-    stored = connection.execute(chosen.order_by(listings.c.generation).with_for_update()).mappings().all()
-    visits = select(scrape_history).where(
+    query = select(listings).where(listings.c.site == site, listings.c.external_id == external_id)
+    rows = connection.execute(query.order_by(listings.c.generation).with_for_update()).mappings().all()
+    visit_query = select(scrape_history).where(
         scrape_history.c.site == site,
         scrape_history.c.url_key == listing_key(external_id),
         scrape_history.c.listing_id.is_not(None),
     )
     newest_first = sorted(
-        connection.execute(visits).mappings(),
-        key=lambda one: in_order(one["fetched_at"], one["content_hash"] or "", card=one["verdict"] == CARD),
+        connection.execute(visit_query).mappings(),
+        key=lambda row: in_order(row["fetched_at"], row["content_hash"] or "", card=row["verdict"] == CARD),
         reverse=True,
     )
-    live = [row for row in stored if row["closed_reason"] != WITHDRAWN]
-    changes = _history(connection, listing_changes, [row["id"] for row in live])
-    seen: list[Seen] = []
-    for row in live:
-        own = [visit for visit in newest_first if visit["listing_id"] == row["id"]]
-        seen += _undone(row, own, [change for change in changes if change["listing_id"] == row["id"]])
-    return stored, seen
+    live_rows = [row for row in rows if row["closed_reason"] != WITHDRAWN]
+    changes = _select_rows(connection, listing_changes, [row["id"] for row in live_rows])
+    sightings: list[Seen] = []
+    for row in live_rows:
+        visits = [visit for visit in newest_first if visit["listing_id"] == row["id"]]
+        sightings += _restore_sightings(
+            row, visits, [change for change in changes if change["listing_id"] == row["id"]]
+        )
+    return rows, sightings
 
 
-def _undone(row: RowMapping, newest_first: _Rows, changes: _Rows) -> Iterator[Seen]:
-    """What each visit saw, the newest first: the listing with the changes of later visits taken back."""
+def _restore_sightings(row: RowMapping, newest_first: _Rows, changes: _Rows) -> Iterator[Seen]:
+    """What each visit saw, the newest first: the listing with the changes of later visits undone."""
     fields = {name: row[name] for name in STORED_FIELDS}
     for visit in newest_first:
         card = visit["verdict"] == CARD
-        saw = without_unseen(fields | (visit["odd"] or {}), visit["unseen"] or ())
-        saw = visit["said"] if card else saw
-        digest = visit["content_hash"] or content_hash(saw)
-        held = {name: visit[name] for name in ("held", "held_type", "held_gaps")}
-        yield Seen(visit["fetched_at"], digest, saw, visit["id"], visit["page_digest"], **held, card=card)
-        back = {change["field"]: change["old"] for change in changes if change["visit_id"] == visit["id"]}
-        fields = fields | back
+        shown = without_unseen(fields | (visit["odd"] or {}), visit["unseen"] or ())
+        shown = visit["said"] if card else shown
+        digest = visit["content_hash"] or content_hash(shown)
+        marks = {name: visit[name] for name in ("held", "held_type", "held_gaps")}
+        yield Seen(visit["fetched_at"], digest, shown, visit["id"], visit["page_digest"], **marks, card=card)
+        old = {change["field"]: change["old"] for change in changes if change["visit_id"] == visit["id"]}
+        fields = fields | old
 
 
-def _store_all(
-    connection: Connection, stored: _Rows, generations: Sequence[Generation], *, at: float
+def _store_generations(
+    connection: Connection, rows: _Rows, generations: Sequence[Generation], *, at: float
 ) -> bool:
-    """Bring the rows of an advert to what its sightings mean; whether that is new."""
-    if surplus := [row["id"] for row in stored[len(generations) :]]:
-        # A listing's number is never taken back: others may know it. It only has no history any more.
-        emptied = update(listings).where(listings.c.id.in_(surplus))
-        connection.execute(emptied.values(closed_at=listings.c.first_seen_at, closed_reason=WITHDRAWN))
+    """Make the advert's rows match its generations; returns the same as `save_late`."""
+    if surplus := [row["id"] for row in rows[len(generations) :]]:
+        # A listing is never deleted, since others may hold its id: it only loses its history.
+        withdrawal = update(listings).where(listings.c.id.in_(surplus))
+        connection.execute(withdrawal.values(closed_at=listings.c.first_seen_at, closed_reason=WITHDRAWN))
         touch(connection, surplus)
     ids = []
     for number, generation in enumerate(generations):
-        if number < len(stored):
-            row = stored[number]
-            values = _values(generation, row, at)
+        if number < len(rows):
+            row = rows[number]
+            values = _row_values(generation, row, at)
             connection.execute(update(listings).where(listings.c.id == row["id"]).values(values))
             ids.append(int(row["id"]))
         else:
-            added = insert(listings).values(**_values(generation, None, at), generation=number + 1)
-            ids.append(int(connection.execute(added.returning(listings.c.id)).scalar_one()))
+            insertion = insert(listings).values(**_row_values(generation, None, at), generation=number + 1)
+            ids.append(int(connection.execute(insertion.returning(listings.c.id)).scalar_one()))
     touch(connection, ids)
-    steps = [(own, *one) for own, generation in zip(ids, generations, strict=True) for one in generation.seen]
+    steps = [
+        (listing_id, *entry)
+        for listing_id, generation in zip(ids, generations, strict=True)
+        for entry in generation.seen
+    ]
     visits = [
         {
             "of_id": seen.visit_id,
-            "listing_id": own,
+            "listing_id": listing_id,
             "result": step.result,
             "content_hash": seen.hash,
             "odd": said_otherwise(seen, step),
@@ -387,34 +396,36 @@ def _store_all(
             "held_type": seen.held_type,
             "held_gaps": seen.held_gaps,
         }
-        for own, seen, step in steps
+        for listing_id, seen, step in steps
     ]
-    connection.execute(_SET_VISIT, visits)
-    ends = [
-        event(own, "gone", generation.closed_at, at, REUSED)
-        for own, generation in zip(ids, generations, strict=True)
+    connection.execute(_UPDATE_VISIT, visits)
+    end_events = [
+        event(listing_id, "gone", generation.closed_at, at, REUSED)
+        for listing_id, generation in zip(ids, generations, strict=True)
         if generation.closed_at is not None
     ]
-    everybody = sorted({*ids, *(row["id"] for row in stored)})
+    all_ids = sorted({*ids, *(row["id"] for row in rows)})
     corrected = [
-        _correct(connection, listing_changes, everybody, [row for one in steps for row in change_rows(*one)]),
-        _correct(connection, price_points, everybody, [row for one in steps for row in price_rows(*one)]),
-        _correct(connection, market_events, everybody, ends),
+        _correct(
+            connection, listing_changes, all_ids, [row for entry in steps for row in change_rows(*entry)]
+        ),
+        _correct(connection, price_points, all_ids, [row for entry in steps for row in price_rows(*entry)]),
+        _correct(connection, market_events, all_ids, end_events),
     ]
     return any(corrected)
 
 
-def _values(generation: Generation, row: RowMapping | None, at: float) -> Row:
+def _row_values(generation: Generation, row: RowMapping | None, at: float) -> Row:
     last, external_id = generation.last, generation.fields["external_id"]
     newest = generation.seen[-1][0].at
     opened = generation.opened_at is not None
     due = revisit_at(external_id, last.at, generation.interval, generation.odd)
-    by_card = row is not None and generation.closed_at is None and row["last_seen_at"] > row["visited_at"]
+    on_card = row is not None and generation.closed_at is None and row["last_seen_at"] > row["visited_at"]
     return {
         **generation.fields,
         "content_hash": last.hash,
         "first_seen_at": generation.seen[0][0].at,
-        "last_seen_at": max(newest, row["last_seen_at"]) if row is not None and by_card else newest,
+        "last_seen_at": max(newest, row["last_seen_at"]) if row is not None and on_card else newest,
         "visited_at": newest,
         "opened_at": generation.opened_at,
         "price_by_card": generation.by_card,
@@ -432,25 +443,25 @@ def _values(generation: Generation, row: RowMapping | None, at: float) -> Row:
 
 
 def _gone_at(generation: Generation, row: RowMapping | None, at: float) -> float | None:
-    """An open listing may be gone; one that was only now found to be another flat never was."""
+    """When the listing was gone; None if it is new, was withdrawn, or was seen again since."""
     if row is None or row["closed_reason"] == WITHDRAWN or row["gone_at"] is None:
         return None
     gone_at = float(row["gone_at"])
-    there_again = generation.closed_at is None and min(at, generation.seen[-1][0].at) > gone_at
-    return None if there_again else gone_at
+    seen_again = generation.closed_at is None and min(at, generation.seen[-1][0].at) > gone_at
+    return None if seen_again else gone_at
 
 
-def _correct(connection: Connection, table: Table, ids: Sequence[int], wanted: Sequence[Row]) -> bool:
-    """Rows that are right stay, whenever they were noted; whether any was not."""
+def _correct(connection: Connection, table: Table, ids: Sequence[int], right_rows: Sequence[Row]) -> bool:
+    """Delete wrong rows and add missing ones; right ones stay. Returns whether any was wrong or missing."""
 
     def plain(row: Mapping[str, Any]) -> Row:
         return {name: value for name, value in row.items() if name not in ("id", "noted_at")}
 
-    there = [row for row in _history(connection, table, ids) if row.get("reason", REUSED) == REUSED]
-    right = [plain(row) for row in wanted]
-    stored = [plain(dict(row)) for row in there]
-    wrong = [row["id"] for row, was in zip(there, stored, strict=True) if was not in right]
-    missing = [row for row in wanted if plain(row) not in stored]
+    stored_rows = [row for row in _select_rows(connection, table, ids) if row.get("reason", REUSED) == REUSED]
+    right = [plain(row) for row in right_rows]
+    stored = [plain(dict(row)) for row in stored_rows]
+    wrong = [row["id"] for row, values in zip(stored_rows, stored, strict=True) if values not in right]
+    missing = [row for row in right_rows if plain(row) not in stored]
     if wrong:
         connection.execute(delete(table).where(table.c.id.in_(wrong)))
     if missing:
@@ -458,6 +469,6 @@ def _correct(connection: Connection, table: Table, ids: Sequence[int], wanted: S
     return bool(wrong or missing)
 
 
-def _history(connection: Connection, table: Table, ids: Sequence[int]) -> _Rows:
-    chosen = select(table).where(table.c.listing_id.in_(ids)).order_by(table.c.id)
-    return connection.execute(chosen).mappings().all()
+def _select_rows(connection: Connection, table: Table, ids: Sequence[int]) -> _Rows:
+    query = select(table).where(table.c.listing_id.in_(ids)).order_by(table.c.id)
+    return connection.execute(query).mappings().all()
