@@ -14,8 +14,9 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from sale_sofia.history.listings import DEFAULT_RULES, save_listings
 from sale_sofia.history.market_events import set_back
+from sale_sofia.history.revisions import touch
 from sale_sofia.history.settings import HistoryRules
-from sale_sofia.history.sightings import Sighting, Stored
+from sale_sofia.history.sightings import Sighting, Stored, is_another_year
 from sale_sofia.history.tables import cards, listings
 from sale_sofia.listings.normalise import card_listing
 from sale_sofia.storage.quick import Quick
@@ -80,13 +81,9 @@ _SELECT_CARDS = Quick(
     .where(cards.c.site == bindparam("of_site"), cards.c.external_id.in_(bindparam("ids", expanding=True)))
     .order_by(cards.c.seen_at)
 )
+_STATE = ("id", "external_id", "last_seen_at", "revisit_at", "gone_at", "opened_at", "price_eur")
 _SELECT_LISTINGS = Quick(
-    select(
-        *(
-            listings.c[name]
-            for name in ("id", "external_id", "revisit_at", "gone_at", "opened_at", "price_eur")
-        )
-    )
+    select(*(listings.c[name] for name in _STATE))
     .where(
         listings.c.site == bindparam("of_site"),
         listings.c.external_id.in_(bindparam("ids", expanding=True)),
@@ -134,6 +131,7 @@ def see_cards(  # noqa: PLR0913 - each is a matter of its own
     listing_rows = {row["external_id"]: row for row in _SELECT_LISTINGS.mappings(connection, ids)}
     _store_cards(connection, scope, seen_cards, at)
     _UPDATE_LAST_SEEN.run(connection, [{"of_id": row["id"], "at": at} for row in listing_rows.values()])
+    touch(connection, [row["id"] for row in listing_rows.values() if is_another_year(row, at)])
     gone = [row for row in listing_rows.values() if row["gone_at"] is not None]
     set_back(connection, [row["id"] for row in gone if row["gone_at"] < at], at=at)
     news = [

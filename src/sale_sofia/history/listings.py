@@ -4,7 +4,6 @@ The history is a function of the sightings, not of the order in which they are s
 place in time (`save_late`), and one that is saved twice changes nothing.
 """
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -31,7 +30,9 @@ from sale_sofia.history.sightings import (
     Stored,
     change_rows,
     doubts_of,
+    is_another_year,
     is_back,
+    is_ended_by_reuse,
     listing_key,
     new_row,
     price_rows,
@@ -147,16 +148,13 @@ def _save_distinct(connection: Connection, sightings: Sequence[Sighting], rules:
     unchanged = [pair for pair in newer if _is_unchanged(*pair)]
     _insert_flats(connection, [(sighting, 1) for sighting in new], rules)
     _UPDATE.run(connection, [updated(*pair, UNCHANGED_STEP, rules) for pair in unchanged])
-    # Another sighting is no change, but in another year its building may no longer be a future one.
-    revisions.touch(
-        connection, [state["id"] for sighting, state in unchanged if _in_another_year(sighting, state)]
-    )
+    _touch_in_new_year(connection, [(state, sighting.seen_at) for sighting, state in unchanged])
     visits = [visit_row(sighting, state["id"], "unchanged") for sighting, state in unchanged]
     _INSERT_VISITS.run(connection, visits)
     results: _Results = {sighting.key: "new" for sighting in new}
     results |= {sighting.key: "unchanged" for sighting, _ in unchanged}
+    _note_returns(connection, [(state, sighting.seen_at) for sighting, state in unchanged])
     results |= _compare_and_save(connection, [pair for pair in newer if not _is_unchanged(*pair)], rules)
-    _note_returns(connection, [(state, sighting.seen_at) for sighting, state in newer])
     return results | {
         sighting.key: _save_and_recompute(connection, sighting, state, rules) for sighting, state in late
     }
@@ -173,8 +171,9 @@ def _is_unchanged(sighting: Sighting, state: Stored) -> bool:
     return bool(sighting.content_hash == state["content_hash"]) and settled
 
 
-def _in_another_year(sighting: Sighting, state: Stored) -> bool:
-    return time.gmtime(sighting.seen_at).tm_year != time.gmtime(state["last_seen_at"]).tm_year
+def _touch_in_new_year(connection: Connection, sightings: Iterable[tuple[Stored, float]]) -> None:
+    """Touch the adverts last seen in another year: their building may no longer be a future one."""
+    revisions.touch(connection, [row["id"] for row, at in sightings if is_another_year(row, at)])
 
 
 def _save_and_recompute(
@@ -245,6 +244,9 @@ def _compare_and_save(connection: Connection, sightings: Sequence[_Pair], rules:
     _start_next_generation(connection, [pair for pair in reused if pair[0].key not in withdrawn], rules)
     handled = {sighting.key for sighting, _ in (*reused, *disproved)}
     others = [pair for pair in pairs if pair[0].key not in handled]
+    # The flat of a reused id does not return: another one has its advert.
+    returned = [(old, sighting.seen_at) for sighting, old in (*disproved, *others)]
+    _note_returns(connection, returned)
     results: _Results = {sighting.key: "new" for sighting, _ in reused}
     results |= {
         sighting.key: _save_and_recompute(connection, sighting, old, rules) for sighting, old in disproved
@@ -344,7 +346,7 @@ def _start_next_generation(connection: Connection, pairs: Sequence[_Pair], rules
     end_events = [
         event(old["id"], "gone", sighting.seen_at, sighting.seen_at, REUSED)
         for sighting, old in pairs
-        if old["gone_at"] is None
+        if is_ended_by_reuse(old["gone_at"], sighting.seen_at)
     ]
     note_events(connection, end_events)
     _insert_flats(connection, [(sighting, old["generation"] + 1) for sighting, old in pairs], rules)
@@ -424,6 +426,7 @@ def save_unmodified(
             for row, advert in newer
         ]
         _INSERT_VISITS.run(connection, visits)
+    _touch_in_new_year(connection, [(row, advert.at) for row, advert in newer])
     _note_returns(connection, [(row, advert.at) for row, advert in newer])
     return len(rows)
 

@@ -1,5 +1,6 @@
 """A sighting of an advert, and the rows it leaves in the tables."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -245,6 +246,16 @@ def is_back(old: Stored, at: float) -> bool:
     return old["gone_at"] is not None and at > old["gone_at"]
 
 
+def is_another_year(old: Stored, at: float) -> bool:
+    """Whether an advert was last seen in another year than this moment's."""
+    return time.gmtime(at).tm_year != time.gmtime(old["last_seen_at"]).tm_year
+
+
+def is_ended_by_reuse(gone_at: float | None, closed_at: float) -> bool:
+    """Whether a flat left the market when its advert's id was reused; False if it was gone before."""
+    return gone_at is None or gone_at >= closed_at
+
+
 def change_rows(listing_id: int, seen: Seen, step: Step) -> list[Row]:
     """One row for every changed field."""
     return [
@@ -368,6 +379,7 @@ def _store_generations(
         withdrawal = update(listings).where(listings.c.id.in_(surplus))
         connection.execute(withdrawal.values(closed_at=listings.c.first_seen_at, closed_reason=WITHDRAWN))
         touch(connection, surplus)
+    row_of = {row["id"]: row for row in rows}
     ids = []
     for number, generation in enumerate(generations):
         if number < len(rows):
@@ -403,6 +415,7 @@ def _store_generations(
         event(listing_id, "gone", generation.closed_at, at, REUSED)
         for listing_id, generation in zip(ids, generations, strict=True)
         if generation.closed_at is not None
+        and is_ended_by_reuse(_gone_at(generation, row_of.get(listing_id), at), generation.closed_at)
     ]
     all_ids = sorted({*ids, *(row["id"] for row in rows)})
     corrected = [

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from sale_sofia.buyer.corrections import correct
 from sale_sofia.buyer.evaluations import By, mark
@@ -20,17 +20,21 @@ from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.settings import PHOTOS_REMEMBERED
 from sale_sofia.flats.tables import flats
 from sale_sofia.geography import imported
-from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.cards import Scope, SeenCard, see_cards
+from sale_sofia.history.jobs import create_job
+from sale_sofia.history.listings import SameAgain, Sighting, save_listings, save_unmodified
 from sale_sofia.history.market_events import set_gone
 from sale_sofia.history.news import release_all
 from sale_sofia.history.revisions import touch
-from sale_sofia.history.tables import listings
+from sale_sofia.history.settings import HistoryRules
+from sale_sofia.history.tables import listings, scopes
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 
 NOW = 1_790_000_000.0
 HOUR = 3600.0
+TO_BE_BUILT: dict[str, Any] = {"year_built": 2027, "act_status": "act16"}
 WORDS = "Апартамент с две тераси, южно изложение и ипотека върху имота. Цената е без ДДС."
 
 
@@ -180,13 +184,33 @@ def test_of_two_at_once_the_later_finds_what_is_left(
     assert stored(database) == merged(database)
 
 
-def test_what_cannot_be_yet_is_asked_again_when_the_year_has_come(database: Database) -> None:
-    """To be seen once more is no change, but in another year a building of it is none of the future."""
+def _page(database: Database, at: float) -> None:
+    see(database, 1, at, **TO_BE_BUILT)
+
+
+def _not_modified(database: Database, at: float) -> None:
+    same = [SameAgain("1b1", at)]
+    save = partial(save_unmodified, site="imot.bg", same=same, job_id="job", rules=HistoryRules())
+    database.run_write(save)
+
+
+def _card(database: Database, at: float) -> None:
+    scope = Scope(1, "imot.bg", at)
+    database.run_write(partial(see_cards, scope=scope, seen_cards=[SeenCard("1b1", "h", {})], at=at))
+
+
+@pytest.mark.parametrize("seen_again", [_page, _not_modified, _card])
+def test_what_cannot_be_yet_is_asked_again_when_the_year_has_come(
+    database: Database, seen_again: Callable[[Database, float], None]
+) -> None:
+    """Seen once more is no change, but a building of next year is none of the future when that has come."""
     at = 1_798_700_000.0  # the last days of 2026
-    facts = {"year_built": 2027, "act_status": "act16"}
-    see(database, 1, at, **facts)
+    with database.write() as connection:
+        create_job(connection, job_id="job", site="imot.bg", start_urls=["x"], listing_limit=None, now=at)
+        connection.execute(insert(scopes).values(id=1, site="imot.bg", digest="d", start_urls=[]))
+    see(database, 1, at, **TO_BE_BUILT)
     assert "built_in_future" in stored(database)[1].flags
-    see(database, 1, at + 7 * 24 * HOUR, **facts)
+    seen_again(database, at + 7 * 24 * HOUR)
     assert "built_in_future" not in stored(database)[1].flags
     assert stored(database) == merged(database)
 

@@ -239,6 +239,22 @@ def test_an_advert_that_was_gone_is_back(db: Database) -> None:
         ]
 
 
+def test_a_flat_that_was_gone_does_not_come_back_with_another_under_its_id(db: Database) -> None:
+    see(db, 1.0)
+    with db.write() as connection:
+        first = connection.execute(select(listings.c.id)).scalar_one()
+        set_gone(connection, {first: 2.0}, now=3.0, reason="missed")
+    gone_once = [(first, "gone", 2.0, "missed")]
+    assert see(db, 5.0, area_sqm=63.0, floor=7) == "new"
+    with db.read() as connection:
+        assert rows(connection, market_events, "listing_id", "kind", "at", "reason") == gone_once
+        assert rows(connection, listings, "gone_at", "closed_at") == [(2.0, 5.0), (None, None)]
+    see(db, 4.0, area_sqm=63.0, floor=7)  # late: all is worked out anew
+    with db.read() as connection:
+        assert rows(connection, listings, "gone_at", "closed_at") == [(2.0, 4.0), (None, None)]
+        assert rows(connection, market_events, "listing_id", "kind", "at", "reason") == gone_once
+
+
 def test_unchanged_visits_are_counted_and_come_less_often(db: Database) -> None:
     see(db, 0.0)
     for at in (1.0, 2.0, 3.0):
