@@ -1,8 +1,8 @@
-"""Statements that a crawl runs with every page.
+"""Fast statements, for what a crawl runs with every page.
 
-SQLAlchemy looks at a statement and at each of its values anew whenever it is run, which takes several times
-as long as SQLite does. A `Quick` statement is compiled once and goes to SQLite's driver as it is; to a
-server, which it takes longer to reach, it goes as any other (decision 048).
+SQLAlchemy processes a statement and each of its values again at every run, which takes several times as long
+as SQLite does. A `Quick` statement is compiled once and goes directly to SQLite's driver; on a server, which
+takes longer to reach, it runs like any other (decision 048).
 """
 
 import sqlite3
@@ -23,9 +23,9 @@ _NO_VALUES: Final[Values] = {}
 
 
 class Quick:
-    """One statement, for many runs; what it means, gives, raises and tells listeners is as with `execute`.
+    """One statement for many runs; its effect, results, errors and events are those of `execute`.
 
-    Lists that it looks in (`IN`) hold plain numbers and texts, and columns have no defaults of Python's.
+    `IN` lists may hold only plain numbers and texts, and no column may have a Python default.
     """
 
     def __init__(self, statement: Executable) -> None:
@@ -33,80 +33,80 @@ class Quick:
         self._prepared: dict[tuple[str, ...], _Prepared] = {}
 
     def run(self, connection: Connection, rows: Sequence[Values]) -> int:
-        """Run it once for each row, all of the same names; how many rows of the table it wrote."""
+        """Run it once for each row, all with the same keys; returns how many rows of the table it wrote."""
         if not rows:
             return 0
-        if not _is_file(connection):
-            many = connection.execute(self._statement, rows, execution_options={"preserve_rowcount": True})
-            return many.rowcount
-        prepared = self._for(connection, rows[0])
+        if not _use_driver(connection):
+            result = connection.execute(self._statement, rows, execution_options={"preserve_rowcount": True})
+            return result.rowcount
+        prepared = self._prepare(connection, rows[0])
         if len(rows) == 1:
             return _execute(connection, *prepared.call(rows[0])).rowcount
         return _execute(connection, prepared.sql, list(map(prepared.values, rows)), many=True).rowcount
 
     def rows(self, connection: Connection, values: Values = _NO_VALUES) -> Sequence[tuple[Any, ...]]:
-        """What it finds, or returns of what it wrote: plain rows in the order of its columns."""
-        if not _is_file(connection):
+        """The rows that it selects or returns, as plain tuples in the order of its columns."""
+        if not _use_driver(connection):
             return connection.execute(self._statement, values).all()
-        prepared = self._for(connection, values)
-        found = _execute(connection, *prepared.call(values)).fetchall()
-        return [prepared.read(row) for row in found] if prepared.readers else found
+        prepared = self._prepare(connection, values)
+        rows = _execute(connection, *prepared.call(values)).fetchall()
+        return [prepared.read(row) for row in rows] if prepared.readers else rows
 
     def mappings(self, connection: Connection, values: Values = _NO_VALUES) -> Sequence[Mapping[Any, Any]]:
-        """The same by the names of the columns."""
-        if not _is_file(connection):
+        """The same rows, by the names of the columns."""
+        if not _use_driver(connection):
             return connection.execute(self._statement, values).mappings().all()
-        names = self._for(connection, values).columns
+        names = self._prepare(connection, values).columns
         return [dict(zip(names, row, strict=True)) for row in self.rows(connection, values)]
 
-    def _for(self, connection: Connection, row: Values) -> "_Prepared":
+    def _prepare(self, connection: Connection, row: Values) -> "_Prepared":
         names = tuple(row)
-        if (known := self._prepared.get(names)) is None:
-            known = self._prepared[names] = _Prepared(self._statement, connection.dialect, names)
-        return known
+        if (prepared := self._prepared.get(names)) is None:
+            prepared = self._prepared[names] = _Prepared(self._statement, connection.dialect, names)
+        return prepared
 
 
 class _Prepared:
-    """A statement compiled for SQLite and for values of certain names."""
+    """A statement compiled for SQLite and for values with certain keys."""
 
     def __init__(self, statement: Executable, dialect: Dialect, names: Sequence[str]) -> None:
-        whole = cast("ClauseElement", statement)
-        compiled = cast("SQLCompiler", whole.compile(dialect=dialect, column_keys=list(names)))
+        clause = cast("ClauseElement", statement)
+        compiled = cast("SQLCompiler", clause.compile(dialect=dialect, column_keys=list(names)))
         self.sql = str(compiled)
-        self._names = places = compiled.positiontup or []
-        binds = [compiled.binds[name] for name in places]
+        self._names = parameters = compiled.positiontup or []
+        binds = [compiled.binds[name] for name in parameters]
         self._fixed = {
-            name: bind.value for name, bind in zip(places, binds, strict=True) if not bind.required
+            name: bind.value for name, bind in zip(parameters, binds, strict=True) if not bind.required
         }
-        self._lists = {name for name, bind in zip(places, binds, strict=True) if bind.expanding}
+        self._lists = {name for name, bind in zip(parameters, binds, strict=True) if bind.expanding}
         self._writers = [
-            (place, process)
-            for place, bind in enumerate(binds)
+            (index, process)
+            for index, bind in enumerate(binds)
             if (process := _writer(bind.type, dialect)) and not bind.expanding
         ]
-        self._take: Callable[[Any], Any] = itemgetter(*places) if places else lambda _: ()
-        returned = getattr(statement, "exported_columns", ())
-        self.columns = [column.key for column in returned]
+        self._pick: Callable[[Any], Any] = itemgetter(*parameters) if parameters else lambda _: ()
+        result_columns = getattr(statement, "exported_columns", ())
+        self.columns = [column.key for column in result_columns]
         self.readers: list[tuple[int, _Process]] = [
-            (place, process)
-            for place, column in enumerate(returned)
+            (index, process)
+            for index, column in enumerate(result_columns)
             if (process := _reader(column.type, dialect))
         ]
 
     def values(self, row: Values) -> Sequence[Any]:
-        """What the driver is given for a row."""
-        taken = self._take({**self._fixed, **row} if self._fixed else row)
+        """The values of a row as the driver takes them."""
+        picked = self._pick({**self._fixed, **row} if self._fixed else row)
         if len(self._names) == 1:
-            taken = (taken,)
+            picked = (picked,)
         if not self._writers:
-            return cast("tuple[Any, ...]", taken)
-        written = list(taken)
-        for place, process in self._writers:
-            written[place] = process(written[place])
-        return written
+            return cast("tuple[Any, ...]", picked)
+        values = list(picked)
+        for index, process in self._writers:
+            values[index] = process(values[index])
+        return values
 
     def call(self, row: Values) -> tuple[str, Sequence[Any]]:
-        """The statement and what the driver is given, where it looks in lists: a place for each value."""
+        """The SQL and its values for the driver; `IN` lists get a placeholder for each value."""
         values = self.values(row)
         if not self._lists:
             return self.sql, values
@@ -120,16 +120,16 @@ class _Prepared:
         return sql, flat
 
     def read(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What a row of the driver's means."""
-        read = list(row)
-        for place, process in self.readers:
-            read[place] = process(read[place])
-        return tuple(read)
+        """A row of the driver in our values."""
+        values = list(row)
+        for index, process in self.readers:
+            values[index] = process(values[index])
+        return tuple(values)
 
 
 def _writer(kind: TypeEngine[Any], dialect: Dialect) -> _Process | None:
-    """What makes the driver's value of ours: as SQLAlchemy's, in one step where it takes several."""
-    if isinstance(kind, Boolean):  # to the driver they are the numbers 0 and 1
+    """Converts our value to the driver's like SQLAlchemy, in fewer steps; None: nothing to convert."""
+    if isinstance(kind, Boolean):  # the driver stores them as 0 and 1
         return None
     if isinstance(kind, JSON):
         return _nullable_json if kind.none_as_null else to_json
@@ -142,17 +142,17 @@ def _nullable_json(value: object) -> str | None:
 
 def _reader(kind: TypeEngine[Any], dialect: Dialect) -> _Process | None:
     if isinstance(kind, JSON):
-        return _json_read
+        return _read_json
     return kind.dialect_impl(dialect).result_processor(dialect, None)
 
 
-def _json_read(value: Any) -> Any:  # noqa: ANN401 - whatever was kept
-    """SQLite keeps a text that is a number as one, and gives it back as such."""
+def _read_json(value: Any) -> Any:  # noqa: ANN401 - whatever was stored
+    """SQLite stores a JSON text that is a number as a number, and returns that."""
     return from_json(value) if isinstance(value, str) else value
 
 
-def _is_file(connection: Connection) -> bool:
-    """Whether the driver can be asked; a transaction is then begun, as by any statement of SQLAlchemy."""
+def _use_driver(connection: Connection) -> bool:
+    """Whether to call SQLite's driver; then begins a transaction, as any statement of SQLAlchemy would."""
     if connection.dialect.name != "sqlite":
         return False
     if not connection.in_transaction():

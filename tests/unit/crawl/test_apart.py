@@ -139,7 +139,7 @@ def test_more_than_fits_is_not_begun(apart: Apart) -> None:
 def test_it_holds_no_file_of_ours_and_hears_no_signal_meant_for_us(apart: Apart) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         kept = apart.do_now("open files", b"")
-        assert len(kept) == 5  # nowhere three times, its ear, and the list itself
+        assert len(kept) == 5  # /dev/null three times, its channel, and the list itself
         assert listening.fileno() > 3
     assert apart.do_now("signals", b"heard")[1] == b"heard"
 

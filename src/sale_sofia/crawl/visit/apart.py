@@ -1,4 +1,4 @@
-"""A portal's answers judged in a process of their own: one that cannot be read costs its row and no more."""
+"""Judges a portal's answers in a process of its own: one that cannot be read costs only its own row."""
 
 import asyncio
 import ctypes
@@ -37,15 +37,15 @@ from sale_sofia.listings.vocabulary import vocabulary
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.base import Site
 
-# A forked process that does one piece of work after the other within limits the kernel keeps. It shares a
-# desk of memory with its parent: what is to be done lies there, then the answer. It touches nothing else of
-# its parent's: every other file is closed, no signal of its parent reaches a handler, it ends without
-# clean-up, and it never outlives its parent.
+# A forked process that does one task after another, within limits that the kernel enforces. It shares a
+# block of memory, the desk, with its parent: the task is put there, then the answer. It touches nothing else
+# of its parent's: every other file is closed, no signal handler of its parent is called, it exits without
+# cleanup, and it never outlives its parent.
 
 _HEADER: Final = struct.Struct("=QQ")
-"""Bytes of the task and of its body on the desk, or of the answer and nothing."""
+"""The lengths of a task and of its body on the desk, or of an answer and 0."""
 _NO_MEMORY: Final = 3
-"""Exit code of work that could not get the memory it asked for."""
+"""Exit code of a process that could not get the memory it needed."""
 _PR_SET_PDEATHSIG: Final = 1
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
@@ -59,66 +59,66 @@ _LEFT_TO_THE_PARENT: Final = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )
-"""Sent to all processes of a terminal or of a service: the parent decides what they mean."""
+"""Sent to every process of a terminal or a service: only the parent reacts to them."""
 
 Work = Callable[[Any, bytes], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one piece of work may cost."""
+    """What one task may cost."""
 
     seconds: float
-    """Of computing."""
+    """Of CPU time."""
     patience: float
-    """Seconds by the clock, for a process that does not get to compute."""
+    """Seconds of real time, for a process that gets no CPU."""
     memory: int
-    """Bytes beyond those that the process begins with."""
+    """Bytes on top of those that the process starts with."""
     desk: int
-    """Bytes of a task, and of an answer."""
+    """The most bytes of a task with its body, and of an answer."""
 
 
 class ApartProcess:
-    """The process as its parent sees it."""
+    """The process, as its parent uses it."""
 
     def __init__(self, work: Work, bounds: Bounds) -> None:
         self._desk = mmap.mmap(-1, bounds.desk)
-        self.ear, theirs = socket.socketpair()
-        self.ear.settimeout(0)
-        with theirs:
-            pid = _forked(work, bounds, self._desk, theirs)
-        self._end = weakref.finalize(self, _end, pid, self.ear, os.getpid())
+        self.channel, child_channel = socket.socketpair()
+        self.channel.settimeout(0)
+        with child_channel:
+            pid = _fork(work, bounds, self._desk, child_channel)
+        self._end = weakref.finalize(self, _end, pid, self.channel, os.getpid())
 
     def give(self, task: object, body: bytes) -> bool:
-        """Lay work on the desk; whether it fits."""
+        """Hand over a task; False when it does not fit on the desk."""
         packed = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
         if len(packed) + len(body) > len(self._desk):
             return False
         self._desk[: len(packed)] = packed
         self._desk[len(packed) : len(packed) + len(body)] = body
-        with suppress(BrokenPipeError, ConnectionResetError):  # it is dead already, and will not answer
-            self.ear.send(_HEADER.pack(len(packed), len(body)))
+        with suppress(BrokenPipeError, ConnectionResetError):  # it is dead already: `answer` returns None
+            self.channel.send(_HEADER.pack(len(packed), len(body)))
         return True
 
     def answer(self) -> tuple[bool, Any] | None:
-        """Whether the work came to its end, and its result or its exception; None when there is no answer."""
+        """Whether the work succeeded, and its result or exception; None when there is no answer."""
         try:
-            header = self.ear.recv(_HEADER.size)
+            header = self.channel.recv(_HEADER.size)
         except (BlockingIOError, ConnectionResetError):
             return None
         if not header:
             return None
-        answer: tuple[bool, Any] = pickle.loads(self._desk[: _HEADER.unpack(header)[0]])  # noqa: S301 - our own process
+        answer: tuple[bool, Any] = pickle.loads(self._desk[: _HEADER.unpack(header)[0]])  # noqa: S301 - ours
         return answer
 
     def end(self) -> int | None:
-        """End it at once; returns how it ended, as `os.waitpid` tells it."""
+        """Kill it at once; returns its status as from `os.waitpid`, None if there is no child."""
         return self._end()
 
 
-def _end(pid: int, ear: socket.socket, parent: int) -> int | None:
-    ear.close()
-    if os.getpid() != parent:  # a fork of the parent has a copy of this, and no child
+def _end(pid: int, channel: socket.socket, parent: int) -> int | None:
+    channel.close()
+    if os.getpid() != parent:  # a fork of the parent has a copy of this, but not the child
         return None
     with suppress(ProcessLookupError, ChildProcessError):
         os.kill(pid, signal.SIGKILL)
@@ -126,29 +126,29 @@ def _end(pid: int, ear: socket.socket, parent: int) -> int | None:
     return None
 
 
-def _forked(work: Work, bounds: Bounds, desk: mmap.mmap, ear: socket.socket) -> int:
+def _fork(work: Work, bounds: Bounds, desk: mmap.mmap, channel: socket.socket) -> int:
     parent = os.getpid()
-    # Until it has none of our handlers left, no signal may reach the child.
-    usual = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    # No signal may reach the child while it still has our handlers.
+    old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
         pid = os.fork()
         if pid == 0:
-            _live(work, bounds, desk, ear, parent)
+            _run_child(work, bounds, desk, channel, parent)
         return pid
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, usual)
+        signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
 
 
-def _live(work: Work, bounds: Bounds, desk: mmap.mmap, ear: socket.socket, parent: int) -> NoReturn:
+def _run_child(work: Work, bounds: Bounds, desk: mmap.mmap, channel: socket.socket, parent: int) -> NoReturn:
     code = 1
     try:
-        gc.freeze()  # what the parent loses meanwhile is not ours to close
-        _let_go(ear.fileno())
+        gc.freeze()  # files of inherited objects are the parent's to close
+        _drop_inherited(channel.fileno())
         _limit(bounds, parent)
         keep_memory()
-        while header := ear.recv(_HEADER.size):
-            length = _work(work, bounds, desk, *_HEADER.unpack(header))
-            ear.send(_HEADER.pack(length, 0))
+        while header := channel.recv(_HEADER.size):
+            length = _do_task(work, bounds, desk, *_HEADER.unpack(header))
+            channel.send(_HEADER.pack(length, 0))
         code = 0
     except MemoryError:
         code = _NO_MEMORY
@@ -156,71 +156,71 @@ def _live(work: Work, bounds: Bounds, desk: mmap.mmap, ear: socket.socket, paren
         os._exit(code)
 
 
-def _work(work: Work, bounds: Bounds, desk: mmap.mmap, task: int, body: int) -> int:
-    """Do what lies on the desk, and lay the answer there; returns its length.
+def _do_task(work: Work, bounds: Bounds, desk: mmap.mmap, task_len: int, body_len: int) -> int:
+    """Do the task on the desk and put the answer there; returns its length.
 
-    The seconds of one piece run on until the next begins: who waits for it computes nothing.
+    The timer runs on until the next task starts it again: waiting uses no CPU time.
     """
     signal.setitimer(signal.ITIMER_PROF, bounds.seconds)
     result: tuple[bool, Any]
     try:
-        result = True, work(pickle.loads(desk[:task]), desk[task : task + body])  # noqa: S301 - our own
+        result = True, work(pickle.loads(desk[:task_len]), desk[task_len : task_len + body_len])  # noqa: S301
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - raised where it was asked for
+    except Exception as error:  # noqa: BLE001 - raised in the parent
         result = False, error
     answer = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
     desk[: len(answer)] = answer
     return len(answer)
 
 
-def _let_go(kept: int) -> None:
-    """Of all that the parent has open, keep one file; of its signals, none."""
+def _drop_inherited(kept_fd: int) -> None:
+    """Close all files of the parent but this one, and remove all its signal handlers."""
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_IGN if number in _LEFT_TO_THE_PARENT else signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for standard in range(3):
-        os.dup2(nowhere, standard)
-    os.closerange(3, kept)
-    os.closerange(kept + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    devnull = os.open(os.devnull, os.O_RDWR)
+    for standard_fd in range(3):
+        os.dup2(devnull, standard_fd)
+    os.closerange(3, kept_fd)
+    os.closerange(kept_fd + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
 def _limit(bounds: Bounds, parent: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform != "linux":  # elsewhere it has its seconds, and ends when nobody listens any more
+    if sys.platform != "linux":  # elsewhere: only CPU time is limited, and it ends when the channel closes
         return
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
-    most = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * mmap.PAGESIZE + bounds.memory
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    most_bytes = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * mmap.PAGESIZE + bounds.memory
+    resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
 
 
 def keep_memory(most_bytes: int = APART_KEPT_BYTES) -> None:
-    """Keep what one piece of work needed for the next: the kernel would clear it anew, for each page."""
-    if hasattr(_LIBC, "mallopt"):  # glibc alone has it
+    """Keep freed memory for the next task: the kernel would clear it again for each page."""
+    if hasattr(_LIBC, "mallopt"):  # only glibc has it
         _LIBC.mallopt(_M_TRIM_THRESHOLD, most_bytes)
         _LIBC.mallopt(_M_MMAP_THRESHOLD, APART_KEPT_BYTES)
 
 
-# Work on what strangers sent, where it can be ended: it costs its own time and memory, never another's.
+# Work on untrusted data in a process that can be killed: it costs its own time and memory, nobody else's.
 
 
 class EndedApart(Exception):
-    """The work was ended; the sentence says why."""
+    """The work was stopped; the message says why."""
 
 
 class _Died(EndedApart):
-    """Perhaps for another reason than its work."""
+    """The process died, perhaps not because of its work."""
 
 
 class Apart:
-    """Does `work` in a process of its own, one piece at a time; what the work raises is raised here.
+    """Does `work` in a process of its own, one task at a time; what the work raises is raised here.
 
-    The process is begun when there is work, and anew after one was ended. Work whose process died for another
-    reason than its seconds is done once more: it may not have been the work's doing.
+    The process starts with the first task, and again after one was ended. A task whose process died of
+    anything but its CPU limit is done once more: the task may not be the cause.
     """
 
     def __init__(self, work: Work, bounds: Bounds) -> None:
@@ -229,10 +229,10 @@ class Apart:
         self._process: ApartProcess | None = None
         self._turn = asyncio.Lock()
 
-    async def do(self, task: object, body: bytes) -> Any:  # noqa: ANN401 - whatever the work gives
-        """What the work gives; if it is not done at once, others go on meanwhile.
+    async def do(self, task: object, body: bytes) -> Any:  # noqa: ANN401 - whatever the work returns
+        """The result of the work; unless it comes at once, other coroutines run meanwhile.
 
-        `EndedApart` where it took too long or too much memory or its process died, `OSError` without one.
+        Raises `EndedApart`: too large, too slow, too much memory, or its process died; `OSError`: no process.
         """
         async with self._turn:
             try:
@@ -240,34 +240,34 @@ class Apart:
             except _Died:
                 return _result(await self._try(task, body))
 
-    def do_now(self, task: object, body: bytes) -> Any:  # noqa: ANN401 - whatever the work gives
-        """The same where nobody else is waiting but for a signal."""
+    def do_now(self, task: object, body: bytes) -> Any:  # noqa: ANN401 - whatever the work returns
+        """The same, blocking: meanwhile only signals are handled."""
         try:
             return _result(self._try_now(task, body))
         except _Died:
             return _result(self._try_now(task, body))
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process, whatever it is doing."""
         process, self._process = self._process, None
         if process is not None:
             process.end()
 
     async def _try(self, task: object, body: bytes) -> tuple[bool, Any]:
-        with self._begun(task, body) as process:
-            # Most answers come in no time: to see to others in between would cost more than the work itself.
-            if not _heard_now(process.ear.fileno(), APART_QUICK_SECONDS):
-                await _heard(process.ear.fileno(), self._bounds.patience)
-            return process.answer() or self._ended()
+        with self._start(task, body) as process:
+            # Most answers come at once: switching to other coroutines would cost more than the work itself.
+            if not _poll_readable(process.channel.fileno(), APART_QUICK_SECONDS):
+                await _wait_readable(process.channel.fileno(), self._bounds.patience)
+            return process.answer() or self._raise_ended()
 
     def _try_now(self, task: object, body: bytes) -> tuple[bool, Any]:
-        with self._begun(task, body) as process:
-            _heard_now(process.ear.fileno(), self._bounds.patience)
-            return process.answer() or self._ended()
+        with self._start(task, body) as process:
+            _poll_readable(process.channel.fileno(), self._bounds.patience)
+            return process.answer() or self._raise_ended()
 
     @contextmanager
-    def _begun(self, task: object, body: bytes) -> Iterator[ApartProcess]:
-        """Who is called off while waiting leaves no process whose answer the next would take for its own."""
+    def _start(self, task: object, body: bytes) -> Iterator[ApartProcess]:
+        """The process at work on the task; killed on cancellation, lest the next task gets its answer."""
         if self._process is None:
             self._process = ApartProcess(self._work, self._bounds)
         if not self._process.give(task, body):
@@ -278,48 +278,48 @@ class Apart:
             self.close()
             raise
 
-    def _ended(self) -> tuple[bool, Any]:
+    def _raise_ended(self) -> tuple[bool, Any]:
         process, self._process = self._process, None
         status = process.end() if process else None
-        number = os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None
-        if number == signal.SIGPROF:
+        signum = os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None
+        if signum == signal.SIGPROF:
             raise EndedApart(f"it took more than {self._bounds.seconds:g} s of computing")
         if status is not None and os.WIFEXITED(status) and os.WEXITSTATUS(status) == _NO_MEMORY:
             raise _Died(f"it needed more than {self._bounds.memory // _MEGABYTE} MB of memory")
-        how = "it broke off"
-        if number is not None:
-            how = "killed" if number == signal.SIGKILL else signal.strsignal(number) or f"signal {number}"
-        raise _Died(f"its process did not come to an end: {how}")
+        cause = "it broke off"
+        if signum is not None:
+            cause = "killed" if signum == signal.SIGKILL else signal.strsignal(signum) or f"signal {signum}"
+        raise _Died(f"its process did not come to an end: {cause}")
 
 
-def _result(answer: tuple[bool, Any]) -> Any:  # noqa: ANN401 - whatever the work gives
-    done, result = answer
-    if not done:
+def _result(answer: tuple[bool, Any]) -> Any:  # noqa: ANN401 - whatever the work returns
+    succeeded, result = answer
+    if not succeeded:
         raise result
     return result
 
 
-async def _heard(ear: int, seconds: float) -> None:
-    """Until something is heard, or it took too long. No task: this is waited for once a page."""
+async def _wait_readable(fd: int, seconds: float) -> None:
+    """Wait until the file is readable or the time is up. Creates no task, as it runs once per page."""
     loop = asyncio.get_running_loop()
-    heard: asyncio.Future[None] = loop.create_future()
+    woken: asyncio.Future[None] = loop.create_future()
 
     def wake() -> None:
-        if not heard.done():
-            heard.set_result(None)
+        if not woken.done():
+            woken.set_result(None)
 
-    loop.add_reader(ear, wake)
+    loop.add_reader(fd, wake)
     timer = loop.call_later(seconds, wake)
     try:
-        await heard
+        await woken
     finally:
         timer.cancel()
-        loop.remove_reader(ear)
+        loop.remove_reader(fd)
 
 
-def _heard_now(ear: int, seconds: float) -> bool:
+def _poll_readable(fd: int, seconds: float) -> bool:
     poll = select.poll()
-    poll.register(ear, select.POLLIN)
+    poll.register(fd, select.POLLIN)
     return bool(poll.poll(seconds * 1000))
 
 
@@ -328,7 +328,7 @@ _Outcome = Found | Read | NotModified | Gone
 
 
 def page_bounds(settings: Settings) -> Bounds:
-    """What the settings let the reading of one page cost."""
+    """What reading one page may cost by the settings."""
     return Bounds(
         seconds=settings.page_seconds,
         patience=settings.page_seconds * PAGE_PATIENCE,
@@ -338,13 +338,13 @@ def page_bounds(settings: Settings) -> Bounds:
 
 
 class JudgeApart:
-    """A `Judge` whose work can be ended: a page never holds up another portal, nor a signal."""
+    """A `Judge` whose work can be stopped: no page holds up another portal or a signal."""
 
     def __init__(self, judge: Judge, bounds: Bounds) -> None:
         self._judge = judge
-        # Both processes look up places and words: what is loaded before the fork is loaded once.
+        # Both processes use places and words: loaded before the fork, they are loaded only once.
         place_data(), vocabulary()
-        self._apart = Apart(partial(_judged, judge), bounds)
+        self._apart = Apart(partial(_judge_task, judge), bounds)
 
     @property
     def site(self) -> Site:
@@ -352,13 +352,13 @@ class JudgeApart:
         return self._judge.site
 
     async def outcome(self, claim: Claim, response: Response, now: datetime) -> _Outcome:
-        """What the answer says, as `Judge` does; `ParseHostile` where reading it took too much."""
-        if not response.body:  # nothing to read, as of a page that was not modified
+        """As `Judge.outcome`; also raises `ParseHostile`: it cost too much, or `ServiceError`: no process."""
+        if not response.body:  # nothing to read, as with a page that was not modified
             return self._judge.outcome(claim, response, now)
-        # What goes to and fro is plain, for it is packed and unpacked with every page: the claim stays here.
+        # Only plain values are sent, as they are pickled with every page: the claim stays here.
         task: _Task = (claim.kind, claim.url, response.url, response.status, dict(response.headers), now)
         try:
-            packed = await self._apart.do(task, response.body)
+            result = await self._apart.do(task, response.body)
         except EndedApart as why:
             error = ParseHostile(f"reading the page was ended: {why}")
             error.status = response.status
@@ -366,18 +366,18 @@ class JudgeApart:
         except OSError as problem:
             raise ServiceError(f"no process to read pages in: {problem}") from problem
         outcome: _Outcome = (
-            Read(claim, *packed) if isinstance(packed, tuple) else replace(packed, claim=claim)
+            Read(claim, *result) if isinstance(result, tuple) else replace(result, claim=claim)
         )
         return outcome
 
     def close(self) -> None:
-        """Read no more; a page in hand is left."""
+        """End the process; a page that is being read is dropped."""
         self._apart.close()
 
 
-def _judged(judge: Judge, task: _Task, body: bytes) -> tuple[Any, ...] | _Outcome:
-    kind, asked, url, status, headers, now = task
-    outcome = judge.outcome(Claim(0, kind, asked, 0, 0), Response(url, status, headers, body, 0.0), now)
+def _judge_task(judge: Judge, task: _Task, body: bytes) -> tuple[Any, ...] | _Outcome:
+    kind, url, final_url, status, headers, now = task
+    outcome = judge.outcome(Claim(0, kind, url, 0, 0), Response(final_url, status, headers, body, 0.0), now)
     if not isinstance(outcome, Read):
         return outcome
     return outcome.listing, outcome.etag, outcome.last_modified, outcome.seen

@@ -1,4 +1,4 @@
-"""A visitor put together from the settings, the site file and the job."""
+"""Builds a visitor from the settings, the site file and the job."""
 
 import random
 import time
@@ -30,7 +30,7 @@ from sale_sofia.telemetry.metrics import NO_METER, Meter
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import SiteConfig
 
-_PRODUCT_TOKEN = "sale-sofia"  # noqa: S105 - the name robots.txt may call us by
+_PRODUCT_TOKEN = "sale-sofia"  # noqa: S105 - our name in robots.txt
 _SECONDS_PER_MINUTE = 60
 RequestFor = Callable[[str], Request]
 
@@ -44,26 +44,26 @@ class Tools:
     redis_url: str | None
     robots_known: dict[str, Rules] = field(default_factory=dict)
     clock: Callable[[], float] = field(default_factory=lambda: time.time)
-    """By which waits are given; that of whoever judges them. By default this machine's, as it is set now."""
+    """The clock that waits are judged by. Default: this machine's, looked up when this is created."""
 
 
 async def make_visitor(
     settings: Settings, config: SiteConfig, job: Job, tools: Tools, meter: Meter = NO_METER
 ) -> Visitor:
-    """A visitor as gentle as the gentlest of: the settings, the site file, the portal's own Crawl-delay.
+    """A visitor as slow as the slowest of: the settings, the site file, the portal's own Crawl-delay.
 
-    A `NetworkError` where the job is under way, and robots.txt cannot be had now.
+    Raises `NetworkError` where the job is under way and robots.txt cannot be fetched now.
     """
-    fetcher, start, rate = tools.fetcher, job.start_urls[0], rate_per_minute(settings, config)
+    fetcher, start_url, rate = tools.fetcher, job.start_urls[0], rate_per_minute(settings, config)
     if config.proxies.use or config.browser_allowed:
         from sale_sofia.proxies.control import through_proxies  # noqa: PLC0415 - slow, few portals need it
 
         fetcher = await through_proxies(settings, config, fetcher, tools.redis_url)
 
     def rate_of(_: str) -> float:
-        return slowed(rate, known_delay(tools.robots_known, start) if settings.robots_obeyed else None)
+        return slowed(rate, known_delay(tools.robots_known, start_url) if settings.robots_obeyed else None)
 
-    # robots.txt goes through the gate too: a Crawl-delay counts from when it is known.
+    # robots.txt goes through the gate too, so a Crawl-delay counts only from when it is known.
     gate = get_gate(settings, rate_of, lambda _: config.politeness.concurrency, tools.redis_url)
     polite = PoliteFetcher(
         fetcher=fetcher,
@@ -105,9 +105,9 @@ def _retry_rules(rules: RetryRules, config: SiteConfig) -> RetryRules:
 
 
 async def _crawl_delay(robots: RobotsGate, job: Job) -> float | None:
-    """What robots.txt says of it; None too where our gate gives it no turn now: every page asks again."""
+    """The Crawl-delay of robots.txt; None also when our gate gives no turn now, as every page tries again."""
     try:
-        # A job that is under way keeps its pages: a portal that is down for a while forbids all of them.
+        # Without robots.txt all pages count as forbidden: a job under way would lose those it has left.
         if job.requests and not await robots.can_be_had(job.start_urls[0]):
             raise NetworkError(
                 f"{job.site}: robots.txt cannot be had now, and without it nothing is asked; "
@@ -119,7 +119,7 @@ async def _crawl_delay(robots: RobotsGate, job: Job) -> float | None:
 
 
 def request_maker(settings: Settings, config: SiteConfig, start_urls: tuple[str, ...]) -> RequestFor:
-    """What makes the requests of a crawl that begins at these addresses; they stay on its hosts."""
+    """Makes the requests of a crawl that begins at these addresses; they stay on its hosts."""
     return partial(
         Request,
         hosts=allowed_hosts(config.hosts, start_urls),
@@ -135,7 +135,7 @@ def slowed(rate: float, crawl_delay: float | None) -> float:
 
 
 def make_fetcher(settings: Settings) -> CurlFetcher:
-    """The client that all portals of a run are asked through."""
+    """The HTTP client that all portals of a run share."""
     return CurlFetcher(settings.fetch_profile, settings.fetch_max_redirects, settings.fetch_dns_cache_seconds)
 
 
@@ -147,35 +147,35 @@ def make_writer(
     visitors: int,
     visitor: Visitor,
 ) -> GroupWriter:
-    """Writes by the visitor's clock and meter; two in three visitors may wait for it while others go on."""
+    """A writer with the visitor's clock and meter; a batch is full when two in three visitors wait for it."""
     rules = config.history.rules(settings)
     ledger = Ledger(
         job.id, job.site, job.listing_limit, rules, config.history.conditional, settings.scraping_chunk_size
     )
-    outcomes = min(settings.checkpoint_batch_size, max(1, visitors * 2 // 3))
-    patience = BatchLimits(outcomes, settings.checkpoint_seconds)
-    return GroupWriter(database, ledger, patience, visitor.clock, visitor.meter)
+    most_outcomes = min(settings.checkpoint_batch_size, max(1, visitors * 2 // 3))
+    limits = BatchLimits(most_outcomes, settings.checkpoint_seconds)
+    return GroupWriter(database, ledger, limits, visitor.clock, visitor.meter)
 
 
 def robots_gate(
-    settings: Settings, fetcher: Fetcher, request_for: RequestFor, known: dict[str, Rules]
+    settings: Settings, fetcher: Fetcher, request_for: RequestFor, rules: dict[str, Rules]
 ) -> RobotsGate:
-    """What says which addresses of a portal we may ask; `known` keeps the rules of many gates together."""
+    """Tells which addresses of a portal may be requested; `rules` is a cache that many gates can share."""
     return RobotsGate(
         fetcher,
         request_for,
         _PRODUCT_TOKEN,
         settings.robots_cache_seconds,
         settings.robots_error_cache_seconds,
-        known=known,
+        known=rules,
     )
 
 
 @asynccontextmanager
 async def shared_redis(settings: Settings) -> AsyncIterator[str | None]:
-    """The URL of the Redis that a run's gates share; None where everything is kept in memory.
+    """The URL of the Redis that a run's gates share; None when all state is in memory.
 
-    A server that is wrong at the start is a `ServiceError`; one that fails later is done without.
+    Raises `ServiceError` for a server that cannot be used; one that fails later is done without.
     """
     if not needs_redis(settings):
         yield None

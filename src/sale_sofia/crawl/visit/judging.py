@@ -1,4 +1,4 @@
-"""One answer: classified, parsed, and called by its right name. Nothing is fetched or stored here."""
+"""Judges one answer: classifies it, parses it, names the error. Nothing is fetched or stored here."""
 
 import json
 import socket
@@ -41,9 +41,9 @@ from sale_sofia.storage.errors import DatabaseBusy, DatabaseError
 from sale_sofia.storage.sqlite import explain
 from sale_sofia.websites.base import SearchPage, Site
 
-# Which class of the one tree of errors something belongs to: an exception of whatever kind, or a verdict.
+# The class of our error tree for any exception and for a verdict.
 
-# The first class that fits is taken, so the particular stand before the general.
+# The first class that matches counts: specific ones stand before general ones.
 _EXCEPTIONS: Final[Mapping[type[Exception], type[CrawlError]]] = {
     LayoutChanged: tree.ParseSelector,
     HostilePage: tree.ParseHostile,
@@ -71,11 +71,11 @@ _VERDICTS: Final[Mapping[VerdictKind, type[CrawlError]]] = {
     "blocked": tree.HttpBlocked,
     "proxy_fault": tree.ServiceProxy,
     "server_error": tree.HttpServer,
-    # The portal sent less than a page: it broke off on its way, whatever the parser would say of it.
+    # Less than a page arrived: it broke off on its way, whatever the parser would make of it.
     "truncated": tree.NetworkBroken,
     "empty": tree.NetworkBroken,
     "removed": tree.HttpClient,
-    # Only of adverts we ask whether they were modified; to them it is no error.
+    # Only adverts are requested conditionally; for them it is no error.
     "not_modified": tree.HttpClient,
 }
 _SERVICES: Final[Mapping[str, type[tree.ServiceError]]] = {
@@ -84,29 +84,31 @@ _SERVICES: Final[Mapping[str, type[tree.ServiceError]]] = {
     "proxy": tree.ServiceProxy,
     "browser": tree.ServiceBrowser,
 }
-_LATER_IT_MAY_WORK: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
+_MAY_WORK_LATER: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
 
 
 def classify_error(problem: Exception) -> CrawlError:
-    """The error of our tree for any exception; an unknown one is a plain `CrawlError` that names it."""
+    """The error of our tree for any exception; an unknown one becomes a plain `CrawlError` that names it."""
     if isinstance(problem, CrawlError):
         return problem
-    # What SQLite's own exceptions do not say by their class stands in their code.
-    meant = (isinstance(problem, sqlite3.Error) and explain(problem, Path(), 0.0)) or problem
-    found = next((own for kind, own in _EXCEPTIONS.items() if isinstance(meant, kind)), None)
-    if isinstance(meant, tree.redis_errors()):
-        found = tree.ServiceRedis
-    if found is None:
+    # SQLite's own exceptions say by their code, not by their class, what went wrong.
+    explained = (isinstance(problem, sqlite3.Error) and explain(problem, Path(), 0.0)) or problem
+    error_class = next((ours for kind, ours in _EXCEPTIONS.items() if isinstance(explained, kind)), None)
+    if isinstance(explained, tree.redis_errors()):
+        error_class = tree.ServiceRedis
+    if error_class is None:
         unexpected = CrawlError(f"{type(problem).__name__}: {problem}")
-        unexpected.__cause__ = problem  # by which the error log tells where it came from
+        unexpected.__cause__ = problem  # the error log shows where it came from
         return unexpected
-    return found(f"{problem.code if isinstance(problem, PageError) else type(problem).__name__}: {problem}")
+    return error_class(
+        f"{problem.code if isinstance(problem, PageError) else type(problem).__name__}: {problem}"
+    )
 
 
 def error_of(verdict: Verdict, status: int) -> CrawlError:
-    """The error that a verdict other than `ok` is, with all that the answer told."""
+    """The error for a verdict that is neither `ok` nor `redirected`, with the details of the answer."""
     kind = _VERDICTS[verdict.kind]
-    is_our_fault = status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _LATER_IT_MAY_WORK
+    is_our_fault = status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _MAY_WORK_LATER
     if kind is tree.HttpServer and is_our_fault:
         kind = tree.HttpClient
     error = kind(f"{verdict.kind}: {verdict.detail}")
@@ -124,13 +126,13 @@ def service_error(name: str, problem: Exception) -> tree.ServiceError:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Reads answers of one portal. `proof` are bytes of which every good page holds one."""
+    """Reads answers of one portal. Every good page contains one of the byte strings of `proof`."""
 
     site: Site
     proof: tuple[bytes, ...] = ()
 
     def outcome(self, claim: Claim, response: Response, now: datetime) -> Found | Read | NotModified | Gone:
-        """What the answer says. Raises `CrawlError`: it is not the page asked for, or cannot be read."""
+        """What the answer says. Raises `CrawlError`: it is not the requested page, or cannot be read."""
         verdict = classify(response, claim.url, now, proof=self.proof)
         if verdict.kind == "removed":
             return Gone(claim, "removed")
@@ -146,21 +148,21 @@ class Judge:
             listing, seen = normalise_seen(self.site.listing(page))
             etag, last_modified = response.headers.get("etag"), response.headers.get("last-modified")
             return Read(claim, listing, etag, last_modified, seen)
-        except (ProjectPage, RemovedListing) as what:
-            return Gone(claim, what.code)
-        except PageError as what:
-            error = self._unreadable(response, what)
+        except (ProjectPage, RemovedListing) as other_page:
+            return Gone(claim, other_page.code)
+        except PageError as page_error:
+            error = self._unreadable(response, page_error)
             if moved and isinstance(error, ParseSelector):
-                return Gone(claim, "redirected")  # to something else than results: there is no such search
-            raise error from what
+                return Gone(claim, "redirected")  # not to results: there is no such search
+            raise error from page_error
         except MemoryError:
-            raise  # not for us to say: whoever set the limit knows what it means
-        except Exception as what:
-            # Our own mistake, on one page of many: a person must look, the others go on.
-            raise ParseError(f"{type(what).__name__}: {what}") from what
+            raise  # whoever set the limit knows what it means
+        except Exception as problem:
+            # A bug of ours, on one page of many: a person must look, the other pages go on.
+            raise ParseError(f"{type(problem).__name__}: {problem}") from problem
 
     def _found(self, claim: Claim, page: SearchPage, *, moved: bool) -> Found:
-        """What the page says; what follows from it is decided where all pages of its search are known."""
+        """What the page says; what follows from it is decided where the whole search is known."""
         adverts = tuple(
             (
                 SeenCard(
@@ -192,15 +194,15 @@ class Judge:
             section=page.section,
         )
 
-    def _unreadable(self, response: Response, what: PageError) -> Exception:
-        """A captcha where the advert should be is a block; a page without one is for a person to look at."""
-        block = None if isinstance(what, WrongListing) else disguised_block(response, proof=self.proof)
-        error = error_of(block, response.status) if block else classify_error(what)
+    def _unreadable(self, response: Response, page_error: PageError) -> Exception:
+        """A block if there is a captcha instead of the page; otherwise an error for a person to look at."""
+        block = None if isinstance(page_error, WrongListing) else disguised_block(response, proof=self.proof)
+        error = error_of(block, response.status) if block else classify_error(page_error)
         error.status = response.status
-        error.page_code = what.code
+        error.page_code = page_error.code
         return error
 
 
 def page_of(claim: Claim, response: Response) -> Page:
-    """The answer as the page that was asked for."""
+    """The answer as the page of the claimed address."""
     return Page(claim.url, response.body, response.headers.get("content-type"))

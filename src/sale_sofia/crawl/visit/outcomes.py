@@ -1,4 +1,4 @@
-"""What came of one claimed page: the only thing a visit hands to the writer."""
+"""The outcome of one claimed page: the only thing a visit hands to the writer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from sale_sofia.websites.registry import get_scraper
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Which archived bytes a page has."""
+    """The archived bytes of a page."""
 
     digest: str
     content_type: str | None
@@ -28,31 +28,31 @@ class Kept:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cost:
     requests: int = 1
-    """How often the portal was asked for it during this visit."""
+    """How often it was requested during this visit."""
     kept: Kept | None = None
-    """The page, where it may be read again from the archive."""
+    """The archived page, if it may be read again."""
     fetched_at: float | None = None
-    """When the portal was asked last; the writer's moment where nobody says."""
+    """When the last request began; None: the time of writing is used."""
     seconds: float | None = None
-    """How long it took to answer."""
+    """How long the portal took to answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found(_Cost):
-    """A page of results: its adverts, unless known already, join the frontier, and what follows from it."""
+    """A page of results: its adverts and what follows from it join the frontier, unless they are known."""
 
     claim: Claim
     adverts: tuple[tuple[SeenCard, Target], ...]
     following: Target | None = None
     """The next page of the same search."""
     sitemaps: tuple[Target, ...] = ()
-    """Where an index of sitemaps leads."""
+    """The sitemaps of an index."""
     total: int | None = None
     """How many adverts the portal says the search has."""
     exact: bool = True
-    """Whether that is the number itself and not a bound."""
+    """Whether the total is the number itself, not a bound."""
     capped: bool = False
-    """The portal has more of it than it shows."""
+    """The portal has more results than it shows."""
     last_page: int | None = None
     """The number of the search's last page, where the page names it."""
     most: int | None = None
@@ -64,16 +64,16 @@ class Found(_Cost):
     ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Ids of the portal's filters that the page names, by the key of their query."""
     moved: bool = False
-    """The portal answered with another address than the one that was asked for."""
+    """The portal redirected to another address than the requested one."""
     cards: tuple[CardReading, ...] = ()
     """What its cards say, in the order of `adverts`."""
     section: str = "search"
-    """Which of the site file's sections its layout is."""
+    """The section of the site file with its layout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read(_Cost):
-    """An advert."""
+    """An advert that was read."""
 
     claim: Claim
     listing: Listing
@@ -85,14 +85,14 @@ class Read(_Cost):
 
 @dataclass(frozen=True, slots=True)
 class NotModified(_Cost):
-    """An advert that is, by its portal's word, as it was when it was read last."""
+    """An advert that, according to its portal, has not changed since it was last read."""
 
     claim: Claim
 
 
 @dataclass(frozen=True, slots=True)
 class Gone(_Cost):
-    """A page that is done and gives no data: removed, or a new building."""
+    """A page that is done and has no data: removed, or a new building."""
 
     claim: Claim
     code: str
@@ -104,19 +104,19 @@ class Failed(_Cost):
 
     claim: Claim
     code: str
-    """The class of the error."""
+    """The name of the error's class."""
     reason: str = ""
     page_digest: str | None = None
-    """The archived bytes of an answer that could not be read."""
+    """Digest of the archived answer that could not be read."""
     unreadable: str | None = None
-    """What is wrong with a page that came and could not be read."""
+    """Why a page that came could not be read."""
     forbidden: bool = False
-    """Nothing was asked, for robots.txt forbids it."""
+    """Not requested, as robots.txt forbids it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Later(_Cost):
-    """A page to be tried again some seconds after this is written; a refund gives its attempt back."""
+    """A page to try again `seconds_later` after this is written; with `refund` it gets its attempt back."""
 
     claim: Claim
     seconds_later: float
@@ -124,22 +124,22 @@ class Later(_Cost):
     reason: str = ""
     refund: bool = False
     ended_as: str | None = None
-    """The class of the error; None where nothing was asked."""
+    """The name of the error's class, or `PROBED`; None when nothing was requested."""
     all_pages: bool = False
-    """Whether it is the domain that is not to be asked until then, and not only this page."""
+    """Whether the whole domain has to wait until then, not only this page."""
     rests: bool = False
-    """Whether it only found no place among others, and may be asked for again after so long."""
+    """Whether it only found no free place, and may be requested again after that time."""
 
     @property
     def in_its_place(self) -> bool:
-        """Whether nothing was learnt of the page itself, so that its turn comes as if it had not."""
+        """Whether nothing was learnt about the page itself, so its due time stays."""
         return self.all_pages or self.rests or self.ended_as == PROBED
 
 
 Outcome = Found | Read | NotModified | Gone | Failed | Later
 
 
-# The outcomes of a batch as visits to be remembered.
+# The outcomes of a batch as visits to record.
 
 REMOVED_CODES = frozenset({"removed", RemovedListing().code})
 _DUE = (
@@ -153,47 +153,47 @@ _DUE = (
 )
 
 
-def moment(one: Outcome, now: float) -> float:
-    """When the page was fetched."""
-    return now if one.fetched_at is None else one.fetched_at
+def moment(outcome: Outcome, now: float) -> float:
+    """When the page was fetched; `now` if the outcome does not say."""
+    return now if outcome.fetched_at is None else outcome.fetched_at
 
 
 def visits_of(outcomes: Sequence[Outcome], site: str, job_id: str, now: float) -> list[Visit]:
-    """The visits that saw no advert; the others are remembered with what they saw."""
+    """The visits that saw no advert; the others are recorded with their sightings."""
     return [
         Visit(
             site,
-            target(get_scraper(site), one.claim.url).key,
+            target(get_scraper(site), outcome.claim.url).key,
             job_id,
-            moment(one, now),
-            _verdict(one),
-            one.seconds,
-            one.kept.digest if one.kept else None,
+            moment(outcome, now),
+            _verdict(outcome),
+            outcome.seconds,
+            outcome.kept.digest if outcome.kept else None,
         )
-        for one in outcomes
-        if not isinstance(one, Read | NotModified) and one.requests
+        for outcome in outcomes
+        if not isinstance(outcome, Read | NotModified) and outcome.requests
     ]
 
 
-def _verdict(one: Found | Gone | Failed | Later) -> str:
+def _verdict(outcome: Found | Gone | Failed | Later) -> str:
     """`ok`, what the page is instead of an advert, or the class of the error."""
-    if isinstance(one, Found):
+    if isinstance(outcome, Found):
         return "ok"
-    return "removed" if _is_removed(one) else one.code
+    return "removed" if _is_removed(outcome) else outcome.code
 
 
-def _is_removed(one: Outcome) -> bool:
-    """Whether the portal says that there is no such advert: by its status, or by showing others instead."""
-    return isinstance(one, Gone) and one.claim.kind == "listing" and one.code in REMOVED_CODES
+def _is_removed(outcome: Outcome) -> bool:
+    """Whether the portal says that the advert is gone: by its status, or by showing others instead."""
+    return isinstance(outcome, Gone) and outcome.claim.kind == "listing" and outcome.code in REMOVED_CODES
 
 
 def removed_adverts(connection: Connection, site: str, outcomes: Sequence[Outcome], now: float) -> None:
-    """An advert whose page says that it is removed is looked at again at the next occasion."""
+    """Make adverts due at once whose page says that they are removed, to be looked at again."""
     listing_id = get_scraper(site).listing_id
     rows = [
-        {"of_site": site, "of_external_id": listing_id(page.claim.url), "at": moment(page, now)}
-        for page in outcomes
-        if _is_removed(page)
+        {"of_site": site, "of_external_id": listing_id(outcome.claim.url), "at": moment(outcome, now)}
+        for outcome in outcomes
+        if _is_removed(outcome)
     ]
     if rows:
         connection.execute(_DUE, rows)

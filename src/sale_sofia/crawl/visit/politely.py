@@ -1,4 +1,4 @@
-"""Single requests of a portal, each in its turn: through the gate of a crawl, and at its rate."""
+"""Single requests to a portal: each waits for its turn at the gate of a crawl, at the crawl's rate."""
 
 import math
 import time
@@ -25,15 +25,15 @@ from sale_sofia.settings.errors import RedisUnreachable
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import SiteConfig
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 
 
 class NoMoreRequests(CrawlError):
-    """The portal was asked as often as it was to be asked."""
+    """All requests that the portal may get were made."""
 
 
 def polite_gate(settings: Settings, config: SiteConfig, rate: float) -> Gate:
-    """The gate that a crawl has; without a Redis that runs, one of our own: nobody else asks then.
+    """The gate of a crawl; without a running Redis one of our own, as nobody else sends requests then.
 
     `rate` is in requests per minute.
     """
@@ -41,7 +41,7 @@ def polite_gate(settings: Settings, config: SiteConfig, rate: float) -> Gate:
 
 
 def open_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf) -> Gate:
-    """The gate that all crawls share, if there is a Redis that runs; else one of our own."""
+    """The gate that all crawls share, if a Redis is running; else one of our own."""
     url = None
     if needs_redis(settings):
         from sale_sofia.operations.services.redis import known_redis_url  # noqa: PLC0415 - large
@@ -49,23 +49,23 @@ def open_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf) -> Gate:
         with suppress(RedisUnreachable):
             url = known_redis_url(settings)
     if not url:
-        memory = {"redis_circuit_breaker_enabled": False, "redis_rate_limiter_enabled": False}
-        settings = settings.model_copy(update=memory)
+        in_memory = {"redis_circuit_breaker_enabled": False, "redis_rate_limiter_enabled": False}
+        settings = settings.model_copy(update=in_memory)
     return get_gate(settings, rate_of, limit_of, url)
 
 
 @dataclass(frozen=True, slots=True)
 class _Moved:
-    """An answer that sends us to another address."""
+    """A redirect to another address."""
 
     url: str
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class PoliteFetcher:
-    """A fetcher whose requests wait for the portal's turn, each step of a redirect too; none is repeated.
+    """A fetcher whose requests each wait for a turn, and so does every redirect; none is repeated.
 
-    What went wrong is kept, and so is every answer.
+    It keeps every answer, and every error of a turn.
     """
 
     fetcher: Fetcher
@@ -73,77 +73,77 @@ class PoliteFetcher:
     domain: str
     longest_wait: float
     most_redirects: int
-    """Followed for one request."""
+    """For one request."""
     most: float = math.inf
-    """Requests that the portal is asked at most, redirects included."""
+    """The most requests to send, redirects included."""
     sent: int = 0
     answers: list[Response] = field(default_factory=list)
     trouble: list[CrawlError] = field(default_factory=list)
 
     async def fetch(self, request: Request) -> Response:
-        """An answer as it came, unless the portal cannot answer now: that is an error.
+        """The answer as it came; raises `CrawlError` where the portal cannot answer now.
 
-        A request that has an escort is sent in its turns.
+        A request with an escort is sent in the escort's turns.
         """
         if request.escort is not None:
             return await self.fetcher.fetch(request)
-        return await self.ask(request, _answered)
+        return await self.ask(request, _check_answer)
 
     async def ask(
         self,
         request: Request,
-        read: Callable[[Response], Awaitable[Found]],
+        read: Callable[[Response], Awaitable[T]],
         may_ask: Callable[[str], Awaitable[bool]] | None = None,
-    ) -> Found:
-        """What `read` makes of the answer; the gate hears how that went.
+    ) -> T:
+        """Send the request; returns what `read` makes of the answer. The gate is told how that went.
 
         `may_ask` says whether a redirect may be followed.
 
         Raises:
-            CrawlError: no turn or no answer, or what `read` said of it.
+            CrawlError: no turn, no answer, or what `read` raised.
         """
-        been = {request.url}
-        while isinstance(found := await self._turn(request, read), _Moved):
-            if found.url in been or len(been) > self.most_redirects:
-                raise RedirectLoop(f"{request.url}: redirected to {found.url} again, or too often")
-            if may_ask is not None and not await may_ask(found.url):
-                raise RobotsDisallowed(f"redirected to {found.url}, which robots.txt forbids")
-            been.add(found.url)
-            request = replace(request, url=found.url)
-        return found
+        visited = {request.url}
+        while isinstance(result := await self._turn(request, read), _Moved):
+            if result.url in visited or len(visited) > self.most_redirects:
+                raise RedirectLoop(f"{request.url}: redirected to {result.url} again, or too often")
+            if may_ask is not None and not await may_ask(result.url):
+                raise RobotsDisallowed(f"redirected to {result.url}, which robots.txt forbids")
+            visited.add(result.url)
+            request = replace(request, url=result.url)
+        return result
 
-    async def _turn(self, request: Request, read: Callable[[Response], Awaitable[Found]]) -> Found | _Moved:
+    async def _turn(self, request: Request, read: Callable[[Response], Awaitable[T]]) -> T | _Moved:
         if self.sent >= self.most:
             raise NoMoreRequests(f"not asked: {self.sent} requests were made, and no more are")
         async with self.gate.request(self.domain, self.longest_wait) as entry:
             if isinstance(entry, Refusal):
                 self.trouble.append(left_alone(entry))
                 raise self.trouble[-1]
-            # For the time that may be lost before it is sent; it is sent once.
+            # Leaves room for time lost before it is sent; it is sent once.
             seconds = request.timeout_seconds
             budget = TimeoutBudget(seconds + self.longest_wait, time.monotonic)
             escort = GateEscort(self.gate, entry, budget, seconds)
             try:
-                found = await self._answer(replace(request, escort=escort), read)
+                result = await self._answer(replace(request, escort=escort), read)
             except CrawlError as error:
                 self.trouble.append(error)
                 await self.gate.report(escort.admission, Outcome.of(error))
                 raise
             await self.gate.report(escort.admission, Outcome.ok())
-            return found
+            return result
 
-    async def _answer(self, request: Request, read: Callable[[Response], Awaitable[Found]]) -> Found | _Moved:
+    async def _answer(self, request: Request, read: Callable[[Response], Awaitable[T]]) -> T | _Moved:
         self.sent += 1
         response = await self.fetcher.fetch(replace(request, follow_redirects=False))
         self.answers.append(response)
-        following = redirect_of(response.status, response.headers, response.url)
-        return _Moved(following) if following else await read(response)
+        redirect_url = redirect_of(response.status, response.headers, response.url)
+        return _Moved(redirect_url) if redirect_url else await read(response)
 
     async def close(self) -> None:
-        """It is another's."""
+        """Close nothing: the fetcher belongs to the caller."""
 
 
-async def _answered(response: Response) -> Response:
+async def _check_answer(response: Response) -> Response:
     if response.status == HTTPStatus.TOO_MANY_REQUESTS:
         raise HttpRateLimit(f"{response.url}: answered {response.status}")
     if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:

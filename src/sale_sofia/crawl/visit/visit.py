@@ -1,4 +1,7 @@
-"""One claimed page: permitted, paid for, fetched and judged, all within its time. Nothing is stored here."""
+"""Visits one claimed page: checks robots.txt and the retry budget, fetches and judges it, all in its time.
+
+Nothing is written to the database here.
+"""
 
 import asyncio
 import logging
@@ -49,7 +52,7 @@ from sale_sofia.websites.registry import get_scraper
 
 log: Final = logging.getLogger(__name__)
 _SHUT: Final[frozenset[Why]] = frozenset({"circuit_open", "rate_limit", "penalty"})
-"""Refusals that say until when no page of the domain is to be asked for."""
+"""Refusals after which no page of the domain may be requested for a while."""
 
 
 @dataclass(slots=True)
@@ -62,15 +65,15 @@ class _Errand:
     error: CrawlError | None = None
     """Of the last request."""
     page: Page | None = None
-    """The last answer."""
+    """The last answer, as a page."""
     fetched_at: float | None = None
-    """When the portal was asked last."""
+    """When the last request began."""
     seconds: float | None = None
-    """How long it took to answer."""
+    """How long the portal took to answer."""
     response: Response | None = None
     """The answer to the last request."""
     is_probe: bool = False
-    """Whether the last request tested a domain that was shut."""
+    """Whether the last request probed a domain whose circuit was open."""
 
     @property
     def is_retry(self) -> bool:
@@ -79,13 +82,13 @@ class _Errand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visitor:
-    """Visits pages of one portal for one job. Every page comes to an `Outcome`; no page raises."""
+    """Visits pages of one portal for one job. Every page ends in an `Outcome`; none raises."""
 
     job_id: str
     judge: JudgeApart
     request_for: Callable[[str], Request]
     seconds: float
-    """What one visit may take, waiting for its turn included."""
+    """The most one visit may take, waiting for its turn included."""
     longest_wait: float
     fetcher: Fetcher
     gate: Gate
@@ -97,24 +100,24 @@ class Visitor:
     clock: Callable[[], float]
     meter: Meter = NO_METER
     conditions: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    """For addresses whose page we have: headers that ask whether it is still that page."""
+    """Headers of conditional requests, by the address of a page that we have."""
 
     @property
     def domain(self) -> str:
-        """The name under which the portal is known everywhere."""
+        """The portal's name, which is also its domain everywhere."""
         return self.judge.site.name
 
     async def close(self) -> None:
-        """Visit no more: end the process that reads, and let go of what the gate holds."""
+        """End the process that reads pages, and close the gate."""
         self.judge.close()
         await self.gate.close()
 
     async def visit(self, claim: Claim) -> Outcome:
-        """What came of the page; those that came to nothing are told of in the log."""
+        """Visit the page; if it fails or is put off, the log says why."""
         outcome = await self._visit(claim)
         if isinstance(outcome, Failed | Later):
-            ended = "failed" if isinstance(outcome, Failed) else "put off"
-            log.info("page %s: %s", ended, spoken(outcome.code, outcome.reason))
+            ending = "failed" if isinstance(outcome, Failed) else "put off"
+            log.info("page %s: %s", ending, spoken(outcome.code, outcome.reason))
         else:
             log.debug("page read", extra={"seconds": outcome.seconds})
         return outcome
@@ -137,33 +140,33 @@ class Visitor:
 
     @staticmethod
     async def _forbidden(robots: RobotsGate, url: str) -> RobotsDisallowed:
-        known = await robots.can_be_had(url)
+        is_known = await robots.can_be_had(url)
         error = RobotsDisallowed(
             "robots.txt forbids it"
-            if known
+            if is_known
             else "robots.txt could not be had, so nothing of the host may be asked; does it answer?"
         )
-        error.is_known = known
+        error.is_known = is_known
         return error
 
     async def _try(self, errand: _Errand) -> Outcome:
-        """The second is a request like any other: without budget or a turn soon, the page waits instead."""
+        """Request the page. A second try needs budget and a turn soon; without them the page waits."""
         error = errand.error
         if error is not None and not await self._pay():
             raise error
-        outcome = await self._request(errand, QUICK_TRY_MAX_WAIT_SECONDS if error else self.longest_wait)
-        if not isinstance(outcome, Refusal):
-            return outcome
+        result = await self._request(errand, QUICK_TRY_MAX_WAIT_SECONDS if error else self.longest_wait)
+        if not isinstance(result, Refusal):
+            return result
         if errand.is_retry or error is not None:
             await self.retry_budget.give_back(self.domain, time.monotonic())
         if error is not None:
             raise error
-        return _for_all(self._put_off(errand, outcome.retry_after_seconds, outcome.why), outcome.why)
+        return _for_all(self._put_off(errand, result.retry_after_seconds, result.why), result.why)
 
     async def _request(self, errand: _Errand, longest_wait: float) -> Outcome | Refusal:
         request = self.request_for(errand.claim.url)
-        room = max(0.0, errand.time.remaining() - request.timeout_seconds)
-        async with self.gate.request(self.domain, min(longest_wait, room)) as entry:
+        spare_seconds = max(0.0, errand.time.remaining() - request.timeout_seconds)
+        async with self.gate.request(self.domain, min(longest_wait, spare_seconds)) as entry:
             if isinstance(entry, Refusal):
                 if entry.why == "circuit_open":
                     self.meter.circuit_open(self.domain, entry.retry_after_seconds)
@@ -182,17 +185,17 @@ class Visitor:
                 raise
             finally:
                 errand.requests += max(0, escort.sent - 1)
-            # The breaker hears of a page when it was read: a captcha may stand where the advert should.
+            # The breaker is told only after reading the page: it may be a captcha instead of the advert.
             await self.gate.report(escort.admission, DomainOutcome.ok())
-        kept = None if isinstance(outcome, Gone | NotModified) else await self._keep(errand)
-        return replace(outcome, kept=kept, **_cost(errand))
+        archived = None if isinstance(outcome, Gone | NotModified) else await self._archive(errand)
+        return replace(outcome, kept=archived, **_cost(errand))
 
     async def _count(self, errand: _Errand) -> None:
         errand.requests += 1
         if errand.is_retry or errand.error is not None:
             self.meter.retried(self.domain)
         if errand.error is not None:
-            self._note(errand, errand.error, RetryAt(QUICK_TRY_DELAY_SECONDS, Action.RETRY_NOW))
+            self._log_error(errand, errand.error, RetryAt(QUICK_TRY_DELAY_SECONDS, Action.RETRY_NOW))
         elif not errand.is_retry:
             await self.retry_budget.first_try(self.domain, time.monotonic())
 
@@ -207,36 +210,36 @@ class Visitor:
             browser_allowed=True,
         )
         errand.fetched_at, errand.seconds, errand.response = self.clock(), None, None
-        with measured(self.meter, self.domain) as asked:
+        with measured(self.meter, self.domain) as measurement:
             response = await self.fetcher.fetch(request)
-            asked.response = errand.response = response
+            measurement.response = errand.response = response
             errand.seconds = response.seconds
             errand.page = page_of(errand.claim, response)
             now = datetime.fromtimestamp(self.clock(), UTC)
             try:
                 outcome = await self.judge.outcome(errand.claim, response, now)
             except HttpBlocked as block:
-                # Perhaps seen only now, by what is missing on the page: the way it came by was not good.
+                # Perhaps noticed only by what the page lacks: it counts against the proxy it came through.
                 await response.disprove(block.block_kind or "blocked")
                 raise
             if isinstance(outcome, Gone):
-                asked.verdict = "removed"
+                measurement.verdict = "removed"
             else:
-                asked.verdict = "not_modified" if isinstance(outcome, NotModified) else "ok"
+                measurement.verdict = "not_modified" if isinstance(outcome, NotModified) else "ok"
             return outcome
 
     async def _failed(self, errand: _Errand, error: CrawlError) -> Outcome:
-        kept = None
+        archived = None
         if isinstance(error, ParseError) and not isinstance(error, ParseOtherPage):
-            # A good answer we could not read is kept; only one that a better table may read is read again.
-            kept = await self._keep(errand)
-            error.page_digest = kept.digest if kept else None
-            kept = kept if isinstance(error, ParseSelector) else None
-        tried, code = (errand.claim.tried or "").split(), type(error).__name__
-        if errand.is_probe and error.counts_against_domain and self.retry.forgives(tried):
+            # All answers we could not read are archived; only those that a better table may read are reread.
+            archived = await self._archive(errand)
+            error.page_digest = archived.digest if archived else None
+            archived = archived if isinstance(error, ParseSelector) else None
+        earlier_errors, code = (errand.claim.tried or "").split(), type(error).__name__
+        if errand.is_probe and error.counts_against_domain and self.retry.forgives(earlier_errors):
             return self._failed_probe(errand, error)
-        plan = self.retry.plan(error, errand.claim.attempts, tried)
-        self._note(errand, error, plan)
+        plan = self.retry.plan(error, errand.claim.attempts, earlier_errors)
+        self._log_error(errand, error, plan)
         if isinstance(plan, GiveUp):
             return Failed(
                 errand.claim,
@@ -245,7 +248,7 @@ class Visitor:
                 error.page_digest,
                 unreadable=error.unreadable,
                 forbidden=isinstance(error, RobotsDisallowed) and error.is_known,
-                kept=kept,
+                kept=archived,
                 **_cost(errand),
             )
         return Later(
@@ -255,13 +258,13 @@ class Visitor:
             str(error),
             refund=isinstance(error, LeftAlone),
             ended_as=code,
-            kept=kept,
+            kept=archived,
             **_cost(errand),
         )
 
     def _failed_probe(self, errand: _Errand, error: CrawlError) -> Later:
-        """It goes back to its place: the circuit is open again, and all pages wait for it."""
-        self._note(errand, error, RetryAt(0.0, Action.OPEN_CIRCUIT))
+        """Put the page back in its place: the circuit is open again, and all pages wait for it."""
+        self._log_error(errand, error, RetryAt(0.0, Action.OPEN_CIRCUIT))
         return Later(
             errand.claim,
             0.0,
@@ -273,10 +276,10 @@ class Visitor:
         )
 
     def _put_off(self, errand: _Errand, seconds: float, code: str, reason: str = "") -> Later:
-        """Nothing was asked, so no attempt is used up."""
+        """Put off a page that was not requested, so no attempt is used up."""
         return Later(errand.claim, seconds, code, reason, refund=True, requests=errand.requests)
 
-    def _note(self, errand: _Errand, error: CrawlError, plan: RetryAt | GiveUp) -> None:
+    def _log_error(self, errand: _Errand, error: CrawlError, plan: RetryAt | GiveUp) -> None:
         failure = Failure(
             error=error,
             action=plan.action,
@@ -291,7 +294,7 @@ class Visitor:
         )
         self.errors.write(failure, self.clock())
 
-    async def _keep(self, errand: _Errand) -> Kept | None:
+    async def _archive(self, errand: _Errand) -> Kept | None:
         if self.archive is None or errand.page is None:
             return None
         digest = await asyncio.to_thread(self.archive.put, errand.page.body)
@@ -302,23 +305,23 @@ class Visitor:
 
 
 def _for_all(later: Later, why: str | None) -> Later:
-    """What was refused for a reason that any other page would meet as well."""
+    """Mark a refusal that any other page would get as well: the domain is shut, or has no free place."""
     return replace(later, all_pages=why in _SHUT, rests=why == "busy")
 
 
 def _cost(errand: _Errand) -> dict[str, Any]:
-    """What the visit cost, for any outcome."""
+    """What the visit cost, as arguments for any outcome."""
     return {"requests": errand.requests, "fetched_at": errand.fetched_at, "seconds": errand.seconds}
 
 
-# Conditional requests: what to send along with the address of an advert that we have.
+# Conditional requests: the headers for adverts that we have.
 
 
 def conditions_for(
     connection: Connection, site: str, claims: Sequence[Claim]
 ) -> dict[str, Mapping[str, str]]:
-    """The headers for each claimed address whose page may be the one we have."""
+    """The headers for each claimed advert that may be unchanged, by address."""
     scraper = get_scraper(site)
-    adverts = {claim.url: scraper.listing_id(claim.url) for claim in claims if claim.kind == "listing"}
-    known = validators(connection, site, [advert for advert in adverts.values() if advert])
-    return {url: known[advert] for url, advert in adverts.items() if advert and advert in known}
+    ids = {claim.url: scraper.listing_id(claim.url) for claim in claims if claim.kind == "listing"}
+    headers = validators(connection, site, [advert_id for advert_id in ids.values() if advert_id])
+    return {url: headers[advert_id] for url, advert_id in ids.items() if advert_id and advert_id in headers}

@@ -1,4 +1,4 @@
-"""The one writer of a crawl: data and the rows' new states go into one transaction, or none of it does."""
+"""The only writer of a crawl: data and the rows' new states are committed together, or not at all."""
 
 import asyncio
 import time
@@ -61,31 +61,33 @@ from sale_sofia.telemetry.metrics import NO_METER, Meter
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import FieldTable
 
-# What the pages of a batch are like: how their fields were found, and what became of known prices.
+# Counts of a batch's pages, to notice drift: how fields were found, and how known prices changed.
 
 _PRICE_FACTS = ("price_eur", "area_sqm", "deal", "property_type")
-_HAS = {"price": "price_eur", "area": "area_sqm", "place": "city", "type": "property_type"}
-"""What an advert must have to count as having each of these."""
+_FACT_FIELDS = {"price": "price_eur", "area": "area_sqm", "place": "city", "type": "property_type"}
+"""The field that an advert must have for each fact that is counted."""
 _NO_PRICES = frozenset({"price_unreadable", "currency_conflict", "price_eur_impossible"})
-"""Flags of adverts whose text of a price is no word for "on request"."""
+"""Flags of adverts whose price text does not mean "on request"."""
 _Seen = Mapping[str, FieldSeen]
 _NOT_FOUND: Final[tuple[int | None, bool]] = (None, False)
 
 
 def count_pages(connection: Connection, job_id: str, site: str, outcomes: Sequence[Outcome]) -> Sections:
-    """Add these pages to what their run has counted, before they are stored; all it has counted so far.
+    """Add these pages to the counts of their run; returns all its counts, none if no page here counts.
 
-    Known prices are those stored before the pages are.
+    Call it before the pages are stored: their prices are compared with the stored ones.
     """
     config = get_scraper(site).config
     adverts = [page for page in outcomes if isinstance(page, Read)]
-    # A sitemap says nothing of its adverts that could drift.
-    results = [page for page in outcomes if isinstance(page, Found) and page.section in config.searches]
-    puzzles = [(page, page.unreadable) for page in outcomes if isinstance(page, Failed) and page.unreadable]
-    if not (adverts or results or puzzles):
+    # A sitemap has no facts about adverts that could drift.
+    result_pages = [page for page in outcomes if isinstance(page, Found) and page.section in config.searches]
+    unreadable = [
+        (page, page.unreadable) for page in outcomes if isinstance(page, Failed) and page.unreadable
+    ]
+    if not (adverts or result_pages or unreadable):
         return {}
-    shown = [card.external_id for page in results for card, _ in page.adverts]
-    prices = known_prices(connection, site, [page.listing.external_id for page in adverts] + shown)
+    card_ids = [card.external_id for page in result_pages for card, _ in page.adverts]
+    prices = known_prices(connection, site, [page.listing.external_id for page in adverts] + card_ids)
     sections = lock_counters(connection, job_id, site)
     for page in adverts:
         counts, example = _begin_page(sections, LISTING, page)
@@ -93,10 +95,10 @@ def count_pages(connection: Connection, job_id: str, site: str, outcomes: Sequen
         count_facts(counts.facts, config.listing.fields, page.listing, page.seen, example)
         facts = {name: getattr(page.listing, name) for name in _PRICE_FACTS}
         _count_price(counts, facts, prices.get(page.listing.external_id), example)
-    for found in results:
-        counts, example = _begin_page(sections, found.section, found)
-        _count_results(counts, config.searches[found.section].fields, found, prices, example)
-    for failed, reason in puzzles:
+    for result_page in result_pages:
+        counts, example = _begin_page(sections, result_page.section, result_page)
+        _count_results(counts, config.searches[result_page.section].fields, result_page, prices, example)
+    for failed, reason in unreadable:
         counts = _section(sections, failed.claim.kind)
         counts.unreadable[reason] = counts.unreadable.get(reason, 0) + 1
         counts.puzzle = counts.puzzle or Example(failed.claim.url, failed.page_digest)
@@ -133,7 +135,7 @@ def _count_results(
     if page.following:
         counts.full_pages += 1
         counts.full_cards += len(page.cards)
-    else:  # the last page of its search speaks for all of them
+    else:  # the total on the last page counts for its search
         counts.told += page.total or 0
 
 
@@ -156,24 +158,24 @@ def _count_fields(counts: SectionCounts, names: Iterable[str], seen: _Seen, exam
 def count_facts(
     counts: FactCounts, fields: Mapping[str, FieldTable], listing: Listing, seen: _Seen, example: Example
 ) -> None:
-    """Count what this advert has of that which every advert should have."""
-    has = {name: getattr(listing, fact) is not None for name, fact in _HAS.items()}
+    """Count which of the facts that all adverts should have are there."""
+    has = {name: getattr(listing, field_name) is not None for name, field_name in _FACT_FIELDS.items()}
     on_request = False
-    if not has["price"]:  # a text may stand there that is one of the known words for "no price is told"
-        found = [name for name, table in fields.items() if table.parser[0] == "price" and name in seen]
-        doubts = _NO_PRICES.union(f"{name}_conflict" for name in found)
-        on_request = bool(found) and doubts.isdisjoint(listing.flags)
+    if not has["price"]:  # the page may say in known words that the price is on request
+        price_fields = [name for name, table in fields.items() if table.parser[0] == "price" and name in seen]
+        doubts = _NO_PRICES.union(f"{name}_conflict" for name in price_fields)
+        on_request = bool(price_fields) and doubts.isdisjoint(listing.flags)
     counts.adverts += 1
-    for name, there in has.items():
-        setattr(counts, name, getattr(counts, name) + there)
-        if not there and not (on_request and name == "price"):
+    for name, is_present in has.items():
+        setattr(counts, name, getattr(counts, name) + is_present)
+        if not is_present and not (on_request and name == "price"):
             counts.missing.setdefault(name, example)
     counts.on_request += on_request
     counts.both += has["price"] and has["area"]
 
 
 def _count_price(
-    counts: SectionCounts, facts: Mapping[str, Any], known: KnownPrice | None, example: Example
+    counts: SectionCounts, facts: Mapping[str, Any], stored: KnownPrice | None, example: Example
 ) -> None:
     price = facts["price_eur"]
     if price is None:
@@ -181,12 +183,12 @@ def _count_price(
     if facts["deal"] != "rent":
         counts.prices.add(price / EURO_SCALE)
     counts.priced += 1
-    old = known._asdict() if known else None
-    if (old and another_meaning(old, facts) == PER_SQM) or is_too_little(facts):
+    stored_fields = stored._asdict() if stored else None
+    if (stored_fields and another_meaning(stored_fields, facts) == PER_SQM) or is_too_little(facts):
         counts.per_sqm += 1
-    if known and known.price_eur:
-        counts.ratios.add(price / known.price_eur)
-        if price != known.price_eur:
+    if stored and stored.price_eur:
+        counts.ratios.add(price / stored.price_eur)
+        if price != stored.price_eur:
             counts.odd = counts.odd or example
 
 
@@ -201,29 +203,29 @@ class Written:
     changed: int = 0
     found: int = 0
     lost: int = 0
-    """Outcomes that came too late: somebody else has the row now, so nothing of them was written."""
+    """Outcomes that came too late: the row is no longer ours, so nothing of them was written."""
     unchanged: int = 0
     failed: int = 0
     ended: int = field(default=0, compare=False)
-    """Pages that came to their end."""
+    """Pages that are done or failed for good."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Where a crawl writes: its job, its portal, how many adverts it may have, how their history is kept."""
+    """What a crawl writes for: its job and portal, its limit of adverts, and the rules of their history."""
 
     job_id: str
     site: str
     limit: int | None = None
     rules: HistoryRules = DEFAULT_RULES
     conditional: bool = False
-    """Whether the portal is asked for adverts it may call unmodified."""
+    """Whether adverts are requested conditionally."""
     chunk_size: int | None = None
-    """Pages in one of the batches that the job counts."""
+    """Pages in one of the chunks that the job counts; None: it counts none."""
 
 
 def prepare(ledger: Ledger, outcomes: Sequence[Outcome], now: float) -> Sightings:
-    """What the batch will store, by claim: worked out before the transaction, so that it holds no lock."""
+    """The sightings to store, by claim id; computed before the transaction, so that no lock is held."""
     return {
         page.claim.id: Sighting(
             page.listing,
@@ -251,69 +253,75 @@ def write_batch(  # noqa: PLR0913 - each is a matter of its own
 ) -> Written:
     """Write a batch in the caller's transaction: each row's end is committed with its data, never without.
 
-    With them the `seconds` that were worked for them, and the job's batches that they fill: `in_chunk` pages
-    of the one in hand had ended before.
+    The job gets the `seconds` of work and the chunks that are now full; `in_chunk` pages of the open chunk
+    had ended before.
     """
     sightings = prepare(ledger, outcomes, now) if prepared is None else prepared
-    ours = frontier.still_ours(connection, [page.claim for page in outcomes])
-    kept = [page for page in outcomes if page.claim.id in ours]
-    counted = count_pages(connection, ledger.job_id, ledger.site, kept)
-    held = prices_are_doubtful(counted, get_settings())
-    if held:
+    our_ids = frontier.still_ours(connection, [page.claim for page in outcomes])
+    pages = [page for page in outcomes if page.claim.id in our_ids]
+    sections = count_pages(connection, ledger.job_id, ledger.site, pages)
+    hold_prices = prices_are_doubtful(sections, get_settings())
+    if hold_prices:
         sightings = {claim: replace(sighting, held=True) for claim, sighting in sightings.items()}
     floors = {name: Floor(share, ()) for name, share in get_scraper(ledger.site).config.at_least}
-    held_news = are_missed(counted, floors)
-    if held_news:
+    hold_news = are_missed(sections, floors)
+    if hold_news:
         sightings = {claim: replace(sighting, held_news=True) for claim, sighting in sightings.items()}
     if is_drifting(connection, ledger.site):
         sightings = {claim: replace(sighting, held_gaps=True) for claim, sighting in sightings.items()}
-    saved = _save(connection, ledger, kept, sightings, now)
-    source = Source(ledger.job_id, held=held, held_news=held_news, rules=ledger.rules)
-    found = _add_pages(connection, ledger, kept, now, source)
+    saved = _save(connection, ledger, pages, sightings, now)
+    source = Source(ledger.job_id, held=hold_prices, held_news=hold_news, rules=ledger.rules)
+    added = _add_pages(connection, ledger, pages, now, source)
     requests = sum(page.requests for page in outcomes)
     new, changed, unchanged = (saved.count(result) for result in ("new", "changed", "unchanged"))
-    ended = sum(not isinstance(page, Later) for page in kept)
+    ended = sum(not isinstance(page, Later) for page in pages)
     chunks = (in_chunk + ended) // ledger.chunk_size if ledger.chunk_size else 0
     counts = {"requests": requests, "new": new, "changed": changed, "chunks": chunks}
     add_job_counts(connection, ledger.job_id, **counts, seconds=seconds)
-    if any(page.claim.kind == "search" for page in kept):
-        found += look_for_missing(connection, ledger.job_id, now=now)
-    failed = sum(isinstance(page, Failed) and page.claim.kind == "listing" for page in kept)
-    return Written(new, changed, found, len(outcomes) - len(kept), unchanged, failed, ended)
+    if any(page.claim.kind == "search" for page in pages):
+        added += look_for_missing(connection, ledger.job_id, now=now)
+    failed = sum(isinstance(page, Failed) and page.claim.kind == "listing" for page in pages)
+    return Written(new, changed, added, len(outcomes) - len(pages), unchanged, failed, ended)
 
 
 def _save(
     connection: Connection, ledger: Ledger, outcomes: Sequence[Outcome], sightings: Sightings, now: float
 ) -> list[SaveResult]:
-    """Store the adverts that were seen; one that was read answers for all that its card showed until then."""
-    read = [page for page in outcomes if isinstance(page, Read)]
-    seen = fill_from_cards(connection, ledger.site, [sightings[page.claim.id] for page in read])
-    saved = save_listings(connection, seen, ledger.rules)
-    if sample := [page.listing for page in read if page.claim.kin == Kin.SAMPLE]:
+    """Store the adverts that were seen; reading one covers all that its card showed before."""
+    read_pages = [page for page in outcomes if isinstance(page, Read)]
+    full_sightings = fill_from_cards(
+        connection, ledger.site, [sightings[page.claim.id] for page in read_pages]
+    )
+    saved = save_listings(connection, full_sightings, ledger.rules)
+    if sample := [page.listing for page in read_pages if page.claim.kin == Kin.SAMPLE]:
         check_sample(connection, ledger.job_id, ledger.site, sample, now=now)
     removed_adverts(connection, ledger.site, outcomes, now)
     listing_id = get_scraper(ledger.site).listing_id
-    same = [
+    unmodified = [
         SameAgain(listing_id(page.claim.url) or "", moment(page, now), page.seconds)
         for page in outcomes
         if isinstance(page, NotModified)
     ]
-    unmodified = save_unmodified(connection, ledger.site, same, job_id=ledger.job_id, rules=ledger.rules)
-    opened = {page.listing.external_id: moment(page, now) for page in read}
-    mark_opened(connection, ledger.site, opened | {advert.external_id: advert.at for advert in same})
-    return saved + ["unchanged"] * unmodified
+    unmodified_count = save_unmodified(
+        connection, ledger.site, unmodified, job_id=ledger.job_id, rules=ledger.rules
+    )
+    opened_at = {page.listing.external_id: moment(page, now) for page in read_pages}
+    mark_opened(connection, ledger.site, opened_at | {advert.external_id: advert.at for advert in unmodified})
+    return saved + ["unchanged"] * unmodified_count
 
 
 def _add_pages(
     connection: Connection, ledger: Ledger, outcomes: Sequence[Outcome], now: float, source: Source
 ) -> int:
-    """Add what the pages lead to, remember the visits and end the rows; how many pages are new."""
-    pages = [page for page in outcomes if isinstance(page, Found)]
+    """Add what the pages lead to, record the visits and end the rows; returns how many pages are new."""
+    result_pages = [page for page in outcomes if isinstance(page, Found)]
     steps = SearchSteps(connection, ledger.job_id, get_scraper(ledger.site), now)
-    found = add_found(connection, steps, pages, limit=ledger.limit, now=now, source=source)
-    # Of pages of results that are not there or could not be had: how many others are asked instead.
-    lost = [page for page in outcomes if isinstance(page, Gone | Failed) and page.claim.kind == "search"]
-    replaced = {page.claim.id: count for page in lost if (count := steps.unanswered(page))}
+    added = add_found(connection, steps, result_pages, limit=ledger.limit, now=now, source=source)
+    # For pages of results that are gone or failed: how many other pages were added instead.
+    unanswered = [
+        page for page in outcomes if isinstance(page, Gone | Failed) and page.claim.kind == "search"
+    ]
+    replacements = {page.claim.id: count for page in unanswered if (count := steps.unanswered(page))}
     record_visits(connection, visits_of(outcomes, ledger.site, ledger.job_id, now))
     records = [
         PageRecord(
@@ -328,12 +336,12 @@ def _add_pages(
         if page.kept
     ]
     record_pages(connection, records)
-    _end_rows(connection, ledger.job_id, outcomes, replaced.keys(), now)
-    return found + sum(replaced.values())
+    _end_rows(connection, ledger.job_id, outcomes, replacements.keys(), now)
+    return added + sum(replacements.values())
 
 
 def _end_rows(
-    connection: Connection, job_id: str, outcomes: Sequence[Outcome], replaced: Container[int], now: float
+    connection: Connection, job_id: str, outcomes: Sequence[Outcome], replaced_ids: Container[int], now: float
 ) -> None:
     later = [page for page in outcomes if isinstance(page, Later)]
     waits = [
@@ -349,11 +357,11 @@ def _end_rows(
         for page in later
     ]
     frontier.postpone(connection, waits, now=now)
-    if shut := [page.seconds_later for page in later if page.all_pages]:
-        frontier.shut(connection, job_id, seconds=min(shut), now=now)
+    if shut_seconds := [page.seconds_later for page in later if page.all_pages]:
+        frontier.shut(connection, job_id, seconds=min(shut_seconds), now=now)
     ends: list[tuple[Claim, str, str | None, str | None]] = []
     for page in outcomes:
-        if isinstance(page, Failed) and page.claim.id in replaced:
+        if isinstance(page, Failed) and page.claim.id in replaced_ids:
             ends.append((page.claim, "done", page.code, f"{page.reason}; another way was taken"))
         elif isinstance(page, Failed):
             ends.append((page.claim, "failed", page.code, page.reason))
@@ -364,16 +372,16 @@ def _end_rows(
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """How long a commit waits for company: for so many outcomes, or for so many seconds."""
+    """When a batch is committed: with this many outcomes, or after this many seconds."""
 
     outcomes: int
     seconds: float
 
 
 class WorkTime:
-    """How long a run has worked for its job, and how much of it the job does not know yet.
+    """How long a run has worked for its job, and how much of that is not stored with the job yet.
 
-    Each commit notes it, so that a run that is killed loses only what came after its last one.
+    Each commit stores it, so a killed run loses only the time since its last commit.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -386,73 +394,73 @@ class WorkTime:
         return self._clock() - self._began
 
     def since_noted(self) -> tuple[float, float]:
-        """Seconds that are not noted yet, and the moment up to which they are: give it to `note`."""
+        """Seconds not stored yet, and the moment they reach up to: pass it to `note` after the commit."""
         now = self._clock()
         return now - self._noted_until, now
 
     def note(self, until: float) -> None:
-        """What was worked until then is committed."""
+        """Remember that the work until then is committed."""
         self._noted_until = until
 
 
 Alongside = Callable[[Connection, int], Callable[[], None]]
-"""What is done in the transaction of a batch of so many pages; what it gives is called once that is kept."""
+"""Called in the transaction of a batch, with its number of pages; the result is called after the commit."""
 
 
 def _nothing() -> None: ...
 
 
 class GroupWriter:
-    """Commits what has come in since the last commit, together. `write` returns when its outcome is safe.
+    """Commits all outcomes since the last commit together. `write` returns when its outcome is committed.
 
-    A visitor takes no further page before its last one is committed, so after a crash at most as many pages
-    are fetched again as there are visitors.
+    A visitor takes no further page before that, so after a crash at most one page per visitor is fetched
+    again.
     """
 
     def __init__(
         self,
         database: Database,
         ledger: Ledger,
-        patience: BatchLimits,
+        limits: BatchLimits,
         clock: Callable[[], float],
         meter: Meter = NO_METER,
     ) -> None:
         self._database = database
-        self.work = WorkTime()  # of a run that began before, its own is put here
+        self.work = WorkTime()  # replaced by the run's own if it began earlier
         self._meter = meter
         self.ledger = ledger
-        self._patience = patience
+        self._limits = limits
         self._clock = clock
         self._waiting: list[tuple[Outcome, asyncio.Future[None]]] = []
-        self._enough = asyncio.Event()
-        self._busy = asyncio.Lock()
+        self._batch_full = asyncio.Event()
+        self._commit_lock = asyncio.Lock()
         self.written = Written()
         self.alongside: Alongside = lambda _connection, _pages: _nothing
         self._in_chunk = 0
 
     @property
     def has_open_chunk(self) -> bool:
-        """Whether pages have ended of a batch that is not full."""
+        """Whether a chunk has been begun and is not full yet."""
         return self._in_chunk > 0
 
     async def write(self, outcome: Outcome) -> None:
-        """Have the outcome committed; raises what the database raises, for everyone in the batch."""
-        safe: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((outcome, safe))
-        if len(self._waiting) >= self._patience.outcomes:
-            self._enough.set()
-        async with self._busy:
-            if not safe.done():
-                # A transaction costs as much as several adverts, so it waits a moment for more of them.
+        """Wait until the outcome is committed; a database error is raised to all callers of the batch."""
+        committed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((outcome, committed))
+        if len(self._waiting) >= self._limits.outcomes:
+            self._batch_full.set()
+        async with self._commit_lock:
+            if not committed.done():
+                # A transaction costs as much as several adverts, so wait a moment for more of them.
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(self._patience.seconds):
-                        await self._enough.wait()
+                    async with asyncio.timeout(self._limits.seconds):
+                        await self._batch_full.wait()
                 await self._commit()
-        await safe
+        await committed
 
     async def _commit(self) -> None:
         batch, self._waiting = self._waiting, []
-        self._enough.clear()
+        self._batch_full.clear()
         outcomes, now = [outcome for outcome, _ in batch], self._clock()
         try:
             sightings = prepare(self.ledger, outcomes, now)
@@ -466,27 +474,30 @@ class GroupWriter:
                 seconds=seconds,
                 in_chunk=self._in_chunk,
             )
-            more, committed = await self._database.run_write_async(
+            written, after_commit = await self._database.run_write_async(
                 lambda connection: (write(connection), self.alongside(connection, len(outcomes)))
             )
             self.work.note(until)
-            committed()
+            after_commit()
             if self.ledger.chunk_size:
-                self._in_chunk = (self._in_chunk + more.ended) % self.ledger.chunk_size
-        except Exception as error:  # noqa: BLE001 - whoever waits must hear of it, whatever it is
-            for _, safe in batch:
-                safe.set_exception(error)
+                self._in_chunk = (self._in_chunk + written.ended) % self.ledger.chunk_size
+        except Exception as error:  # noqa: BLE001 - all waiting callers must get it, whatever it is
+            for _, committed in batch:
+                committed.set_exception(error)
             return
         counts = {
-            "new": more.new,
-            "changed": more.changed,
-            "unchanged": more.unchanged,
-            "failed": more.failed,
+            "new": written.new,
+            "changed": written.changed,
+            "unchanged": written.unchanged,
+            "failed": written.failed,
         }
         self._meter.stored(self.ledger.site, **counts)
-        old = self.written
+        total = self.written
         self.written = Written(
-            old.new + more.new, old.changed + more.changed, old.found + more.found, old.lost + more.lost
+            total.new + written.new,
+            total.changed + written.changed,
+            total.found + written.found,
+            total.lost + written.lost,
         )
-        for _, safe in batch:
-            safe.set_result(None)
+        for _, committed in batch:
+            committed.set_result(None)
