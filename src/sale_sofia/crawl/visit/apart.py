@@ -278,7 +278,7 @@ class Apart:
             self.close()
             raise
 
-    def _raise_ended(self) -> tuple[bool, Any]:
+    def _raise_ended(self) -> NoReturn:
         process, self._process = self._process, None
         status = process.end() if process else None
         signum = os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None
