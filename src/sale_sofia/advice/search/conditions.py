@@ -95,10 +95,12 @@ def _cuts(connection: Connection, since: float) -> dict[int, float]:
     found = {}
     for listing_id, points in price_steps(connection, set(connection.scalars(moved))).items():
         # The product of the price ratios of all steps since then; changes of VAT or currency are no steps.
+        # While no price was told, the one before counts.
+        told = [(point, point.price_eur) for point in points if point.price_eur]
         left = math.prod(
-            after.price_eur / before.price_eur
-            for before, after in pairwise(points)
-            if after.kind == "price" and after.seen_at >= since and before.price_eur and after.price_eur
+            price / before
+            for (_, before), (point, price) in pairwise(told)
+            if point.kind == "price" and point.seen_at >= since
         )
         if left < 1:
             found[listing_id] = (1 - left) * 100
