@@ -14,6 +14,7 @@ from sqlalchemy import Connection, select
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.profile import Stamp, find_named_place, places_stamp
 from sale_sofia.advice.search.query import SearchQuery
+from sale_sofia.advice.settings import ROUNDING
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.opinions import liked_by_all, statuses_for, waiting_for
 from sale_sofia.buyer.people import Person
@@ -102,8 +103,8 @@ def _cuts(connection: Connection, since: float) -> dict[int, float]:
             for (_, before), (point, price) in pairwise(told)
             if point.kind == "price" and point.seen_at >= since
         )
-        if left < 1:
-            found[listing_id] = (1 - left) * 100
+        if left < 1 - ROUNDING:
+            found[listing_id] = (1 - left + ROUNDING) * 100
     return found
 
 
