@@ -108,7 +108,7 @@ MARKET_LISTED: Final = 40
 
 # How fair prices are worked out.
 
-MODEL_FORMAT: Final = 1
+MODEL_FORMAT: Final = 2
 """Raised when features, forests or the file change their meaning: an older model is then fitted anew."""
 MODEL_FILE: Final = "fair_price.npz"
 """Under DATA_DIR; arrays of numbers alone, so that reading it runs nothing."""

@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple, get_args
 
 from sqlalchemy import Connection, func, select
 
-from sale_sofia.flats.rows import price_steps
+from sale_sofia.flats.rows import price_steps, restated
 from sale_sofia.flats.store import OFFERED, rows_of, with_current
 from sale_sofia.flats.tables import flats, listing_sources
 from sale_sofia.history.tables import listings, market_events, price_points
@@ -23,7 +23,7 @@ class News:
     property_id: int
     at: float
     old_eur: float | None = None
-    """For a changed price: what the same advert asked before."""
+    """For a changed price: what the same advert asked before, with the VAT that is printed now."""
     new_eur: float | None = None
 
 
@@ -100,7 +100,7 @@ def _priced(connection: Connection, since: float, among: Collection[int]) -> Ite
         first = next(
             number for number, step in enumerate(steps) if step.kind == "price" and step.seen_at >= since
         )
-        old, new = steps[first - 1].price_eur if first else None, steps[-1].price_eur
+        old, new = restated(steps[first - 1].price_eur, steps[first:]) if first else None, steps[-1].price_eur
         if old is None or new is None or old == new:
             continue
         news = News("cut" if new < old else "rise", property_id, steps[-1].seen_at, old, new)

@@ -13,6 +13,7 @@ from sale_sofia.flats.rows import read_corrections
 from sale_sofia.flats.tables import corrections
 from sale_sofia.history.revisions import touch
 from sale_sofia.listings.model import SellerKind
+from sale_sofia.listings.numbers import parse_money
 
 _FIELD_OF: Final = {column: field for field, column in COLUMN_OF.items()}
 """The field of a description by the fact that it states; both allow the same values."""
@@ -43,13 +44,11 @@ def _area(fact: str, text: str) -> float:
 
 
 def _euros(fact: str, text: str) -> float:
-    try:
-        price = float(text.replace(" ", "").replace(",", "."))
-    except ValueError:
-        price = 0.0
-    if not 0 < price <= MOST_PRICE_EUR:
+    """As portals print it: "120,000" is a hundred and twenty thousand, and "120.000" may be either."""
+    money = parse_money(f"{text} €")
+    if money is None or money.eur > MOST_PRICE_EUR:
         raise WrongEvaluation(f"{fact}: {text!r} is no price in euros")
-    return price
+    return money.eur
 
 
 def _seller(fact: str, text: str) -> str:

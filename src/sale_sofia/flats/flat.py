@@ -124,7 +124,8 @@ class Flat:
     """One property. Unknown is None (or an empty tuple), never a guess.
 
     Facts are those that most adverts print (`PropertyMerger`); where no portal prints one, what a description
-    says. The price is the lowest of the adverts still offered (of all, when none is), with that advert's VAT.
+    says. The price is that of the advert still offered (of all, when none is) for which least is paid, VAT
+    included; `vat` is that advert's.
     What the buyer says wins; what is contradicted is unknown, and named in `contradictions`.
     """
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from sale_sofia.descriptions.enrichment import COLUMNS
 from sale_sofia.descriptions.fields import TRAP_FIELDS
 from sale_sofia.flats.flat import Advert, EarlierOffer, Flat, Trap
+from sale_sofia.flats.prices import vat_on_top, with_vat
 from sale_sofia.flats.settings import LISTS_REMEMBERED, OFF_MARKET_DAYS, VAGUE_COORDINATES
 from sale_sofia.history.market_events import SECONDS_PER_DAY, WITHDRAWN, Since, listed_since
 from sale_sofia.listings.model import Listing, compared
@@ -158,11 +159,10 @@ def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Fl
 
 def merge_many(property_id: int, rows: Sequence[AdvertRow], photos: int | None = None) -> Flat:
     """The flat of any number of adverts."""
-    ordered = sorted(rows, key=offer_order)
+    ordered = _by_payment(rows)
     # The cheapest advert still offered, or of all if none is.
     there = [row for row in ordered if is_offered(row)] or ordered
-    with_price = [row for row in there if row["price_eur"] is not None]
-    priced = min(with_price, key=lambda row: row["price_eur"]) if with_price else None
+    priced = next((row for row in there if row["price_eur"] is not None), None)
     age = age_of(rows)
     return Flat(
         property_id=property_id,
@@ -186,6 +186,19 @@ def merge_many(property_id: int, rows: Sequence[AdvertRow], photos: int | None =
         **_place(rows),
         **_facts(rows),
     )
+
+
+def _by_payment(rows: Sequence[AdvertRow]) -> list[AdvertRow]:
+    """As by `offer_order`, but by what has to be paid at most, with VAT where it comes on top."""
+    text_says_so = any("price_without_vat" in row["said"] for row in rows)
+    may_be_due = any(row["vat"] == "excluded" for row in rows)
+
+    def order(row: AdvertRow) -> tuple[bool, bool, float, float, int]:
+        gone, unpriced, printed, number = offer_order(row)
+        due = vat_on_top(row["vat"], text_says_so=text_says_so, may_be_due=may_be_due)
+        return gone, unpriced, with_vat(printed, due=due is not False).least, printed, number
+
+    return sorted(rows, key=order)
 
 
 def _advert(row: AdvertRow) -> Advert:

@@ -31,7 +31,7 @@ from sale_sofia.flats.store import portions, rows_of
 from sale_sofia.flats.tables import flat_contents, flats, listing_sources
 from sale_sofia.geography.imported import stamp
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
-from sale_sofia.history.revisions import Changes, advance, changes_since, is_at, position
+from sale_sofia.history.revisions import Changes, advance, changes_since, is_at, position, touch
 from sale_sofia.history.tables import listings
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.upserts import replace_rows
@@ -117,6 +117,8 @@ def _save(connection: Connection, changes: Changes, some: Sequence[int], *, last
             contents.append((flat.property_id, stored))
     replace_rows(connection, flats, rows)
     replace_rows(connection, flat_contents, contents)
+    if not changes.since:  # other rules: nobody touched these flats, and scores and alerts follow touches
+        touch(connection, [row[0] for row in rows if row[0] in digests])
     gone = sorted(digests.keys() - there)
     for table in (flats, flat_contents):
         for ids in portions(gone):
@@ -133,13 +135,13 @@ def _version() -> str:
 
 
 def _digest(group: Group) -> str:
-    """A digest of all that the flat is made of, and of the imported places.
+    """A digest of all that the flat is made of, of the rules and of the imported places.
 
     Seeing an offered advert again in the same year does not change it.
     """
     adverts = sorted(map(_without_sight, (row["stored"] for row in group.rows)))
     outliers = [group.beside.outliers.get(row[0]) for row in adverts]
-    content = repr((adverts, outliers, group.beside.corrected, stamp()))
+    content = repr((_version(), adverts, outliers, group.beside.corrected, stamp()))
     return blake2b(content.encode(), digest_size=16).hexdigest()
 
 

@@ -2,12 +2,14 @@
 
 import gc
 import json
+import math
 import resource
 import sys
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -254,11 +256,23 @@ def price_steps(
 
 
 def previous_price(steps: Sequence[PriceStep]) -> float | None:
-    """The price before the last change; None if it never changed, or is unknown."""
-    for before, after in zip(reversed(steps[:-1]), reversed(steps[1:]), strict=True):
-        if after.kind == "price":
-            return before.price_eur
+    """The price before the last change, as it would be printed now; None if unknown or never changed."""
+    for number in range(len(steps) - 1, 0, -1):
+        if steps[number].kind == "price":
+            return restated(steps[number - 1].price_eur, steps[number:])
     return None
+
+
+def restated(price_eur: float | None, steps: Sequence[PriceStep]) -> float | None:
+    """A price from before these steps, as it would be printed after their changes of VAT and currency."""
+    if price_eur is None:
+        return None
+    shares = [
+        after.price_eur / before.price_eur
+        for before, after in pairwise(steps)
+        if after.kind != "price" and before.price_eur and after.price_eur
+    ]
+    return round(price_eur * math.prod(shares), 2)
 
 
 # The buyer's corrections of facts; `buyer/corrections.py` writes them.

@@ -247,6 +247,28 @@ def test_a_price_cut_is_measured_over_the_days_asked_for(stored: Database) -> No
     assert cheaper(5) == set()  # it rose since
 
 
+@pytest.mark.parametrize(("old", "new", "percent"), [(200_000.0, 180_000.0, 10), (300_000.0, 279_000.0, 7)])
+def test_a_cut_by_exactly_so_much_is_enough(stored: Database, old: float, new: float, percent: float) -> None:
+    save(stored, [advert("down", price_eur=old)])
+    save(stored, [advert("down", price_eur=new)], seen_at=10 * SECONDS_PER_DAY)
+    query = SearchQuery.of({"cut_days": 30, "cut_percent": percent})
+    assert ids(search(stored, query, now=21 * SECONDS_PER_DAY)) == ([1], [])
+
+
+def test_a_price_that_fell_and_rose_again_is_not_cut(stored: Database) -> None:
+    for day, price in ((0, 120_000.0), (10, 110_000.0), (20, 120_000.0)):
+        save(stored, [advert("same", price_eur=price)], seen_at=1.0 + day * SECONDS_PER_DAY)
+    query = SearchQuery.of({"cut_days": 30})
+    assert ids(search(stored, query, now=1.0 + 21 * SECONDS_PER_DAY)) == ([], [])
+
+
+def test_a_price_that_was_not_told_for_a_while_may_come_back_lower(stored: Database) -> None:
+    for day, price in ((0, 200_000.0), (10, None), (20, 180_000.0)):
+        save(stored, [advert("shy", price_eur=price)], seen_at=1.0 + day * SECONDS_PER_DAY)
+    query = SearchQuery.of({"cut_days": 30, "cut_percent": 9})
+    assert ids(search(stored, query, now=1.0 + 21 * SECONDS_PER_DAY)) == ([1], [])
+
+
 def test_words_are_read_from_titles_and_descriptions_of_all_adverts(stored: Database) -> None:
     save(
         stored,

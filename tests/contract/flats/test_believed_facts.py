@@ -107,6 +107,7 @@ def test_the_word_touches_the_flat_and_its_score_follows(matching: PropertyMatch
         ("orientation", "S, up", "orientation: 'up' is none of N, NE"),
         ("parking", " , ", "parking: ' , ' says nothing; `--undo` takes back what you said"),
         ("price_eur", "-1", "price_eur: '-1' is no price in euros"),
+        ("price_eur", "120.000", "price_eur: '120.000' is no price in euros"),
         ("price_eur", "nan", "price_eur: 'nan' is no price in euros"),
         ("seller_kind", "friend", "seller_kind: no 'friend'; allowed: private, agency, developer"),
     ],
@@ -125,6 +126,7 @@ def test_what_cannot_be_said_is_refused_in_a_sentence(
     ("fact", "value", "kept"),
     [
         ("area_sqm", "64,5", 64.5), ("elevator", "no", False), ("construction", "brick", "brick"),
+        ("price_eur", "120,000", 120_000.0), ("price_eur", "650,50", 650.5),
         ("price_eur", "120 000", 120_000.0), ("bedrooms", "2", 2), ("deal", "rent", "rent"),
         ("orientation", "S, E", ("S", "E")), ("heating", "none", ("none",)),
         ("parking", "garage", ("garage",)),

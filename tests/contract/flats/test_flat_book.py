@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from sale_sofia.advice.costs import loan
+from sale_sofia.advice.since import news_since
 from sale_sofia.buyer.visitors import all_put_off, put_off, seen_all, take_up, visit
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.flats.rows import PriceStep, previous_price, read_flats
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.listings.model import Listing
@@ -86,7 +88,16 @@ def test_the_price_before_is_that_before_the_last_real_change() -> None:
     assert previous_price([]) is None
     assert previous_price([first]) is None
     assert previous_price([first, cut]) == 200.0
-    assert previous_price([first, cut, vat]) == 200.0
+    assert previous_price([first, cut, vat]) == 240.0  # 200 as it would be printed now
+
+
+def test_another_vat_is_no_part_of_a_price_cut_in_the_news(database: Database) -> None:
+    see(database, 1, NOW, price_eur=120_000.0, vat="included")
+    see(database, 1, NOW + HOUR, price_eur=118_800.0, vat="included")
+    see(database, 1, NOW + 2 * HOUR, price_eur=99_000.0, vat="excluded")
+    refresh_flats(database)
+    [news] = database.run_read(partial(news_since, since=NOW + 1, among={1}))
+    assert (news.kind, news.old_eur, news.new_eur) == ("cut", 100_000.0, 99_000.0)
 
 
 def test_a_loan_is_the_banks_arithmetic() -> None:

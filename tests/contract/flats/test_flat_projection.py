@@ -25,7 +25,7 @@ from sale_sofia.history.jobs import create_job
 from sale_sofia.history.listings import SameAgain, Sighting, save_listings, save_unmodified
 from sale_sofia.history.market_events import set_gone
 from sale_sofia.history.news import release_all
-from sale_sofia.history.revisions import touch
+from sale_sofia.history.revisions import changes_since, latest, touch
 from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.tables import listings, scopes
 from sale_sofia.listings.model import Listing
@@ -182,6 +182,20 @@ def test_of_two_at_once_the_later_finds_what_is_left(
     assert refresh_flats(database, meanwhile) == 1
     assert others == [0, 4]
     assert stored(database) == merged(database)
+
+
+def test_other_rules_of_merging_reach_every_flat(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in (1, 2):
+        see(database, number)
+    refresh_flats(database)
+    with database.write() as connection:  # as older rules had made of the same adverts
+        connection.execute(update(flats).where(flats.c.property_id == 1).values(price_eur=1.0))
+    before = database.run_read(latest)
+    monkeypatch.setattr(projection, "_version", lambda: "newer rules")
+    assert refresh_flats(database) == 2
+    assert database.run_read(lambda c: changes_since(c, before).listing_ids) == {1, 2}  # scores follow that
+    assert stored(database) == merged(database)
+    assert refresh_flats(database) == 0
 
 
 def _page(database: Database, at: float) -> None:

@@ -93,6 +93,32 @@ def test_the_price_is_the_lowest_still_offered_and_facts_are_what_most_print(sto
     assert flat.flags == {"price_conflict"}
 
 
+@pytest.mark.parametrize(
+    ("prices", "lowest"),
+    [
+        (((100_000.0, "excluded"), (110_000.0, "included")), 2),  # 120 000 against 110 000
+        (((100_000.0, "excluded"), (110_000.0, "none")), 2),
+        (((100_000.0, "excluded"), (130_000.0, "included")), 1),
+        (((100_000.0, "excluded"), (110_000.0, None)), 1),  # which may be 132 000
+    ],
+)
+def test_the_lowest_price_is_the_one_for_which_least_is_paid(
+    tmp_path: Path, prices: tuple[tuple[float, str | None], ...], lowest: int
+) -> None:
+    adverts = [advert(f"a{eur}", price_eur=eur, vat=vat) for eur, vat in prices]
+    (flat,) = flats(stored(tmp_path, *adverts, groups=((1, 2),))).values()
+    assert (flat.price_eur, flat.vat) == prices[lowest - 1]
+    assert flat.adverts[0].listing_id == lowest
+
+
+def test_vat_that_only_a_text_adds_counts_for_the_lowest_price(tmp_path: Path) -> None:
+    adverts = (advert("a", price_eur=100_000.0), advert("b", price_eur=110_000.0, vat="included"))
+    database = stored(tmp_path, *adverts, groups=((1, 2),))
+    say(database, 1, price_without_vat=(True, "stated"))
+    (flat,) = flats(database).values()
+    assert (flat.price_eur, flat.vat) == (110_000.0, "included")
+
+
 def test_when_nothing_is_offered_any_more_the_lowest_of_all_counts(tmp_path: Path) -> None:
     database = stored(
         tmp_path, advert("a", price_eur=200_000.0), advert("b", price_eur=190_000.0), groups=((1, 2),)

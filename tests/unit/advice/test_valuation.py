@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
 from contract.storage.helpers import ready_database
 from property_worlds import ids_of
@@ -27,6 +27,8 @@ from sale_sofia.flats.flat import Trap
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.store import UnknownProperty
 from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.market_events import WITHDRAWN
+from sale_sofia.history.tables import listings
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from tables import each_row
@@ -226,3 +228,21 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, database: Database
     with pytest.raises(ValueError, match=MODEL_FILE):
         write_file(tmp_path, current_model(database, settings).model)
     assert [one.name for one in tmp_path.iterdir()] == [MODEL_FILE]
+
+
+def test_a_withdrawn_advert_is_no_second_flat(tmp_path: Path) -> None:
+    """It turned out to be the flat that had its id before."""
+    made = ready_database(tmp_path / "x.db")
+    first, *others = some_adverts(COUNT)
+    later = first.model_copy(update={"area_sqm": 300.0, "floor": 20})
+    between = first.model_copy(update={"area_sqm": 300.0})
+    now = time.time()
+    seen = [(one, now - 60) for one in (first, *others)] + [(later, now - 20), (between, now - 40)]
+    for one, at in seen:
+        made.run_write(partial(save_listings, batch=[Sighting(one, at, None, None)]))
+    settings = Settings(data_dir=tmp_path)
+    PropertyMatching(settings, made).match_new()
+    with made.read() as connection:
+        assert connection.scalar(select(func.count()).where(listings.c.closed_reason == WITHDRAWN)) == 1
+    assert len(current_model(made, settings).model.ids) == COUNT
+    made.dispose()

@@ -183,6 +183,11 @@ def test_a_flat_is_where_it_is_best_known_to_be(fields: dict[str, Any], far: flo
     assert metres(found, LOZENETS) / 1000 < far
 
 
+def test_a_basement_is_no_unknown_floor() -> None:
+    basement, unknown = (replace(FLAT, floor=floor, floors_total=None) for floor in (-1, None))
+    assert not np.array_equal(matrix([basement]), matrix([unknown]))
+
+
 def test_an_unknown_place_is_no_place() -> None:
     nowhere: Flat = replace(FLAT, neighbourhood="няма такъв")
     assert place_of(nowhere) is None

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, select
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.profile import Stamp, find_named_place, places_stamp
 from sale_sofia.advice.search.query import SearchQuery
+from sale_sofia.advice.settings import ROUNDING
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.opinions import liked_by_all, statuses_for, waiting_for
 from sale_sofia.buyer.people import Person
@@ -95,13 +96,15 @@ def _cuts(connection: Connection, since: float) -> dict[int, float]:
     found = {}
     for listing_id, points in price_steps(connection, set(connection.scalars(moved))).items():
         # The product of the price ratios of all steps since then; changes of VAT or currency are no steps.
+        # While no price was told, the one before counts.
+        told = [(point, point.price_eur) for point in points if point.price_eur]
         left = math.prod(
-            after.price_eur / before.price_eur
-            for before, after in pairwise(points)
-            if after.kind == "price" and after.seen_at >= since and before.price_eur and after.price_eur
+            price / before
+            for (_, before), (point, price) in pairwise(told)
+            if point.kind == "price" and point.seen_at >= since
         )
-        if left < 1:
-            found[listing_id] = (1 - left) * 100
+        if left < 1 - ROUNDING:
+            found[listing_id] = (1 - left + ROUNDING) * 100
     return found
 
 

@@ -98,7 +98,8 @@ def is_comparable(flat: Flat) -> bool:
 
 Matrix = NDArray[np.float32]
 
-UNKNOWN: Final = -1.0
+UNKNOWN: Final = -100.0
+"""Below every value, and no floor: a basement is -1."""
 _CONDITIONS: Final = ("needs_renovation", "bare", "good", "renovated", "turnkey", "new")
 _FURNISHINGS: Final = ("unfurnished", "optional", "partially", "furnished")
 _CONSTRUCTIONS: Final = ("panel", "prefab", "pk", "epk", "beam", "concrete", "brick", "monolith")

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 import numpy as np
+from sqlalchemy import Connection, select
 
 from sale_sofia.advice.settings import COMPARABLES_SHOWN, COVERAGE, DISTORTED, JUDGED_FLATS
 from sale_sofia.advice.valuation.flats import (
@@ -35,7 +36,9 @@ from sale_sofia.flats.projection import load_flats, refresh_flats
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.store import resolve
 from sale_sofia.geography.shapes import metres
+from sale_sofia.history.market_events import WITHDRAWN
 from sale_sofia.history.settings import SECONDS_PER_HOUR
+from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import compared
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
@@ -224,7 +227,7 @@ def current_model(database: Database, settings: Settings, *, refit: bool = False
     refresh_flats(database)
     flats = database.run_read(
         lambda connection: comparable_flats(
-            load_flats(connection), seen_since=since, most=settings.valuation_most_flats
+            _real_flats(connection), seen_since=since, most=settings.valuation_most_flats
         )
     )
     judged = fit_and_judge(enough(flats, settings))
@@ -233,6 +236,14 @@ def current_model(database: Database, settings: Settings, *, refit: bool = False
     digest = write_file(settings.data_dir, judged.model)
     database.run_write(partial(note_model, digest=digest, made_at=now, flats=len(flats), report=report))
     return Current(judged.model, now, report)
+
+
+def _real_flats(connection: Connection) -> Iterator[Flat]:
+    """Every flat but those of adverts that were withdrawn: they turned out to be another flat's."""
+    withdrawn = set(connection.scalars(select(listings.c.id).where(listings.c.closed_reason == WITHDRAWN)))
+    for flat in load_flats(connection):
+        if not withdrawn.issuperset(advert.listing_id for advert in flat.adverts):
+            yield flat
 
 
 def judge(flat: Flat, fair: FairBand) -> tuple[Verdict, str]:
