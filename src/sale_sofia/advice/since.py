@@ -86,7 +86,7 @@ def _gone_and_back(connection: Connection, since: float) -> Iterator[News]:
 
 
 def _priced(connection: Connection, since: float, among: Collection[int]) -> Iterator[News]:
-    """The greatest change of an offered advert, from its price before the first change since then."""
+    """Of each flat the price change since then that is best for the buyer, of an advert still offered."""
     table, current = with_current(price_points.c.listing_id)
     moved = select(price_points.c.listing_id, current).select_from(table)
     lately = (price_points.c.kind == "price", price_points.c.seen_at >= since)
