@@ -16,9 +16,12 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
+    case,
     delete,
+    exists,
     func,
     insert,
+    or_,
     select,
     update,
 )
@@ -380,16 +383,20 @@ def _learn(connection: Connection, site: str, name: str, value: object, now: flo
 # Adverts that searches no longer show: missed by complete sweeps, checked, and then gone.
 
 
+_SAME_ADVERT = and_(
+    listings.c.site == cards.c.site,
+    listings.c.external_id == cards.c.external_id,
+    listings.c.closed_at.is_(None),
+)
+_SEEN_SINCE = listings.c.last_seen_at > cards.c.missed_at
+"""Other searches, or its own page, have shown the advert after its first miss: that one proves nothing."""
+
+
 def _missing(scope: Scope, *columns: ColumnElement[object]) -> Select[*tuple[object, ...]]:
     """Adverts that the sweep has neither shown nor opened and that are not gone already."""
-    same_advert = and_(
-        listings.c.site == cards.c.site,
-        listings.c.external_id == cards.c.external_id,
-        listings.c.closed_at.is_(None),
-    )
     return (
         select(*columns)
-        .select_from(cards.join(listings, same_advert))
+        .select_from(cards.join(listings, _SAME_ADVERT))
         .where(
             cards.c.scope_id == scope.id,
             cards.c.seen_at < scope.since,
@@ -414,7 +421,8 @@ def to_look_at(
     """
     if not rule.look:
         return []
-    last = cards.c.misses + 1 >= rule.sweeps if rule.absence else listings.c.revisit_at <= now
+    misses = case((_SEEN_SINCE, 0), else_=cards.c.misses)
+    last = misses + 1 >= rule.sweeps if rule.absence else listings.c.revisit_at <= now
     columns = [listings.c.url] if may_be is None else listings.c
     longest_first = _missing(scope, *columns).where(last).order_by(cards.c.seen_at)
     rows = connection.execute(longest_first if may_be else longest_first.limit(LOOKS_AT_ONCE)).mappings()
@@ -424,14 +432,17 @@ def to_look_at(
 def count_misses(connection: Connection, scope: Scope, *, at: float) -> None:
     """Count a miss for each advert that a complete sweep did not show, and date the first one.
 
-    An advert that was opened and is there starts again at zero: its page counts more than the search.
+    An advert that was opened and is there starts again at zero: its page counts more than the search. So does
+    one that was seen anywhere since its first miss: it cannot have been gone since then.
     """
     opened = select(listings.c.external_id).where(
         listings.c.site == scope.site, listings.c.closed_at.is_(None), listings.c.last_seen_at >= scope.since
     )
     unseen = (cards.c.scope_id == scope.id, cards.c.seen_at < scope.since)
-    alive = update(cards).where(*unseen, cards.c.misses > 0, cards.c.external_id.in_(opened))
-    connection.execute(alive.values(missed_at=None, misses=0))
+    seen_since = exists().where(_SAME_ADVERT, _SEEN_SINCE)
+    alive = or_(cards.c.external_id.in_(opened), seen_since)
+    again = update(cards).where(*unseen, cards.c.misses > 0, alive)
+    connection.execute(again.values(missed_at=None, misses=0))
     missed = update(cards).where(*unseen, cards.c.external_id.not_in(opened))
     connection.execute(
         missed.values(missed_at=func.coalesce(cards.c.missed_at, at), misses=cards.c.misses + 1)

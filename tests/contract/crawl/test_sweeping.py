@@ -415,3 +415,23 @@ def test_a_sweep_of_a_part_delists_there_and_nowhere_else(world: World) -> None:
     for _ in range(2):
         world.sweep([one for one in ALL if one not in gone])
     assert sorted(world.gone()) == [3, 9, 12]
+
+
+@pytest.mark.parametrize("look", [True, False])
+def test_a_miss_before_an_advert_was_seen_again_elsewhere_does_not_count(
+    world: World, tmp_path: Path, *, look: bool
+) -> None:
+    """Else it would be gone since before it was last seen, after a single sweep without it."""
+
+    def looked_at(tables: dict[str, Any]) -> None:
+        tables["delisting"] = {"absence": True, "look": look, "sweeps": 2}
+
+    with changed_site(tmp_path / "sites", "imot.bg", looked_at):
+        world.sweep(ALL)
+        world.sweep(WITHOUT_12)
+        world.sweep((1, 12), start=OTHER)
+        world.prices.pop(12)
+        world.sweep(WITHOUT_12)
+        assert world.gone() == {}
+        world.sweep(WITHOUT_12)
+        assert world.gone() == {12: 4}
