@@ -10,7 +10,7 @@ from contract.storage.helpers import advert, database
 from sale_sofia.history.cards import Scope, SeenCard, Source, card_hash, mark_opened, see_cards
 from sale_sofia.history.drift.store import hold_prices, release_prices
 from sale_sofia.history.jobs import create_job
-from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.listings import Sighting, save_listings, validators
 from sale_sofia.history.pruning import prune_visits
 from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.sightings import work_out_anew
@@ -214,3 +214,14 @@ def test_a_price_that_a_page_confirmed_outlives_the_pruning_of_that_visit(store_
         work_out_anew(connection, (SITE, "id1"), HistoryRules(), {}, now=9.0)
         assert (points(connection), changes(connection)) == before
     db.dispose()
+
+
+def test_a_page_is_asked_for_whole_while_its_price_is_a_cards(connection: Connection) -> None:
+    """A page that is not modified has the price from before the card, which would stay all the same."""
+    see(connection, 2.0)
+    page = Sighting(advert(**PAGE), 3.0, "run0", f"{3:064}", etag="e")
+    save_listings(connection, [page])
+    mark_opened(connection, SITE, {"id1": 3.0})
+    assert validators(connection, SITE, ["id1"]) == {"id1": {"If-None-Match": "e"}}
+    assert see(connection, 4.0, price_eur=145_000.0)
+    assert validators(connection, SITE, ["id1"]) == {}
