@@ -114,6 +114,9 @@ class World:
             return Failed(claim, "HttpBlocked", "captcha")
         if how.get("missing") or (how.get("absent") and how["absent"] in claim.url):
             return Gone(claim, "removed")
+        page = int(claim.url.rpartition("/p-")[2]) if "/p-" in claim.url else 1
+        pages = how.get("pages", [shown])
+        following = target(get_scraper(self.site), f"{SOFIA[self.site]}/p-{page + 1}")
         adverts = tuple(
             (
                 SeenCard(
@@ -124,11 +127,16 @@ class World:
                 ),
                 target(get_scraper(self.site), address(self.site, number)),
             )
-            for number in shown
+            for number in pages[page - 1]
         )
         total = how.get("total")
         return Found(
-            claim, adverts, total=total, exact=not how.get("capped"), capped=how.get("capped", False)
+            claim,
+            adverts,
+            following if page < len(pages) else None,
+            total=total,
+            exact=not how.get("capped"),
+            capped=how.get("capped", False),
         )
 
     def last(self) -> Sweep:
@@ -435,3 +443,11 @@ def test_a_miss_before_an_advert_was_seen_again_elsewhere_does_not_count(
         assert world.gone() == {}
         world.sweep(WITHOUT_12)
         assert world.gone() == {12: 4}
+
+
+def test_adverts_that_the_job_has_do_not_use_up_its_limit(world: World) -> None:
+    """Where a portal repeats some on top of every page, it would read all pages and never reach it."""
+    world.sweep((), limit=4, pages=[(1, 2, 3), (1, 4, 5), (1, 6, 7), (1, 8, 9)])
+    assert sorted(world.opened) == [1, 2, 3, 4]
+    with world.database.read() as connection:
+        assert frontier.count_rows(connection, world.last().job_id, "search").total == 2
