@@ -19,6 +19,7 @@ from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, Outcome, Read
 from sale_sofia.crawl.visit.writer import Ledger, write_batch
 from sale_sofia.history.cards import SeenCard, card_hash
 from sale_sofia.history.jobs import JobState
+from sale_sofia.history.news import held_adverts
 from sale_sofia.history.sweeps import Sweep, list_sweeps
 from sale_sofia.history.tables import listings, market_events
 from sale_sofia.listings.model import Listing
@@ -451,3 +452,19 @@ def test_adverts_that_the_job_has_do_not_use_up_its_limit(world: World) -> None:
     assert sorted(world.opened) == [1, 2, 3, 4]
     with world.database.read() as connection:
         assert frontier.count_rows(connection, world.last().job_id, "search").total == 2
+
+
+def test_a_narrower_sweep_does_not_make_up_for_what_the_whole_one_missed(world: World) -> None:
+    world.sweep(ALL, total=100)
+    with world.database.read() as connection:
+        assert [one.kind for one in open_incidents(connection)] == [IncidentKind.COVERAGE]
+        held = len(held_adverts(connection, "imot.bg"))
+    assert held == 12
+    assert world.sweep((1, 2), wanted=CHEAP) is JobState.COMPLETE
+    assert world.last().complete
+    with world.database.read() as connection:
+        assert [one.kind for one in open_incidents(connection)] == [IncidentKind.COVERAGE]
+        assert len(held_adverts(connection, "imot.bg")) == 12
+    world.sweep(ALL, total=12)
+    with world.database.read() as connection:
+        assert (open_incidents(connection), held_adverts(connection, "imot.bg")) == ([], {})
