@@ -26,7 +26,9 @@ from sqlalchemy import (
     update,
 )
 
+from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.cards import Scope
+from sale_sofia.history.jobs import JobState
 from sale_sofia.history.listings import removed_since
 from sale_sofia.history.market_events import MISSED, REMOVED, set_gone
 from sale_sofia.history.settings import LEARNT_SECONDS, LOOKS_AT_ONCE, USUAL_SWEEPS
@@ -65,7 +67,7 @@ class Sweep:
     started_at: float
     finished_at: float | None
     complete: bool | None
-    """None while it is running."""
+    """None while it is running, and if its job was cancelled."""
     reason: Said | None
     """Why it is not complete."""
     announced: int | None
@@ -77,6 +79,7 @@ class Sweep:
     """Why adverts that were announced, or are known to be there, were not seen."""
     gone: int | None
     everything: bool
+    cancelled: bool = False
 
     @property
     def figures(self) -> str:
@@ -183,9 +186,17 @@ def get_sweep(connection: Connection, job_id: str) -> Sweep | None:
     return next(iter(_sweeps(connection, _ALL.where(sweeps.c.job_id == job_id))), None)
 
 
-_ALL: Any = select(
-    *(sweeps.c[field.name] for field in fields(Sweep) if field.name in sweeps.c), scopes.c.start_urls
-).join(scopes)
+_CANCELLED = (jobs.c.state == JobState.CANCELLED.value) & sweeps.c.finished_at.is_(None)
+_ALL: Any = (
+    select(
+        *(sweeps.c[field.name] for field in fields(Sweep) if field.name in sweeps.c),
+        scopes.c.start_urls,
+        _CANCELLED.label("cancelled"),
+    )
+    .select_from(sweeps)
+    .join(scopes)
+    .join(jobs, jobs.c.id == sweeps.c.job_id)
+)
 
 
 def _sweeps(connection: Connection, query: Any) -> list[Sweep]:  # noqa: ANN401 - a statement of any columns

@@ -35,6 +35,7 @@ from sale_sofia.crawl.runners.runners import (
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.crawl.urls import Target
 from sale_sofia.history.jobs import CELERY, Job, JobState, UnknownJob
+from sale_sofia.history.sweeps import list_sweeps
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
@@ -279,3 +280,12 @@ def test_a_message_is_acknowledged_after_its_work_and_comes_back_when_its_worker
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
     told = configuration()
     assert (told["task_acks_late"], told["task_reject_on_worker_lost"]) == (True, True)
+
+
+def test_the_sweep_of_a_cancelled_job_is_not_under_way(settings: Settings, database: Database) -> None:
+    job_id = plan_for_workers(settings, database, PLAN)
+    read = partial(list_sweeps, limit=1)
+    assert not database.run_read(read)[0].cancelled
+    database.run_write(partial(cancel_job, job_id=job_id, now=5.0))
+    (sweep,) = database.run_read(read)
+    assert (sweep.complete, sweep.cancelled) == (None, True)
