@@ -20,9 +20,11 @@ from sale_sofia.crawl.visit.writer import Ledger, write_batch
 from sale_sofia.history.cards import SeenCard, card_hash
 from sale_sofia.history.jobs import JobState
 from sale_sofia.history.news import held_adverts
+from sale_sofia.history.runs.incidents import review_run
 from sale_sofia.history.sweeps import Sweep, list_sweeps
 from sale_sofia.history.tables import listings, market_events
 from sale_sofia.listings.model import Listing
+from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident, open_incidents
@@ -468,3 +470,18 @@ def test_a_narrower_sweep_does_not_make_up_for_what_the_whole_one_missed(world: 
     world.sweep(ALL, total=12)
     with world.database.read() as connection:
         assert (open_incidents(connection), held_adverts(connection, "imot.bg")) == ([], {})
+
+
+def test_a_collapse_that_lasts_stays_an_incident(world: World) -> None:
+    """The run that found it must not close it, though by now the runs before it saw as little."""
+    shown = [ALL] * 3 + [ALL[:4]] * 5
+    for numbers in shown:
+        world.sweep(numbers)
+        with world.database.write() as connection:
+            review_run(connection, world.last().job_id, Settings(), now=world.day * DAY)
+            kinds = [one.kind for one in open_incidents(connection)]
+        assert kinds == ([] if numbers is ALL else [IncidentKind.COLLAPSE])
+    world.sweep(ALL)
+    with world.database.write() as connection:
+        review_run(connection, world.last().job_id, Settings(), now=world.day * DAY)
+        assert open_incidents(connection) == []
