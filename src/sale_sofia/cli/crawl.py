@@ -137,7 +137,9 @@ def _in_mode(settings: Settings, parallel: bool | None) -> Settings:
 def estimates(connection: Connection, settings: Settings, plans: Sequence[JobPlan]) -> list[Estimate]:
     """How many requests and hours each of these crawls would take."""
     return [
-        estimate_site(connection, settings, load_site_config(plan.site.name), plan.limit, plan.wanted)
+        estimate_site(
+            connection, settings, load_site_config(plan.site.name), plan.limit, plan.wanted, plan.start_urls
+        )
         for plan in plans
     ]
 

@@ -273,7 +273,8 @@ def sweeps(site: Site = None, as_json: AsJson = False) -> None:
     counted = ("announced", "seen", "opened", "priced", "gone")
     table = plain_table("Sweeps", ("site", "began", "ended", "complete"), counted, "job")
     for sweep in found:
-        complete = {None: "under way", True: "yes", False: "no"}[sweep.complete]
+        open_yet = "cancelled" if sweep.cancelled else "under way"
+        complete = {None: open_yet, True: "yes", False: "no"}[sweep.complete]
         counts = map(number, (sweep.announced, sweep.adverts, sweep.opened, sweep.stored, sweep.gone))
         ended = moment(sweep.finished_at) if sweep.finished_at else ""
         table.add_row(sweep.site, moment(sweep.started_at), ended, complete, *counts, sweep.job_id)

@@ -377,8 +377,8 @@ def validators(
 ) -> Mapping[str, Mapping[str, str]]:
     """The headers that ask whether an advert was modified, by its id.
 
-    There are none for an advert that sent no validator, nor for one whose price is in doubt or that does not
-    show a stored value: each of its visits counts, and must be whole.
+    There are none for an advert that sent no validator, nor for one whose price is in doubt or a card's, or
+    that does not show a stored value: each of its visits counts, and must be whole.
     """
     query = select(listings.c.external_id, listings.c.etag, listings.c.last_modified).where(
         listings.c.site == site,
@@ -386,6 +386,7 @@ def validators(
         listings.c.closed_at.is_(None),
         listings.c.odd_visits == 0,
         listings.c.unseen.is_(None),
+        listings.c.price_by_card.is_(False),
         or_(listings.c.etag.is_not(None), listings.c.last_modified.is_not(None)),
     )
     headers_of: dict[str, dict[str, str]] = {}

@@ -3,7 +3,7 @@
 An advert is new when it is first seen, unless the run that saw it did not read the required facts (`at_least`
 in the site file). Then it is held back until a run or a reparse has read it correctly, or a person accepts
 it. The same holds for a first sweep that missed adverts of its portal: what it saw may have been there for
-long, and is new when a sweep is complete.
+long, and is new when a sweep of the same searches, or of the whole portal, is complete.
 """
 
 from collections.abc import Collection
@@ -61,6 +61,12 @@ def release_adverts(connection: Connection, site: str, external_ids: Collection[
     held = held_adverts(connection, site)
     ids = [number for number, external_id in held.items() if external_id in external_ids]
     return _release(connection, site, ids, now) if ids else 0
+
+
+def release_runs(connection: Connection, site: str, runs: Select[tuple[str]], *, now: float) -> int:
+    """Release the adverts of a portal that these runs hold back; returns how many."""
+    own = select(listings.c.id).where(*_held(site), listings.c.held_by.in_(runs))
+    return _release(connection, site, own, now)
 
 
 def release_all(connection: Connection, site: str, *, now: float) -> int:

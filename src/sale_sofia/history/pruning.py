@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, f
 
 from sale_sofia.crawl.tables import frontier, frontier_pruned, jobs
 from sale_sofia.history.settings import ROWS_PRUNED_AT_ONCE
+from sale_sofia.history.sightings import CARD
 from sale_sofia.history.tables import drift_runs, pages, scrape_history, searches, shown_adverts
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.upserts import insert_into
@@ -19,8 +20,8 @@ Ids = tuple[int, int]
 def prune_visits(db: Database, *, before: float, at_once: int = ROWS_PRUNED_AT_ONCE) -> int:
     """Delete visits before a moment that changed nothing; returns how many.
 
-    Visits that the history is built from stay, as do the last visit of each advert and all visits of adverts
-    with odd prices or missing values.
+    Visits that the history is built from stay, as do the last visit of each advert, the first of its page
+    after a card changed it, and all visits of adverts with odd prices or missing values.
     """
     return _prune_through(db, scrape_history, partial(_prune_some_visits, before=before), at_once)
 
@@ -75,9 +76,40 @@ def _prune_some_visits(ids: Ids, connection: Connection, *, before: float) -> in
             scrape_history.c.result == "unchanged",
             exists().where(same_page, newer),
             ~exists().where(same_page, odd),
+            ~_is_confirming(),
         ),
     )
     return _delete(connection, scrape_history, ids, scrape_history.c.fetched_at < before, nothing)
+
+
+def _is_confirming() -> ColumnElement[bool]:
+    """Whether a visit is the first of the advert's page after a card changed it.
+
+    Without it, a later page with another price would disprove the card's.
+    """
+    card, between = scrape_history.alias("card"), scrape_history.alias("between")
+    its_card, its_page = (
+        and_(visit.c.site == scrape_history.c.site, visit.c.url_key == scrape_history.c.url_key)
+        for visit in (card, between)
+    )
+    earlier = (
+        exists()
+        .where(
+            its_page,
+            between.c.verdict != CARD,
+            between.c.listing_id.is_not(None),
+            between.c.fetched_at >= card.c.fetched_at,
+            between.c.fetched_at < scrape_history.c.fetched_at,
+        )
+        .correlate(scrape_history, card)
+    )
+    return exists().where(
+        its_card,
+        card.c.verdict == CARD,
+        card.c.result == "changed",
+        card.c.fetched_at <= scrape_history.c.fetched_at,
+        ~earlier,
+    )
 
 
 def _prune_some_records(ids: Ids, connection: Connection, *, before: float) -> int:

@@ -434,9 +434,11 @@ def _row_values(generation: Generation, row: RowMapping | None, at: float) -> Ro
     opened = generation.opened_at is not None
     due = revisit_at(external_id, last.at, generation.interval, generation.odd)
     on_card = row is not None and generation.closed_at is None and row["last_seen_at"] > row["visited_at"]
+    # What is stored is not what the page says: its next visit must be whole, and compared with that.
+    unlike_page = {"content_hash": content_hash(generation.fields), "etag": None, "last_modified": None}
     return {
         **generation.fields,
-        "content_hash": last.hash,
+        **(unlike_page if last.held_type else {"content_hash": last.hash}),
         "first_seen_at": generation.seen[0][0].at,
         "last_seen_at": max(newest, row["last_seen_at"]) if row is not None and on_card else newest,
         "visited_at": newest,

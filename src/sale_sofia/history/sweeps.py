@@ -16,14 +16,19 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
+    case,
     delete,
+    exists,
     func,
     insert,
+    or_,
     select,
     update,
 )
 
+from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.cards import Scope
+from sale_sofia.history.jobs import JobState
 from sale_sofia.history.listings import removed_since
 from sale_sofia.history.market_events import MISSED, REMOVED, set_gone
 from sale_sofia.history.settings import LEARNT_SECONDS, LOOKS_AT_ONCE, USUAL_SWEEPS
@@ -62,7 +67,7 @@ class Sweep:
     started_at: float
     finished_at: float | None
     complete: bool | None
-    """None while it is running."""
+    """None while it is running, and if its job was cancelled."""
     reason: Said | None
     """Why it is not complete."""
     announced: int | None
@@ -74,6 +79,7 @@ class Sweep:
     """Why adverts that were announced, or are known to be there, were not seen."""
     gone: int | None
     everything: bool
+    cancelled: bool = False
 
     @property
     def figures(self) -> str:
@@ -119,6 +125,11 @@ _SCOPE_OF = Quick(
 def scope_of(connection: Connection, job_id: str) -> Scope | None:
     """The searches a job goes through; None for a job of single adverts."""
     return next((Scope(*row) for row in _SCOPE_OF.rows(connection, {"of_job": job_id})), None)
+
+
+def runs_of(scope: Scope) -> Select[tuple[str]]:
+    """The query for all jobs of the same searches."""
+    return select(sweeps.c.job_id).where(sweeps.c.scope_id == scope.id)
 
 
 def end_sweep(
@@ -175,9 +186,17 @@ def get_sweep(connection: Connection, job_id: str) -> Sweep | None:
     return next(iter(_sweeps(connection, _ALL.where(sweeps.c.job_id == job_id))), None)
 
 
-_ALL: Any = select(
-    *(sweeps.c[field.name] for field in fields(Sweep) if field.name in sweeps.c), scopes.c.start_urls
-).join(scopes)
+_CANCELLED = (jobs.c.state == JobState.CANCELLED.value) & sweeps.c.finished_at.is_(None)
+_ALL: Any = (
+    select(
+        *(sweeps.c[field.name] for field in fields(Sweep) if field.name in sweeps.c),
+        scopes.c.start_urls,
+        _CANCELLED.label("cancelled"),
+    )
+    .select_from(sweeps)
+    .join(scopes)
+    .join(jobs, jobs.c.id == sweeps.c.job_id)
+)
 
 
 def _sweeps(connection: Connection, query: Any) -> list[Sweep]:  # noqa: ANN401 - a statement of any columns
@@ -380,16 +399,20 @@ def _learn(connection: Connection, site: str, name: str, value: object, now: flo
 # Adverts that searches no longer show: missed by complete sweeps, checked, and then gone.
 
 
+_SAME_ADVERT = and_(
+    listings.c.site == cards.c.site,
+    listings.c.external_id == cards.c.external_id,
+    listings.c.closed_at.is_(None),
+)
+_SEEN_SINCE = listings.c.last_seen_at > cards.c.missed_at
+"""Other searches, or its own page, have shown the advert after its first miss: that one proves nothing."""
+
+
 def _missing(scope: Scope, *columns: ColumnElement[object]) -> Select[*tuple[object, ...]]:
     """Adverts that the sweep has neither shown nor opened and that are not gone already."""
-    same_advert = and_(
-        listings.c.site == cards.c.site,
-        listings.c.external_id == cards.c.external_id,
-        listings.c.closed_at.is_(None),
-    )
     return (
         select(*columns)
-        .select_from(cards.join(listings, same_advert))
+        .select_from(cards.join(listings, _SAME_ADVERT))
         .where(
             cards.c.scope_id == scope.id,
             cards.c.seen_at < scope.since,
@@ -414,7 +437,8 @@ def to_look_at(
     """
     if not rule.look:
         return []
-    last = cards.c.misses + 1 >= rule.sweeps if rule.absence else listings.c.revisit_at <= now
+    misses = case((_SEEN_SINCE, 0), else_=cards.c.misses)
+    last = misses + 1 >= rule.sweeps if rule.absence else listings.c.revisit_at <= now
     columns = [listings.c.url] if may_be is None else listings.c
     longest_first = _missing(scope, *columns).where(last).order_by(cards.c.seen_at)
     rows = connection.execute(longest_first if may_be else longest_first.limit(LOOKS_AT_ONCE)).mappings()
@@ -424,14 +448,17 @@ def to_look_at(
 def count_misses(connection: Connection, scope: Scope, *, at: float) -> None:
     """Count a miss for each advert that a complete sweep did not show, and date the first one.
 
-    An advert that was opened and is there starts again at zero: its page counts more than the search.
+    An advert that was opened and is there starts again at zero: its page counts more than the search. So does
+    one that was seen anywhere since its first miss: it cannot have been gone since then.
     """
     opened = select(listings.c.external_id).where(
         listings.c.site == scope.site, listings.c.closed_at.is_(None), listings.c.last_seen_at >= scope.since
     )
     unseen = (cards.c.scope_id == scope.id, cards.c.seen_at < scope.since)
-    alive = update(cards).where(*unseen, cards.c.misses > 0, cards.c.external_id.in_(opened))
-    connection.execute(alive.values(missed_at=None, misses=0))
+    seen_since = exists().where(_SAME_ADVERT, _SEEN_SINCE)
+    alive = or_(cards.c.external_id.in_(opened), seen_since)
+    again = update(cards).where(*unseen, cards.c.misses > 0, alive)
+    connection.execute(again.values(missed_at=None, misses=0))
     missed = update(cards).where(*unseen, cards.c.external_id.not_in(opened))
     connection.execute(
         missed.values(missed_at=func.coalesce(cards.c.missed_at, at), misses=cards.c.misses + 1)

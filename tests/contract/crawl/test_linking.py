@@ -192,3 +192,18 @@ def test_the_sample_is_always_the_same_and_of_its_size(monkeypatch: pytest.Monke
     sample = [one["external_id"] for one in adverts if is_sample(one)]
     assert 150 <= len(sample) <= 250
     assert sample == [one["external_id"] for one in adverts if is_sample(one)]
+
+
+def test_a_card_that_disagrees_is_counted_once_however_often_its_page_is_claimed(copies: Database) -> None:
+    with copies.write() as connection:
+        seen(connection, SITE, 0, card=True)
+        waiting(connection, 0)
+        seen(connection, "imot.bg", 0, card=False, price_eur=140_000.0)
+    for _ in range(3):
+        assert claimed(copies) == [0]
+        with copies.write() as connection:
+            frontier.release(connection, JOB, "me")
+    with copies.read() as connection:
+        job = get_job(connection, JOB)
+        assert job is not None
+        assert job.disagreed == 1

@@ -19,9 +19,12 @@ from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, Outcome, Read
 from sale_sofia.crawl.visit.writer import Ledger, write_batch
 from sale_sofia.history.cards import SeenCard, card_hash
 from sale_sofia.history.jobs import JobState
+from sale_sofia.history.news import held_adverts
+from sale_sofia.history.runs.incidents import review_run
 from sale_sofia.history.sweeps import Sweep, list_sweeps
 from sale_sofia.history.tables import listings, market_events
 from sale_sofia.listings.model import Listing
+from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident, open_incidents
@@ -114,6 +117,9 @@ class World:
             return Failed(claim, "HttpBlocked", "captcha")
         if how.get("missing") or (how.get("absent") and how["absent"] in claim.url):
             return Gone(claim, "removed")
+        page = int(claim.url.rpartition("/p-")[2]) if "/p-" in claim.url else 1
+        pages = how.get("pages", [shown])
+        following = target(get_scraper(self.site), f"{SOFIA[self.site]}/p-{page + 1}")
         adverts = tuple(
             (
                 SeenCard(
@@ -124,11 +130,16 @@ class World:
                 ),
                 target(get_scraper(self.site), address(self.site, number)),
             )
-            for number in shown
+            for number in pages[page - 1]
         )
         total = how.get("total")
         return Found(
-            claim, adverts, total=total, exact=not how.get("capped"), capped=how.get("capped", False)
+            claim,
+            adverts,
+            following if page < len(pages) else None,
+            total=total,
+            exact=not how.get("capped"),
+            capped=how.get("capped", False),
         )
 
     def last(self) -> Sweep:
@@ -415,3 +426,62 @@ def test_a_sweep_of_a_part_delists_there_and_nowhere_else(world: World) -> None:
     for _ in range(2):
         world.sweep([one for one in ALL if one not in gone])
     assert sorted(world.gone()) == [3, 9, 12]
+
+
+@pytest.mark.parametrize("look", [True, False])
+def test_a_miss_before_an_advert_was_seen_again_elsewhere_does_not_count(
+    world: World, tmp_path: Path, *, look: bool
+) -> None:
+    """Else it would be gone since before it was last seen, after a single sweep without it."""
+
+    def looked_at(tables: dict[str, Any]) -> None:
+        tables["delisting"] = {"absence": True, "look": look, "sweeps": 2}
+
+    with changed_site(tmp_path / "sites", "imot.bg", looked_at):
+        world.sweep(ALL)
+        world.sweep(WITHOUT_12)
+        world.sweep((1, 12), start=OTHER)
+        world.prices.pop(12)
+        world.sweep(WITHOUT_12)
+        assert world.gone() == {}
+        world.sweep(WITHOUT_12)
+        assert world.gone() == {12: 4}
+
+
+def test_adverts_that_the_job_has_do_not_use_up_its_limit(world: World) -> None:
+    """Where a portal repeats some on top of every page, it would read all pages and never reach it."""
+    world.sweep((), limit=4, pages=[(1, 2, 3), (1, 4, 5), (1, 6, 7), (1, 8, 9)])
+    assert sorted(world.opened) == [1, 2, 3, 4]
+    with world.database.read() as connection:
+        assert frontier.count_rows(connection, world.last().job_id, "search").total == 2
+
+
+def test_a_narrower_sweep_does_not_make_up_for_what_the_whole_one_missed(world: World) -> None:
+    world.sweep(ALL, total=100)
+    with world.database.read() as connection:
+        assert [one.kind for one in open_incidents(connection)] == [IncidentKind.COVERAGE]
+        held = len(held_adverts(connection, "imot.bg"))
+    assert held == 12
+    assert world.sweep((1, 2), wanted=CHEAP) is JobState.COMPLETE
+    assert world.last().complete
+    with world.database.read() as connection:
+        assert [one.kind for one in open_incidents(connection)] == [IncidentKind.COVERAGE]
+        assert len(held_adverts(connection, "imot.bg")) == 12
+    world.sweep(ALL, total=12)
+    with world.database.read() as connection:
+        assert (open_incidents(connection), held_adverts(connection, "imot.bg")) == ([], {})
+
+
+def test_a_collapse_that_lasts_stays_an_incident(world: World) -> None:
+    """The run that found it must not close it, though by now the runs before it saw as little."""
+    shown = [ALL] * 3 + [ALL[:4]] * 5
+    for numbers in shown:
+        world.sweep(numbers)
+        with world.database.write() as connection:
+            review_run(connection, world.last().job_id, Settings(), now=world.day * DAY)
+            kinds = [one.kind for one in open_incidents(connection)]
+        assert kinds == ([] if numbers is ALL else [IncidentKind.COLLAPSE])
+    world.sweep(ALL)
+    with world.database.write() as connection:
+        review_run(connection, world.last().job_id, Settings(), now=world.day * DAY)
+        assert open_incidents(connection) == []

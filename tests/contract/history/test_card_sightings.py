@@ -10,8 +10,10 @@ from contract.storage.helpers import advert, database
 from sale_sofia.history.cards import Scope, SeenCard, Source, card_hash, mark_opened, see_cards
 from sale_sofia.history.drift.store import hold_prices, release_prices
 from sale_sofia.history.jobs import create_job
-from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.listings import Sighting, save_listings, validators
+from sale_sofia.history.pruning import prune_visits
 from sale_sofia.history.settings import HistoryRules
+from sale_sofia.history.sightings import work_out_anew
 from sale_sofia.history.sweeps import begin_sweep, scope_of
 from sale_sofia.history.tables import listing_changes, listings, price_points, scrape_history
 from sale_sofia.storage.database import Database
@@ -192,3 +194,34 @@ def test_prices_of_a_run_are_held_back_on_cards_and_pages(connection: Connection
     assert (stored(connection)["price_eur"], len(points(connection))) == (150_000.0, 1)
     release_prices(connection, "run1", rules, now=7.0)
     assert points(connection) == [(2.0, 150_000.0, "first"), (4.0, 140_000.0, "price")]
+
+
+def test_a_price_that_a_page_confirmed_outlives_the_pruning_of_that_visit(store_url: str) -> None:
+    db = database(store_url)
+    with db.write() as connection:
+        create_job(connection, job_id="run0", site=SITE, start_urls=[], listing_limit=None, now=1.0)
+        begin_sweep(connection, job_id="run0", site=SITE, searches=["all"], everything=False, now=1.0)
+        see(connection, 2.0)
+        read(connection, 3.0)
+        see(connection, 4.0, price_eur=145_000.0)
+        read(connection, 5.0, price_eur=145_000.0)
+        for at in (6.0, 7.0):
+            read(connection, at, price_eur=145_000.0)
+        read(connection, 8.0, price_eur=140_000.0)
+        before = points(connection), changes(connection)
+    assert prune_visits(db, before=7.5) == 2
+    with db.write() as connection:
+        work_out_anew(connection, (SITE, "id1"), HistoryRules(), {}, now=9.0)
+        assert (points(connection), changes(connection)) == before
+    db.dispose()
+
+
+def test_a_page_is_asked_for_whole_while_its_price_is_a_cards(connection: Connection) -> None:
+    """A page that is not modified has the price from before the card, which would stay all the same."""
+    see(connection, 2.0)
+    page = Sighting(advert(**PAGE), 3.0, "run0", f"{3:064}", etag="e")
+    save_listings(connection, [page])
+    mark_opened(connection, SITE, {"id1": 3.0})
+    assert validators(connection, SITE, ["id1"]) == {"id1": {"If-None-Match": "e"}}
+    assert see(connection, 4.0, price_eur=145_000.0)
+    assert validators(connection, SITE, ["id1"]) == {}

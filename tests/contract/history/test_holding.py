@@ -22,7 +22,7 @@ from sale_sofia.history.drift.store import (
     sound_runs,
 )
 from sale_sofia.history.jobs import create_job
-from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.listings import Sighting, save_listings, validators
 from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.tables import listings
 from sale_sofia.settings.words import Said
@@ -198,3 +198,17 @@ def test_what_is_accepted_is_usual_from_now_on(connection: Connection) -> None:
     assert accepted.job_id == "run2"
     now = judged(connection, 3, sound=True)
     assert [one.job_id for one in sound_runs(connection, now, 14)] == ["run2"]
+
+
+def test_a_type_that_was_held_is_believed_when_a_sound_run_reads_the_same_page(
+    connection: Connection,
+) -> None:
+    seen = [
+        Sighting(advert(1, property_type="apartment"), float(run), f"run{run}", etag="e") for run in (1, 2)
+    ]
+    save_listings(connection, seen[:1], RULES)
+    hold_types(connection, "run1", RULES, now=1.5)
+    assert types(connection) == {"id1": None}
+    assert validators(connection, "imot.bg", ["id1"]) == {}
+    assert save_listings(connection, seen[1:], RULES) == ["changed"]
+    assert types(connection) == {"id1": "apartment"}

@@ -210,7 +210,10 @@ def test_an_estimate_rests_on_a_complete_sweep_alone(
         job_id = begin_job(connection, IMOT, [SEARCH], limit=None, now=1.0)
         set_job_state(connection, job_id, JobState.COMPLETE, now=2.0)
         end_sweep(connection, job_id, figures, reason=reason, gone=0, now=2.0)
-        assert estimate(connection, load_settings(), load_site_config("imot.bg")).basis == basis
+        config = load_site_config("imot.bg")
+        assert estimate(connection, load_settings(), config, start_urls=[SEARCH]).basis == basis
+        # One search says nothing of the whole portal.
+        assert estimate(connection, load_settings(), config).basis == "the portal's known size"
 
 
 def test_a_crawl_delay_can_only_slow_us_down() -> None:

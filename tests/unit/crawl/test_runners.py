@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from sale_sofia.celery_app import configuration
 from sale_sofia.crawl.frontier import frontier
@@ -31,8 +32,10 @@ from sale_sofia.crawl.runners.runners import (
     site_lock,
     take_for_local,
 )
+from sale_sofia.crawl.tables import jobs
 from sale_sofia.crawl.urls import Target
 from sale_sofia.history.jobs import CELERY, Job, JobState, UnknownJob
+from sale_sofia.history.sweeps import list_sweeps
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
@@ -193,6 +196,39 @@ def test_a_stopped_job_is_nobodys_until_it_is_resumed(settings: Settings, databa
     assert dispatch(database, job_id, now + 1) is Next.LANES
 
 
+@pytest.mark.parametrize("begun", [True, False])
+@pytest.mark.parametrize("runner", ["local", "workers"])
+def test_a_job_whose_portal_is_taken_for_another_rests_until_it_is_resumed(
+    settings: Settings, database: Database, runner: str, *, begun: bool
+) -> None:
+    """Else workers that come back would crawl it beside the other, each at the portal's whole rate."""
+    old = plan_for_workers(settings, database, PLAN)
+    if begun:
+        assert dispatch(database, old, time.time()) is Next.LANES
+    with database.write() as connection:  # the workers died a minute ago
+        connection.execute(update(jobs).where(jobs.c.id == old).values(woken_at=time.time() - 60))
+    if runner == "local":
+        new = plan_job(settings, database, OTHER)
+        database.run_write(partial(take_for_local, job_id=new, now=time.time()))
+    else:
+        new = plan_for_workers(settings, database, OTHER)
+    assert old != new
+    assert dispatch(database, old, time.time() + 60) is Next.NOTHING
+    assert job(database, old).runner is None
+    database.run_write(partial(cancel_job, job_id=new, now=5.0))
+    assert resume_for_workers(settings, database, old) == old
+    assert dispatch(database, old, time.time() + 120) is Next.LANES
+
+
+def test_a_job_that_is_being_concluded_stays_with_the_workers(settings: Settings, database: Database) -> None:
+    old = plan_for_workers(settings, database, PLAN)
+    with database.write() as connection:
+        ended = update(jobs).where(jobs.c.id == old)
+        connection.execute(ended.values(woken_at=time.time() - 60, state=JobState.AGGREGATING.value))
+    plan_for_workers(settings, database, OTHER)
+    assert job(database, old).runner == CELERY
+
+
 def test_the_reconciler_wakes_only_jobs_of_the_workers(
     settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,3 +280,12 @@ def test_a_message_is_acknowledged_after_its_work_and_comes_back_when_its_worker
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
     told = configuration()
     assert (told["task_acks_late"], told["task_reject_on_worker_lost"]) == (True, True)
+
+
+def test_the_sweep_of_a_cancelled_job_is_not_under_way(settings: Settings, database: Database) -> None:
+    job_id = plan_for_workers(settings, database, PLAN)
+    read = partial(list_sweeps, limit=1)
+    assert not database.run_read(read)[0].cancelled
+    database.run_write(partial(cancel_job, job_id=job_id, now=5.0))
+    (sweep,) = database.run_read(read)
+    assert (sweep.complete, sweep.cancelled) == (None, True)

@@ -76,20 +76,23 @@ def estimate(
     config: SiteConfig,
     limit: int | None = None,
     wanted: Wanted | None = None,
+    start_urls: Sequence[str] | None = None,
 ) -> Estimate:
-    """From the last complete sweep when there is one, else from the portal's known size.
+    """From the last complete sweep of the same searches when there is one, else from the portal's known size.
 
     The share that may fit comes from the stored adverts. `wanted` is what the crawl is for; without it, it
-    crawls everything, beginning with what the buyer's profiles and saved searches look for.
+    crawls everything, beginning with what the buyer's profiles and saved searches look for. Without
+    `start_urls` it begins at the portal's usual searches.
     """
     complete = (
-        select(jobs.c.id, sweeps.c.adverts)
+        select(jobs.c.id, jobs.c.start_urls, sweeps.c.adverts)
         .join(sweeps, sweeps.c.job_id == jobs.c.id)
         .where(jobs.c.site == config.site, sweeps.c.complete.is_(True), jobs.c.looks_for.is_(null()))
         .order_by(*NEWEST_JOB_FIRST)
-        .limit(1)
     )
-    last = connection.execute(complete).first()
+    starts = known_starts(config.site) if start_urls is None else start_urls
+    ended = connection.execute(complete)
+    last = next((job for job in ended if sorted(job.start_urls) == sorted(starts)), None)
     requests = frontier.count_rows(connection, last.id).total if last else 0
     basis = "the last complete crawl" if requests else "the portal's known size"
     adverts = (last.adverts if last else None) or config.inventory.adverts
@@ -109,7 +112,6 @@ def estimate(
             to_open * FAIR_TURN / (FAIR_TURN - 1)
         )
     else:
-        starts = known_starts(config.site)
         searches = sum(len(wanted.narrow(get_scraper(config.site), url)) for url in starts)
         fitting_requests = (
             searches + math.ceil(adverts * share.in_results / config.inventory.per_page) + to_open

@@ -394,14 +394,30 @@ def add_found(
         room = limit - frontier.count_rows(connection, job_id, "listing").total
     adverts = searches = 0
     for page in pages:
-        page_adverts = page.adverts[: max(0, int(min(room - adverts, len(page.adverts))))]
         own = replace(source, page_digest=page.kept.digest if page.kept else None)
-        for first in range(0, len(page_adverts), CARDS_AT_ONCE):
-            batch = page_adverts[first : first + CARDS_AT_ONCE]
-            adverts += _add_adverts(connection, job_id, scope, batch, at=moment(page, now), source=own)
+        for first in range(0, len(page.adverts), CARDS_AT_ONCE):
+            batch: Sequence[tuple[SeenCard, Target]] = page.adverts[first : first + CARDS_AT_ONCE]
+            if limit is not None:
+                batch = _within(connection, job_id, batch, limit=int(room) - adverts)
+            if batch:
+                adverts += _add_adverts(connection, job_id, scope, batch, at=moment(page, now), source=own)
         if adverts < room:
             searches += steps.read(page)
     return adverts + searches
+
+
+def _within(
+    connection: Connection, job_id: str, adverts: Sequence[tuple[SeenCard, Target]], *, limit: int
+) -> Sequence[tuple[SeenCard, Target]]:
+    """The adverts without the new ones beyond the limit; those that the job has do not count.
+
+    A portal may repeat the same adverts on top of every page.
+    """
+    if limit <= 0:
+        return ()
+    unknown = frontier.without_known(connection, job_id, [page for _, page in adverts])
+    left_out = set(list(dict.fromkeys(page.key for page in unknown))[limit:])
+    return [(card, page) for card, page in adverts if page.key not in left_out]
 
 
 def _add_adverts(

@@ -24,7 +24,7 @@ from sale_sofia.history.cards import Scope
 from sale_sofia.history.drift.counts import LISTING, Share, sections_of
 from sale_sofia.history.drift.store import get_drift_run, open_drift
 from sale_sofia.history.jobs import Job, JobState, get_job
-from sale_sofia.history.news import hold_first_seen, release_all
+from sale_sofia.history.news import hold_first_seen, release_all, release_runs
 from sale_sofia.history.settings import (
     CLOCK_FAULT_SECONDS,
     LEAST_USUAL_ADVERTS,
@@ -36,7 +36,13 @@ from sale_sofia.history.sweeps import Ended, Search, SweepFigures, adverts_seen,
 from sale_sofia.history.tables import cards
 from sale_sofia.settings.model import get_settings
 from sale_sofia.settings.words import Said
-from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
+from sale_sofia.telemetry.incidents import (
+    IncidentKind,
+    Trouble,
+    close_incident,
+    open_incident,
+    open_incidents,
+)
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import known_starts
 
@@ -239,9 +245,30 @@ def finish_sweep(connection: Connection, job: Job, *, now: float) -> None:
         message = Said("trouble.coverage", site=job.site, why=figures.missing)
         open_incident(connection, Trouble(IncidentKind.COVERAGE, job.site, message, job.id), now=now)
     elif reason is None:
-        release_all(connection, job.site, now=now)
-        close_incident(connection, IncidentKind.COVERAGE, job.site, now=now)
+        _make_up(connection, job, scope, now=now)
     sweeps.end_sweep(connection, job.id, figures, reason=reason, gone=gone, now=now)
+
+
+def _make_up(connection: Connection, job: Job, scope: Scope, *, now: float) -> None:
+    """After a complete sweep: end what earlier ones of the same searches missed; the whole portal's ends all.
+
+    A part of the portal says nothing about what the whole did not show.
+    """
+    if _is_whole(job):
+        release_all(connection, job.site, now=now)
+    else:
+        release_runs(connection, job.site, sweeps.runs_of(scope), now=now)
+    for incident in open_incidents(connection, job.site):
+        missed_by = scope_of(connection, incident.job_id or "")
+        own = missed_by is not None and missed_by.id == scope.id
+        if incident.kind is IncidentKind.COVERAGE and (own or _is_whole(job)):
+            close_incident(connection, IncidentKind.COVERAGE, job.site, now=now)
+
+
+def _is_whole(job: Job) -> bool:
+    """Whether a job goes through the whole portal, for everything."""
+    everything = job.listing_limit is None and job.looks_for is None
+    return everything and job.start_urls == known_starts(job.site)
 
 
 def _figures(connection: Connection, job: Job, scope: Scope) -> SweepFigures:
@@ -295,10 +322,8 @@ def _missing(connection: Connection, job: Job, seen: int) -> Said | None:
     # A whole portal that shows far less than it is known to have: what it announced may itself be only a
     # part, since a broken filter shrinks both.
     config = get_scraper(job.site).config
-    everything = job.listing_limit is None and job.looks_for is None
-    whole = everything and job.start_urls == known_starts(job.site)
     real = {urlsplit(url).hostname for url in job.start_urls} <= set(config.hosts)
-    if not whole or not real or seen >= config.inventory.adverts * THIN_SHARE:
+    if not _is_whole(job) or not real or seen >= config.inventory.adverts * THIN_SHARE:
         return None
     return Said("sweep.thin", seen=seen, all=config.inventory.adverts)
 

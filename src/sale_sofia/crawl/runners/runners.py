@@ -22,7 +22,7 @@ from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.resilience.owners import is_dead
 from sale_sofia.crawl.settings import DISPATCH_GRACE_SECONDS
 from sale_sofia.crawl.tables import jobs
-from sale_sofia.history.jobs import CELERY, Job, unfinished_jobs
+from sale_sofia.history.jobs import CELERY, Job, JobState, unfinished_jobs
 from sale_sofia.storage.database import Database
 
 
@@ -82,7 +82,9 @@ def busy(job: Job) -> SiteBusy:
 
 def take_for_local(connection: Connection, job_id: str, *, now: float) -> None:
     """Assign the job to this local runner, which holds the portal's lock; `SiteBusy` while workers run it."""
-    check_free(connection, known_job(connection, job_id).site, now=now)
+    job = known_job(connection, job_id)
+    check_free(connection, job.site, now=now)
+    _let_others_go(connection, job)
     connection.execute(update(jobs).where(jobs.c.id == job_id).values(runner=local_runner()))
 
 
@@ -93,8 +95,22 @@ def take_for_workers(connection: Connection, job_id: str, *, now: float) -> None
     process that was just killed may be dead too.
     """
     job = known_job(connection, job_id)
+    _let_others_go(connection, job)
     woken_at = None if job.generation else now
     connection.execute(update(jobs).where(jobs.c.id == job_id).values(runner=CELERY, woken_at=woken_at))
+
+
+def _let_others_go(connection: Connection, job: Job) -> None:
+    """Release the portal's other jobs whose workers died: they rest until they are resumed.
+
+    Else workers that come back would crawl them beside this one. One that has no pages left is only to be
+    concluded and stays theirs.
+    """
+    others = (jobs.c.site == job.site, jobs.c.id != job.id, jobs.c.runner == CELERY)
+    takes_pages = (jobs.c.finished_at.is_(None), jobs.c.state != JobState.AGGREGATING.value)
+    # By the next generation, a message that still waits cannot begin one that has not begun.
+    rest = {"runner": None, "woken_at": None, "generation": jobs.c.generation + 1}
+    connection.execute(update(jobs).where(*others, *takes_pages).values(rest))
 
 
 def let_go(connection: Connection, job_id: str, runner: str) -> None:

@@ -17,7 +17,14 @@ from sale_sofia.history.settings import OWN_SITE, SECONDS_PER_HOUR
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
-from sale_sofia.telemetry.incidents import Incident, IncidentKind, Trouble, close_incident, open_incident
+from sale_sofia.telemetry.incidents import (
+    Incident,
+    IncidentKind,
+    Trouble,
+    close_incident,
+    open_incident,
+    open_incidents,
+)
 from sale_sofia.telemetry.tables import run_metrics
 
 _BAD_ENDS = {
@@ -45,7 +52,9 @@ def review_run(connection: Connection, job_id: str, settings: Settings, *, now: 
     over = {IncidentKind.STUCK_JOB} if run.job.state.finished else set()
     if run.job.state is JobState.COMPLETE:
         over |= {*_BAD_ENDS.values(), IncidentKind.CIRCUIT_OPEN_LONG}
-        over |= {IncidentKind.COLLAPSE} if comparison else set()
+        # Its sweep compares with complete ones alone, and may have found what this comparison no longer does.
+        its_own = {one.kind for one in open_incidents(connection, run.job.site) if one.job_id == job_id}
+        over |= {IncidentKind.COLLAPSE} - its_own if comparison else set()
     for kind in over - begun.keys():
         close_incident(connection, kind, run.job.site, now=now)
     details = {
