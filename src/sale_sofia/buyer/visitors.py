@@ -42,7 +42,7 @@ def visit(connection: Connection, visitor: str, *, now: float) -> DashboardVisit
         return DashboardVisit(row.seen_at, now, first=False)
     if now - row.seen_at > VISIT_NOTED_SECONDS:
         _set(connection, visitor, {"seen_at": now})
-    return DashboardVisit(row.since, row.began_at, first=row.since <= row.began_at - FIRST_VISIT_SECONDS)
+    return DashboardVisit(row.since, row.began_at, first=row.since == row.began_at - FIRST_VISIT_SECONDS)
 
 
 def seen_all(connection: Connection, visitor: str, *, now: float) -> None:

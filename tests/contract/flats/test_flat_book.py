@@ -70,6 +70,14 @@ def test_a_visit_goes_on_until_a_pause_and_the_next_begins_where_it_ended(databa
     assert look_in(NOW + 4 * HOUR + 5)[0] == NOW + 4 * HOUR
 
 
+def test_who_was_away_for_weeks_is_not_here_for_the_first_time(database: Database) -> None:
+    back = NOW + 20 * 24 * HOUR
+    for at, first in ((NOW, True), (back, False), (back + 100, False)):
+        found = database.run_write(partial(visit, visitor="a", now=at))
+        assert found.first is first, at
+    assert found.since == NOW
+
+
 def test_what_is_put_off_waits_until_it_is_taken_up(database: Database) -> None:
     see(database, 1, NOW)
     for at in (NOW, NOW + 1):
