@@ -32,7 +32,7 @@ from sale_sofia.history.tables import listings, market_events, price_points
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.model import Settings
 from valued_flats import some_adverts
-from web_pages import Browser, browser, harm
+from web_pages import Browser, browser, form_fields, harm
 
 DAY = 86_400.0
 KNOWN = {
@@ -241,6 +241,21 @@ def test_flats_are_decided_one_after_the_other_and_each_decision_can_be_taken_ba
             assert evaluation_of(connection, second).status == "new"
     with browser(tmp_path) as again:
         assert "За решаване: 2" in again.text("/")
+
+
+def test_a_rejection_taken_back_brings_back_what_it_overwrote(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as buyer:
+        buyer.fill("/flat/1/status", status="shortlist", reason="светъл")
+        buyer.fill("/flat/1/decide_by", decide_by="25.11.2099")
+        told = buyer.post("/flat/1/status", data={"status": "rejected", "reason": "шумен"}).text
+        undo = form_fields(told, "form:has(input[name='was_decide_by'])")
+        with store(tmp_path).read() as connection:
+            assert evaluation_of(connection, 1).status == "rejected"
+        buyer.fill("/flat/1/status", **undo)
+    with store(tmp_path).read() as connection:
+        now = evaluation_of(connection, 1)
+    assert (now.status, now.reason, now.decide_by) == ("shortlist", "светъл", "2099-11-25")
 
 
 def test_a_visit_that_was_seen_through_leaves_nothing_new(tmp_path: Path) -> None:
