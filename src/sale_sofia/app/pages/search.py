@@ -16,6 +16,7 @@ from sale_sofia.advice.search.conditions import Around
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
 from sale_sofia.advice.search.run import Part, SearchResult, everything, search
 from sale_sofia.alerts.kept import free_name
+from sale_sofia.alerts.rules import AlertsError, check_unused
 from sale_sofia.app import filters
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import Done, Download, WebPage
@@ -27,7 +28,14 @@ from sale_sofia.app.settings import ANSWER_SECONDS, OWN_PLACE_MINUTES
 from sale_sofia.app.visit import PageVisit, changed_line
 from sale_sofia.app.words import say, translate, word_for
 from sale_sofia.buyer.evaluations import WrongEvaluation
-from sale_sofia.buyer.searches import SavedSearch, SearchThere, forget_search, list_searches, save_search
+from sale_sofia.buyer.searches import (
+    SavedSearch,
+    SearchThere,
+    UnknownSearch,
+    forget_search,
+    list_searches,
+    save_search,
+)
 from sale_sofia.flats.flat import Flat
 from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.geography.surroundings import Nearby
@@ -206,8 +214,15 @@ def _read_form(visit: PageVisit) -> SearchRequest:
 
 
 def forget(visit: PageVisit) -> Done:
-    """Delete a saved search."""
-    visit.database.run_write(partial(forget_search, name=visit.form.get("name", ""), by=visit.by))
+    """Delete a saved search that no rule of alerts names."""
+    name = visit.form.get("name", "")
+    try:
+        check_unused(visit.state.settings.data_dir, name)
+        visit.database.run_write(partial(forget_search, name=name, by=visit.by))
+    except AlertsError as error:
+        return Done(translate(error), wrong=True)
+    except UnknownSearch:  # somebody else was first
+        return Done(say("conflict"), wrong=True)
     return Done(say("saved.forget"))
 
 
