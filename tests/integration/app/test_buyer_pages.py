@@ -425,6 +425,18 @@ def test_only_what_was_changed_on_the_page_is_written(tmp_path: Path) -> None:
     assert (found.status, found.renovation_eur) == ("contacted", 7000.0)
 
 
+def test_the_reason_of_a_rejection_does_not_stand_for_the_opposite(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as buyer:
+        buyer.fill("/flat/1/status", status="rejected", reason="шумен")
+        shown = form_fields(buyer.html("/flat/1"), "form[action='/flat/1/decision']")
+        assert shown["reason"] == "шумен"
+        buyer.fill("/flat/1/decision", **(shown | {"status": "shortlist"}))
+    with store(tmp_path).read() as connection:
+        now = evaluation_of(connection, 1)
+    assert (now.status, now.reason) == ("shortlist", None)
+
+
 def test_a_fact_is_put_right_and_taken_back(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN)
     with browser(tmp_path) as buyer:

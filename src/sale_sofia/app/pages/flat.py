@@ -296,9 +296,10 @@ def decide(visit: PageVisit) -> Done:
 
     def write(connection: Connection) -> None:
         reason = form.get("reason", "").strip()
+        is_other_reason = reason != form.get("was_reason", "")
         if form.get("status", "") != form.get("was_status", ""):
-            _mark(connection, visit, form.get("status", ""), reason or None)
-        elif reason != form.get("was_reason", ""):
+            _mark(connection, visit, form.get("status", ""), reason if reason and is_other_reason else None)
+        elif is_other_reason:
             evaluate(connection, number, "reason", reason or None, by)
         renovation = form.get("renovation", "").strip()
         if renovation != form.get("was_renovation", ""):
