@@ -302,6 +302,9 @@ def test_a_search_that_cannot_be_is_said(tmp_path: Path) -> None:
         for asked in ("price_min=5&price_max=3", "rooms=nine"):
             assert "Адресът на страницата иска нещо, което не може" in buyer.text(f"/search?{asked}")
             assert "error" in buyer.data(f"/search.json?{asked}")
+            assert "иска нещо, което не може" in buyer.text(f"/search.csv?{asked}", 400)
+        for path in ("/search/save", "/search/tell"):
+            assert "Не е запазено: " in buyer.fill(path, name="Наше", price_min="5", price_max="3")
 
 
 def test_the_file_of_a_search_has_its_values_and_no_formula(tmp_path: Path) -> None:

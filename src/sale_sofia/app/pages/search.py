@@ -19,7 +19,7 @@ from sale_sofia.alerts.kept import free_name
 from sale_sofia.alerts.rules import AlertsError, check_unused
 from sale_sofia.app import filters
 from sale_sofia.app import formatting as fmt
-from sale_sofia.app.application import Done, Download, WebPage
+from sale_sofia.app.application import Done, Download, WebPage, error_page
 from sale_sofia.app.deck import CardNote, Deck, FlatCard, open_deck, pages_of
 from sale_sofia.app.facts import fact, own_places, value_of
 from sale_sofia.app.filters import ANY, FILTERS, Choice
@@ -151,10 +151,13 @@ def _mine(query: SearchQuery, profile: Profile) -> dict[str, Any]:
     return {"places": places, "others": ", ".join(others)}
 
 
-def export(visit: PageVisit) -> Download:
+def export(visit: PageVisit) -> Download | WebPage:
     """The flats found, as CSV for a spreadsheet."""
     deck = open_deck(visit)
-    found = find(deck, read(visit))
+    try:
+        found = find(deck, read(visit))
+    except WrongSearch as error:
+        return error_page("page.search", [say("search.wrong_address", why=translate(error))], 400)
     text = io.StringIO()
     rows = [
         _row(card, deck.profile) for card in deck.cards([hit.flat for hit in (*found.passed, *found.unknown)])
@@ -168,8 +171,9 @@ def export(visit: PageVisit) -> Download:
 
 def save(visit: PageVisit) -> Done:
     """Save the search under a name."""
-    form, request = visit.form, _read_form(visit)
+    form = visit.form
     try:
+        request = _read_form(visit)
         name = visit.database.run_write(
             lambda connection: save_search(
                 connection,
@@ -180,14 +184,17 @@ def save(visit: PageVisit) -> Done:
                 by=visit.by.who,
             )
         )
-    except (WrongEvaluation, SearchThere) as error:
+    except (WrongEvaluation, WrongSearch, SearchThere) as error:
         return Done(say("saved.wrong", why=translate(error)), wrong=True)
     return Done(say("saved.done", name=name))
 
 
 def tell(visit: PageVisit) -> Done:
     """Add an alert on the search; one that is not saved yet is saved, named by its conditions."""
-    request = _read_form(visit)
+    try:
+        request = _read_form(visit)
+    except WrongSearch as error:
+        return Done(say("saved.wrong", why=translate(error)), wrong=True)
     query = request.stored()
 
     def keep(connection: Connection) -> str:
