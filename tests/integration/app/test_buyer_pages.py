@@ -334,12 +334,32 @@ def test_a_search_is_saved_opened_and_forgotten(tmp_path: Path) -> None:
             "До 250": {"price_max": 250_000},
             "Минаващи": {"price_max": 250_000, "profile": "default", "passing": True, "sort": "score"},
         }
-        assert 'href="/search?price_max=250000&amp;passing=true&amp;sort=score"' in buyer.html("/search")
+        assert (
+            'href="/search?price_max=250000&amp;passing=true&amp;sort=score&amp;profile=default"'
+            in buyer.html("/search")
+        )
         assert "Не е запазено" in buyer.fill("/search/save", name="До 250", back="/search")
         for name in found:
             buyer.fill("/search/forget", name=name, back="/search")
     with store(tmp_path).read() as connection:
         assert list_searches(connection) == []
+
+
+def test_a_saved_search_opens_with_the_profile_it_was_saved_with(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as buyer:
+        buyer.fill("/criteria?profile=default", section="another", name="беден")
+        poor = "/criteria?profile=беден"
+        money = form_fields(buyer.html(poor), "form:has(input[value='money'])") | {"budget_eur": "50000"}
+        buyer.fill(poor, **money)
+        buyer.get("/search?profile=беден")
+        buyer.fill("/search/save", name="Наше", passing="true", back="/search")
+        counts = [buyer.data(f"/search.json?profile={name}&passing=true") for name in ("беден", "default")]
+        assert [found["count"] + found["unknown"] for found in counts] == [0, 1]
+        links = LexborHTMLParser(buyer.html("/search?profile=default")).css("a")
+        opened = next(link.attributes["href"] or "" for link in links if link.text(strip=True) == "Наше")
+        found = buyer.data(opened.replace("/search?", "/search.json?", 1))
+    assert found["count"] + found["unknown"] == 0
 
 
 def test_a_flat_shows_facts_with_their_sources_and_disagreements(tmp_path: Path) -> None:

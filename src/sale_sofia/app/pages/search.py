@@ -19,7 +19,7 @@ from sale_sofia.alerts.kept import free_name
 from sale_sofia.alerts.rules import AlertsError, check_unused
 from sale_sofia.app import filters
 from sale_sofia.app import formatting as fmt
-from sale_sofia.app.application import Done, Download, WebPage, error_page
+from sale_sofia.app.application import Done, Download, WebPage, error_page, with_parameter
 from sale_sofia.app.deck import CardNote, Deck, FlatCard, open_deck, pages_of
 from sale_sofia.app.facts import fact, own_places, value_of
 from sale_sofia.app.filters import ANY, FILTERS, Choice
@@ -345,6 +345,8 @@ def _saved_row(saved: SavedSearch) -> dict[str, str | None]:
         address = None
     else:
         address = SearchRequest(query, passing=query.passing).address
+        if query.profile:  # its own, whichever the visitor has chosen
+            address = with_parameter(address, "profile", query.profile)
     return {
         "name": saved.name,
         "address": address,
