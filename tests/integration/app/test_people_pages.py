@@ -355,6 +355,18 @@ def test_with_the_right_password_one_comes_in_where_one_wanted_to_go(first: Brow
         assert stranger.status_code == 403
 
 
+def test_who_signs_in_after_another_does_not_wait_for_them(first: Browser) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    first.fill("/people/password", password=WORD)
+    entered = []
+    for _ in range(3):
+        with another(first) as phone:
+            origin = {"origin": str(phone.base_url).rstrip("/")}
+            answer = phone.post("/", data={"name": "Ана", "password": WORD}, headers=origin)
+            entered.append(answer.status_code)
+    assert entered == [200, 200, 200], "nobody gave a wrong password"
+
+
 def test_another_password_of_the_house_opens_nothing_once_there_are_people(tmp_path: Path) -> None:
     with browser(tmp_path, dashboard_password=HOUSE) as owner:
         owner.fill("/", password=HOUSE)
