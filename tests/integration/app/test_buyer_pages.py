@@ -512,6 +512,20 @@ def test_flats_side_by_side_with_differences_first_and_other_weights(tmp_path: P
         assert [one["id"] for one in buyer.data("/compare.json")] == [2]
 
 
+def test_what_is_ticked_follows_a_flat_that_was_joined_with_another(tmp_path: Path) -> None:
+    rooms = ((1, 60_000.0), (2, 120_000.0), (3, 200_000.0))
+    put_adverts(tmp_path, *(KNOWN | {"rooms": count, "price_eur": price} for count, price in rooms))
+    matching = PropertyMatching(Settings(data_dir=tmp_path), store(tmp_path))
+    matching.match_all()
+    with browser(tmp_path) as buyer:
+        for number in (2, 3):
+            buyer.fill("/compare/tick", id=str(number))
+        overrides.link(matching, 1, 2)
+        assert [flat["id"] for flat in buyer.data("/compare.json")] == [1, 3]
+        buyer.fill("/compare/tick", id="1")
+        assert [flat["id"] for flat in buyer.data("/compare.json")] == [3], "it can be taken out again"
+
+
 def test_flats_near_each_other_are_one_cluster_from_afar_and_single_from_near(tmp_path: Path) -> None:
     put_adverts(
         tmp_path,
