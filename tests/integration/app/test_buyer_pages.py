@@ -448,6 +448,23 @@ def test_only_what_was_changed_on_the_page_is_written(tmp_path: Path) -> None:
     assert (found.status, found.renovation_eur) == ("contacted", 7000.0)
 
 
+def test_a_word_on_a_viewing_does_not_bring_back_what_was_cancelled_meanwhile(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as one, browser(tmp_path) as two:
+        one.fill("/flat/1/viewing", day="5.12.2030", hour="9:30")
+        shown = form_fields(two.html("/flat/1"), "form[action='/flat/1/viewing/1']")
+        one.fill("/flat/1/viewing/1", state="cancelled")
+        two.fill("/flat/1/viewing/1", **(shown | {"negative": "шумен"}))
+        with store(tmp_path).read() as connection:
+            (viewing,) = viewings_of(connection, 1)
+        assert (viewing.state, viewing.negatives) == ("cancelled", ("шумен",))
+        shown = form_fields(two.html("/flat/1"), "form[action='/flat/1/viewing/1']")
+        two.fill("/flat/1/viewing/1", **(shown | {"state": "planned"}))
+    with store(tmp_path).read() as connection:
+        (viewing,) = viewings_of(connection, 1)
+    assert viewing.state == "planned", "who says so brings it back"
+
+
 def test_the_reason_of_a_rejection_does_not_stand_for_the_opposite(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN)
     with browser(tmp_path) as buyer:
