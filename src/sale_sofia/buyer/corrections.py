@@ -44,7 +44,7 @@ def _area(fact: str, text: str) -> float:
 
 def _euros(fact: str, text: str) -> float:
     try:
-        price = float(text.replace(" ", "").replace(",", "."))
+        price = float("".join(text.split()).replace(",", "."))
     except ValueError:
         price = 0.0
     if not 0 < price <= MOST_PRICE_EUR:

@@ -17,6 +17,7 @@ from app_runs import put_adverts, store
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.search.run import search
 from sale_sofia.advice.valuation.valuation import value_property
+from sale_sofia.app import formatting as fmt
 from sale_sofia.buyer.evaluations import evaluation_of, notes_of
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.buyer.viewings import viewings_of
@@ -434,6 +435,16 @@ def test_what_the_buyer_says_is_kept(tmp_path: Path) -> None:
         assert [note.text for note in notes_of(connection, 1)] == ["Хубав <b>вид</b>"]
         (viewing,) = viewings_of(connection, 1)
     assert (viewing.agent, viewing.state, viewing.positives) == ("Г-жа Иванова", "done", ("светъл",))
+
+
+def test_a_sum_is_read_as_the_pages_print_it(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as buyer:
+        buyer.fill("/flat/1/decision", renovation=fmt.number(12_500))
+        buyer.fill("/flat/1/correct", fact="price_eur", value=fmt.number(190_000))
+        assert buyer.data("/flat/1.json")["price_eur"] == 190_000
+    with store(tmp_path).read() as connection:
+        assert evaluation_of(connection, 1).renovation_eur == 12_500.0
 
 
 def test_only_what_was_changed_on_the_page_is_written(tmp_path: Path) -> None:

@@ -390,7 +390,7 @@ def _euros(text: str) -> float | None:
     if not text:
         return None
     try:
-        return float(text.replace(" ", "").replace(",", "."))
+        return float("".join(text.split()).replace(",", "."))
     except ValueError:
         raise WrongEvaluation(say("web.no_number", given=text)) from None
 
