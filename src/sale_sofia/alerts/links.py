@@ -15,7 +15,7 @@ from sqlalchemy import Connection, delete, select
 from sale_sofia.alerts.settings import LINK_PATH, LINK_SECONDS
 from sale_sofia.alerts.tables import link_keys, spent_links
 from sale_sofia.buyer.evaluations import By, current_property, evaluation_of, mark
-from sale_sofia.buyer.opinions import BY_STATUS, say_status
+from sale_sofia.buyer.opinions import BY_STATUS, opinions_on, say_status
 from sale_sofia.buyer.people import Person, all_people, digest_of
 from sale_sofia.flats.store import UnknownProperty
 from sale_sofia.history.settings import OWN_SITE
@@ -117,7 +117,11 @@ def act(connection: Connection, token: str, asks: Person | None, *, now: float) 
     except UnknownProperty:
         raise LinkRefused(Said("link.over")) from None
     if person is not None:
-        say_status(connection, found, status, person, None, now=now)
+        # Who says the same again, by a message, keeps the reason they gave.
+        there = opinions_on(connection, [found]).get(found, ())
+        same = (person.name, BY_STATUS[status])
+        reason = next((one.reason for one in there if (one.person, one.opinion) == same), None)
+        say_status(connection, found, status, person, reason, now=now)
     elif status == "rejected" or evaluation_of(connection, found).status in {*BY_STATUS, "hidden"}:
         # A status beyond the shortlist, as a viewing, is not set back.
         mark(connection, found, status, By(OWN_SITE, now), None)

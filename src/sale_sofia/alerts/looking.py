@@ -154,7 +154,8 @@ class Looking:
                         watched=_of(flat, watched.get(rule.name, {})) or _of(flat, baseline),
                         silent=silent,
                     )
-                    yield rule.name, decide(rule, view)
+                    if flat.property_id not in held or not view.watched:
+                        yield rule.name, decide(rule, view)
 
     def _write(self, connection: Connection, seen: LookRecord, now: float) -> Looked | None:
         if not begin_look(connection, seen.number, now=now):

@@ -208,6 +208,16 @@ def load_alerts(folder: Path) -> AlertsFile | None:
     return check_alerts(path, read_alerts(path)) if path.exists() else None
 
 
+def check_unused(folder: Path, search: str) -> None:
+    """Raise AlertsError if a rule names this saved search: without it no rule at all would tell anything."""
+    try:
+        file = load_alerts(folder)
+    except AlertsError:  # nothing is told anyway
+        return
+    if names := [rule.name for rule in file.buyer if rule.search == search] if file else []:
+        raise AlertsError(Said("wrong_search.in_rules", name=search, rules=names))
+
+
 def read_alerts(path: Path) -> str:
     """The text of the file. Raises AlertsError if it cannot be read."""
     try:

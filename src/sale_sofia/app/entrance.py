@@ -172,7 +172,7 @@ class Entrance:
         token = await run_in_threadpool(self._state.database.run_write, enter)
         if token is None:
             return _sign_in_page(request, 401, "gate.wrong_name")
-        self._tries.forget(client)
+        self._tries.take_back(client)
         return admit(request, token, requested_address(request))
 
     async def _by_link(self, request: Request, token: str) -> Response:

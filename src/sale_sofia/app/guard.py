@@ -173,6 +173,13 @@ class Tries:
         """Drop the wrong tries of this client, which has sent the right password."""
         self._wrong.pop(client, None)
 
+    def take_back(self, client: LoginClient) -> None:
+        """As `forget`, where the right password was noted as a wrong one before it was checked."""
+        self.forget(client)
+        together = self._wrong.pop(_ALL_STRANGERS, None)
+        if together is not None and together.tries > 1:
+            self._wrong[_ALL_STRANGERS] = together._replace(tries=together.tries - 1)
+
 
 def client_at(host: str) -> LoginClient:
     """The client of an address, an IPv6 one by its network; all without an address are the same."""

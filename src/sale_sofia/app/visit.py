@@ -28,12 +28,13 @@ from sale_sofia.app.errands import Errands
 from sale_sofia.app.settings import ANSWERS_KEPT, CHANGES_SHOWN, COMPARED_MOST
 from sale_sofia.app.words import say
 from sale_sofia.buyer.changes import About, SharedChange, What, changes_of, latest_changes, note_change
-from sale_sofia.buyer.evaluations import By
+from sale_sofia.buyer.evaluations import By, current_property
 from sale_sofia.buyer.people import Person
 from sale_sofia.buyer.visitors import visitor_of
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.projection import FlatsBusy
 from sale_sofia.flats.rows import no_collecting
+from sale_sofia.flats.store import UnknownProperty
 from sale_sofia.history.revisions import latest
 from sale_sofia.history.settings import SECONDS_PER_HOUR
 from sale_sofia.installation import open_ready
@@ -231,8 +232,17 @@ class PageVisit:
 
     @cached_property
     def ticked(self) -> list[int]:
-        """The flats that are ticked for the comparison."""
-        return numbers(self.request.cookies.get(TICKED, ""))[:COMPARED_MOST]
+        """The flats that are ticked for the comparison, by the ids they have now."""
+        chosen = numbers(self.request.cookies.get(TICKED, ""))[:COMPARED_MOST]
+
+        def read(connection: Connection) -> list[int]:
+            found = []
+            for number in chosen:
+                with suppress(UnknownProperty):
+                    found.append(current_property(connection, number))
+            return list(dict.fromkeys(found))
+
+        return self.database.run_read(read) if chosen else []
 
     @property
     def by(self) -> By:

@@ -69,7 +69,7 @@ def say_status(
     found = hold(connection, property_id)
     before = _own(connection, found, person)
     _write(connection, found, person, before, replace(before, opinion=BY_STATUS[status], reason=because), now)
-    household = _household(connection, found)
+    household = _household(connection, found, unhide=status != "rejected")
     if household != evaluation_of(connection, found).status:
         mark(connection, found, household, By(person.name, now), reason)
 
@@ -111,14 +111,17 @@ def _write(
     write_changes(connection, (found, None), before, after, By(person.name, now))
 
 
-def _household(connection: Connection, property_id: int) -> str:
-    """The status that follows from all opinions; a flat that is further than the shortlist keeps its own."""
+def _household(connection: Connection, property_id: int, *, unhide: bool = False) -> str:
+    """The status that follows from all opinions; a flat that is further than the shortlist keeps its own.
+
+    A hidden one stays hidden unless all reject it, or somebody wants to see it again (`unhide`).
+    """
     on_flat = opinions_on(connection, [property_id]).get(property_id, ())
     likings = [opinion.opinion for opinion in on_flat if opinion.opinion]
     now = evaluation_of(connection, property_id).status
     if set(likings) == {"rejected"} and len(likings) == len(all_people(connection)):
         return "rejected"
-    if now not in {*BY_STATUS, "hidden"}:
+    if now not in BY_STATUS and not (unhide and now == "hidden"):
         return now
     return "shortlist" if "liked" in likings else "new"
 

@@ -42,7 +42,7 @@ def visit(connection: Connection, visitor: str, *, now: float) -> DashboardVisit
         return DashboardVisit(row.seen_at, now, first=False)
     if now - row.seen_at > VISIT_NOTED_SECONDS:
         _set(connection, visitor, {"seen_at": now})
-    return DashboardVisit(row.since, row.began_at, first=row.since <= row.began_at - FIRST_VISIT_SECONDS)
+    return DashboardVisit(row.since, row.began_at, first=row.since == row.began_at - FIRST_VISIT_SECONDS)
 
 
 def seen_all(connection: Connection, visitor: str, *, now: float) -> None:
@@ -62,17 +62,20 @@ def put_off(connection: Connection, visitor: str, property_id: int, *, now: floa
 
 
 def take_up(connection: Connection, visitor: str, property_id: int) -> None:
-    """Take back `put_off` for this flat."""
-    table = dashboard_later
-    connection.execute(delete(table).where(table.c.visitor == visitor, table.c.property_id == property_id))
+    """Take back `put_off` for this flat, also under ids of before."""
+    own = dashboard_later.c
+    table, current = with_current(own.property_id)
+    flat = current_property(connection, property_id)
+    ids = connection.scalars(select(own.property_id).select_from(table).where(current == flat)).all()
+    connection.execute(delete(dashboard_later).where(own.visitor == visitor, own.property_id.in_(ids)))
 
 
 def all_put_off(connection: Connection, visitor: str) -> Mapping[int, float]:
-    """When each flat was put off, by the id it has now."""
-    table, current = with_current(dashboard_later.c.property_id)
-    chosen = select(current, dashboard_later.c.put_off_at).select_from(table)
-    rows = connection.execute(chosen.where(dashboard_later.c.visitor == visitor))
-    return {row[0]: row[1] for row in rows}
+    """When each flat was put off last, by the id it has now."""
+    own = dashboard_later.c
+    table, current = with_current(own.property_id)
+    chosen = select(current, own.put_off_at).select_from(table).where(own.visitor == visitor)
+    return {row[0]: row[1] for row in connection.execute(chosen.order_by(own.put_off_at))}
 
 
 def visitor_of(person_id: int) -> str:

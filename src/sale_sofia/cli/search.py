@@ -17,6 +17,7 @@ from sale_sofia.advice.search.conditions import Around
 from sale_sofia.advice.search.query import SHOWN_FLATS, SHOWN_UNKNOWN, SearchQuery, is_list
 from sale_sofia.advice.search.run import JudgedFlat, saved_query
 from sale_sofia.advice.search.run import search as find
+from sale_sofia.alerts.rules import check_unused
 from sale_sofia.buyer.searches import forget_search, list_searches, save_search
 from sale_sofia.cli.console import (
     ALLOWED,
@@ -246,8 +247,10 @@ def saved(as_json: AsJson = False) -> None:
 
 @app.command()
 def forget(name: SearchName) -> None:
-    """Forget a saved search."""
-    open_ready(load_settings()).run_write(partial(forget_search, name=name, by=me()))
+    """Forget a saved search that no rule of alerts names."""
+    settings = load_settings()
+    check_unused(settings.data_dir, name)
+    open_ready(settings).run_write(partial(forget_search, name=name, by=me()))
     log.print(f"the search {name!r} is forgotten")
 
 

@@ -314,6 +314,21 @@ def test_a_rule_that_begins_while_a_portal_is_held_back_learns_all_the_same(look
     assert lookout.told() == ["incident drift_price", "incident_end drift_price"]
 
 
+def test_a_rule_that_changes_while_a_portal_is_held_back_tells_nothing_of_it(lookout: Lookout) -> None:
+    world = lookout.world
+    lookout.look()
+    world.now += DAY
+    world.begins(IncidentKind.DRIFT_PRICE, "imot.bg")
+    world.cut("old1", 30)
+    with world.database.write() as connection:
+        save_search(connection, SEARCH, {"neighbourhood": ["Лозенец"]}, now=world.now, replace=True)
+    lookout.look()
+    assert lookout.told() == ["incident drift_price"]
+    world.ends(IncidentKind.DRIFT_PRICE, "imot.bg")
+    lookout.look(1)
+    assert sorted(lookout.told()) == ["cut old1", "incident drift_price", "incident_end drift_price"]
+
+
 def test_an_incident_is_told_at_its_beginning_and_at_its_end(lookout: Lookout) -> None:
     world = lookout.world
     world.begins(IncidentKind.COLLAPSE, "imot.bg")

@@ -85,6 +85,20 @@ def test_what_was_begun_goes_on_unless_all_reject_it(db: Database) -> None:
     assert told(db) == [("Ана", "rejected", None), ("Борис", "rejected", None)]
 
 
+def test_a_hidden_flat_is_shown_again_to_who_asks_for_it_alone(db: Database) -> None:
+    ana, boris = add(db, "Ана", "Борис")
+    assert say(db, ana, "hidden") == "hidden"
+    assert say(db, boris, "rejected") == "hidden", "nobody asked to see it"
+    assert seen_by(db, ana) == "hidden"
+    assert say(db, boris, "new") == "new"
+    say(db, boris, "hidden")
+    assert say(db, boris, "shortlist") == "shortlist"
+    say(db, ana, "hidden")
+    remove(db, boris)
+    assert seen_by(db, ana) == "hidden", "who leaves shows nothing"
+    assert say(db, ana, "rejected") == "rejected", "all reject it"
+
+
 def test_the_first_person_has_said_what_was_said_before(db: Database) -> None:
     for flat, status, why in ((FLAT, "rejected", "dark"), (OTHER, "shortlist", None), (3, "contacted", None)):
         db.run_write(partial(mark, property_id=flat, status=status, by=By("me", 5.0), reason=why))

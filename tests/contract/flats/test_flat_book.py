@@ -1,7 +1,8 @@
 """The flats and scores in memory are those of the database, though only what changed is read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,11 +10,14 @@ import pytest
 from sale_sofia.advice.costs import loan
 from sale_sofia.advice.since import news_since
 from sale_sofia.buyer.visitors import all_put_off, put_off, seen_all, take_up, visit
+from sale_sofia.flats import overrides
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.flats.rows import PriceStep, previous_price, read_flats
+from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.listings.model import Listing
+from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database, DataVersion
 
 NOW = 1_790_000_000.0
@@ -72,6 +76,14 @@ def test_a_visit_goes_on_until_a_pause_and_the_next_begins_where_it_ended(databa
     assert look_in(NOW + 4 * HOUR + 5)[0] == NOW + 4 * HOUR
 
 
+def test_who_was_away_for_weeks_is_not_here_for_the_first_time(database: Database) -> None:
+    back = NOW + 20 * 24 * HOUR
+    for at, first in ((NOW, True), (back, False), (back + 100, False)):
+        found = database.run_write(partial(visit, visitor="a", now=at))
+        assert found.first is first, at
+    assert found.since == NOW
+
+
 def test_what_is_put_off_waits_until_it_is_taken_up(database: Database) -> None:
     see(database, 1, NOW)
     for at in (NOW, NOW + 1):
@@ -80,6 +92,27 @@ def test_what_is_put_off_waits_until_it_is_taken_up(database: Database) -> None:
     assert database.run_read(lambda connection: all_put_off(connection, "b")) == {}
     database.run_write(lambda connection: take_up(connection, "a", 1))
     assert database.run_read(lambda connection: all_put_off(connection, "a")) == {}
+
+
+def test_what_is_put_off_stays_so_when_flats_are_joined(database: Database, tmp_path: Path) -> None:
+    matching = PropertyMatching(Settings(data_dir=tmp_path), database)
+    for number in (1, 2, 3):
+        see(database, number, NOW, rooms=number, area_sqm=50.0 * number, price_eur=100_000.0 * number)
+    matching.match_new()
+
+    def later() -> Mapping[int, float]:
+        return database.run_read(partial(all_put_off, visitor="a"))
+
+    for number, at in ((1, NOW + 1), (2, NOW)):
+        database.run_write(partial(put_off, visitor="a", property_id=number, now=at))
+    overrides.link(matching, 1, 2)
+    assert later() == {1: NOW + 1}, "the last time counts"
+    database.run_write(partial(put_off, visitor="a", property_id=1, now=NOW + 2))
+    assert later() == {1: NOW + 2}
+    database.run_write(partial(put_off, visitor="a", property_id=3, now=NOW))
+    overrides.link(matching, 1, 3)
+    database.run_write(partial(take_up, visitor="a", property_id=1))
+    assert later() == {}
 
 
 def test_the_price_before_is_that_before_the_last_real_change() -> None:

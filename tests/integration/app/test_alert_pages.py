@@ -14,6 +14,7 @@ from app_runs import put_adverts, store
 from sale_sofia.alerts.outbox import NewMessage, add_message, note_failed, note_sent, take
 from sale_sofia.alerts.outbox import due_messages as due
 from sale_sofia.alerts.store import Item, save_items
+from sale_sofia.app.pages.alerts import stamp_of
 from sale_sofia.buyer.searches import save_search
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.settings.model import Settings
@@ -279,3 +280,17 @@ def test_the_log_says_what_was_sent_and_why(rules: Path, owner: Browser) -> None
         ["17.11.2026 10:20", "… чака", "mail", "Моят, Събиране", waiting["message"], "1", waiting["error"]],
         ["17.11.2026 09:21", "✓ изпратено", "phone", "Моят, Събиране", sent["message"], "1", ""],
     ]
+
+
+def test_a_search_that_a_rule_names_is_not_forgotten(owner: Browser, rules: Path) -> None:
+    """Without it the file could not be used: no rule would tell anything any more."""
+    owner.cookies.set("sale_sofia_language", "en")
+    owner.fill("/search/save", name="Наше", rooms="3", back="/search")
+    owner.fill("/search/tell", rooms="3", back="/search")
+    assert [rule["name"] for rule in written(rules)["buyer"]] == ["Моят", "Наше"]
+    told = owner.fill("/search/forget", name="Наше", back="/search")
+    assert "rules alert on the search 'Наше': Наше; remove them first" in told
+    owner.fill("/alerts/remove", stamp=stamp_of(written(rules)["buyer"][1]))
+    owner.fill("/search/forget", name="Наше", back="/search")
+    told = owner.fill("/search/forget", name="Наше", back="/search")
+    assert "Somebody else changed this meanwhile" in told, "two may press it at once"

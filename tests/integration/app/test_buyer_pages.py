@@ -17,6 +17,7 @@ from app_runs import put_adverts, store
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.search.run import search
 from sale_sofia.advice.valuation.valuation import value_property
+from sale_sofia.app import formatting as fmt
 from sale_sofia.buyer.evaluations import evaluation_of, notes_of
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.buyer.viewings import viewings_of
@@ -32,7 +33,7 @@ from sale_sofia.history.tables import listings, market_events, price_points
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.model import Settings
 from valued_flats import some_adverts
-from web_pages import Browser, browser, harm
+from web_pages import Browser, browser, form_fields, harm
 
 DAY = 86_400.0
 KNOWN = {
@@ -243,6 +244,21 @@ def test_flats_are_decided_one_after_the_other_and_each_decision_can_be_taken_ba
         assert "За решаване: 2" in again.text("/")
 
 
+def test_a_rejection_taken_back_brings_back_what_it_overwrote(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as buyer:
+        buyer.fill("/flat/1/status", status="shortlist", reason="светъл")
+        buyer.fill("/flat/1/decide_by", decide_by="25.11.2099")
+        told = buyer.post("/flat/1/status", data={"status": "rejected", "reason": "шумен"}).text
+        undo = form_fields(told, "form:has(input[name='was_decide_by'])")
+        with store(tmp_path).read() as connection:
+            assert evaluation_of(connection, 1).status == "rejected"
+        buyer.fill("/flat/1/status", **undo)
+    with store(tmp_path).read() as connection:
+        now = evaluation_of(connection, 1)
+    assert (now.status, now.reason, now.decide_by) == ("shortlist", "светъл", "2099-11-25")
+
+
 def test_a_visit_that_was_seen_through_leaves_nothing_new(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN)
     with browser(tmp_path) as buyer:
@@ -287,6 +303,9 @@ def test_a_search_that_cannot_be_is_said(tmp_path: Path) -> None:
         for asked in ("price_min=5&price_max=3", "rooms=nine"):
             assert "Адресът на страницата иска нещо, което не може" in buyer.text(f"/search?{asked}")
             assert "error" in buyer.data(f"/search.json?{asked}")
+            assert "иска нещо, което не може" in buyer.text(f"/search.csv?{asked}", 400)
+        for path in ("/search/save", "/search/tell"):
+            assert "Не е запазено: " in buyer.fill(path, name="Наше", price_min="5", price_max="3")
 
 
 def test_the_file_of_a_search_has_its_values_and_no_formula(tmp_path: Path) -> None:
@@ -316,12 +335,32 @@ def test_a_search_is_saved_opened_and_forgotten(tmp_path: Path) -> None:
             "До 250": {"price_max": 250_000},
             "Минаващи": {"price_max": 250_000, "profile": "default", "passing": True, "sort": "score"},
         }
-        assert 'href="/search?price_max=250000&amp;passing=true&amp;sort=score"' in buyer.html("/search")
+        assert (
+            'href="/search?price_max=250000&amp;passing=true&amp;sort=score&amp;profile=default"'
+            in buyer.html("/search")
+        )
         assert "Не е запазено" in buyer.fill("/search/save", name="До 250", back="/search")
         for name in found:
             buyer.fill("/search/forget", name=name, back="/search")
     with store(tmp_path).read() as connection:
         assert list_searches(connection) == []
+
+
+def test_a_saved_search_opens_with_the_profile_it_was_saved_with(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as buyer:
+        buyer.fill("/criteria?profile=default", section="another", name="беден")
+        poor = "/criteria?profile=беден"
+        money = form_fields(buyer.html(poor), "form:has(input[value='money'])") | {"budget_eur": "50000"}
+        buyer.fill(poor, **money)
+        buyer.get("/search?profile=беден")
+        buyer.fill("/search/save", name="Наше", passing="true", back="/search")
+        counts = [buyer.data(f"/search.json?profile={name}&passing=true") for name in ("беден", "default")]
+        assert [found["count"] + found["unknown"] for found in counts] == [0, 1]
+        links = LexborHTMLParser(buyer.html("/search?profile=default")).css("a")
+        opened = next(link.attributes["href"] or "" for link in links if link.text(strip=True) == "Наше")
+        found = buyer.data(opened.replace("/search?", "/search.json?", 1))
+    assert found["count"] + found["unknown"] == 0
 
 
 def test_a_flat_shows_facts_with_their_sources_and_disagreements(tmp_path: Path) -> None:
@@ -398,6 +437,16 @@ def test_what_the_buyer_says_is_kept(tmp_path: Path) -> None:
     assert (viewing.agent, viewing.state, viewing.positives) == ("Г-жа Иванова", "done", ("светъл",))
 
 
+def test_a_sum_is_read_as_the_pages_print_it(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as buyer:
+        buyer.fill("/flat/1/decision", renovation=fmt.number(12_500))
+        buyer.fill("/flat/1/correct", fact="price_eur", value=fmt.number(190_000))
+        assert buyer.data("/flat/1.json")["price_eur"] == 190_000
+    with store(tmp_path).read() as connection:
+        assert evaluation_of(connection, 1).renovation_eur == 12_500.0
+
+
 def test_only_what_was_changed_on_the_page_is_written(tmp_path: Path) -> None:
     """Another window may have written the rest meanwhile."""
     put_adverts(tmp_path, KNOWN)
@@ -408,6 +457,35 @@ def test_only_what_was_changed_on_the_page_is_written(tmp_path: Path) -> None:
     with store(tmp_path).read() as connection:
         found = evaluation_of(connection, 1)
     assert (found.status, found.renovation_eur) == ("contacted", 7000.0)
+
+
+def test_a_word_on_a_viewing_does_not_bring_back_what_was_cancelled_meanwhile(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as one, browser(tmp_path) as two:
+        one.fill("/flat/1/viewing", day="5.12.2030", hour="9:30")
+        shown = form_fields(two.html("/flat/1"), "form[action='/flat/1/viewing/1']")
+        one.fill("/flat/1/viewing/1", state="cancelled")
+        two.fill("/flat/1/viewing/1", **(shown | {"negative": "шумен"}))
+        with store(tmp_path).read() as connection:
+            (viewing,) = viewings_of(connection, 1)
+        assert (viewing.state, viewing.negatives) == ("cancelled", ("шумен",))
+        shown = form_fields(two.html("/flat/1"), "form[action='/flat/1/viewing/1']")
+        two.fill("/flat/1/viewing/1", **(shown | {"state": "planned"}))
+    with store(tmp_path).read() as connection:
+        (viewing,) = viewings_of(connection, 1)
+    assert viewing.state == "planned", "who says so brings it back"
+
+
+def test_the_reason_of_a_rejection_does_not_stand_for_the_opposite(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as buyer:
+        buyer.fill("/flat/1/status", status="rejected", reason="шумен")
+        shown = form_fields(buyer.html("/flat/1"), "form[action='/flat/1/decision']")
+        assert shown["reason"] == "шумен"
+        buyer.fill("/flat/1/decision", **(shown | {"status": "shortlist"}))
+    with store(tmp_path).read() as connection:
+        now = evaluation_of(connection, 1)
+    assert (now.status, now.reason) == ("shortlist", None)
 
 
 def test_a_fact_is_put_right_and_taken_back(tmp_path: Path) -> None:
@@ -460,6 +538,20 @@ def test_flats_side_by_side_with_differences_first_and_other_weights(tmp_path: P
         )
         buyer.fill("/compare/tick", id="1", back="/compare")
         assert [one["id"] for one in buyer.data("/compare.json")] == [2]
+
+
+def test_what_is_ticked_follows_a_flat_that_was_joined_with_another(tmp_path: Path) -> None:
+    rooms = ((1, 60_000.0), (2, 120_000.0), (3, 200_000.0))
+    put_adverts(tmp_path, *(KNOWN | {"rooms": count, "price_eur": price} for count, price in rooms))
+    matching = PropertyMatching(Settings(data_dir=tmp_path), store(tmp_path))
+    matching.match_all()
+    with browser(tmp_path) as buyer:
+        for number in (2, 3):
+            buyer.fill("/compare/tick", id=str(number))
+        overrides.link(matching, 1, 2)
+        assert [flat["id"] for flat in buyer.data("/compare.json")] == [1, 3]
+        buyer.fill("/compare/tick", id="1")
+        assert [flat["id"] for flat in buyer.data("/compare.json")] == [3], "it can be taken out again"
 
 
 def test_flats_near_each_other_are_one_cluster_from_afar_and_single_from_near(tmp_path: Path) -> None:

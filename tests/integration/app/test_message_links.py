@@ -217,6 +217,19 @@ def test_nothing_is_sent_to_or_done_for_who_is_removed(
     assert "of somebody who is no longer here" in owner.text("/channels?lang=en")
 
 
+def test_who_rejects_it_again_by_a_link_keeps_the_reason(
+    owner: Browser, servers: AlertServers, tmp_path: Path
+) -> None:
+    owner.fill("/people/add", name="Ана", language="en")
+    add_mail(owner, servers)
+    _, reject = links(deliver(tmp_path, servers))
+    owner.fill("/flat/1/status", status="rejected", reason="noise")
+    with stranger(owner) as phone:
+        assert press(phone, reject)[0] == 200
+    (opinion,) = owner.data("/flat/1.json")["opinions"]
+    assert (opinion["opinion"], opinion["reason"]) == ("rejected", "noise")
+
+
 def test_the_one_buyer_keeps_by_a_link_until_there_are_people(
     owner: Browser, servers: AlertServers, tmp_path: Path
 ) -> None:

@@ -4,13 +4,14 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from sqlalchemy import delete, insert, update
 
 from app_runs import put_adverts, store
-from sale_sofia.buyer.evaluations import notes_of
+from sale_sofia.buyer.evaluations import evaluation_of, notes_of
 from sale_sofia.buyer.people import digest_of
 from sale_sofia.buyer.settings import SIGN_IN_AGAIN_SECONDS
 from sale_sofia.buyer.tables import sign_ins
@@ -163,6 +164,32 @@ def test_the_card_shows_both_opinions_and_each_sees_their_own_list(first: Browse
         told = first.text("/flat/1")
         assert "Борис ✗ noise" not in told
         assert "Борис · opinion: ✗ → –" in told, "the history keeps who said what"
+
+
+@pytest.mark.parametrize("people", [["Ана"], ["Ана", "Борис"]])
+def test_a_rejection_undone_leaves_all_as_it_was(first: Browser, tmp_path: Path, people: list[str]) -> None:
+    """Of what was begun the household's status says nothing of what each of them thinks."""
+    for name in people:
+        first.fill("/people/add", name=name, language="en", role="operator")
+    first.fill("/flat/1/status", status="shortlist", reason="light")
+    first.fill("/flat/1/step", step="viewing")
+    first.fill("/flat/1/decide_by", decide_by="25.11.2099")
+    database = store(tmp_path)
+
+    def known() -> tuple[object, ...]:
+        now = database.run_read(partial(evaluation_of, property_id=1))
+        (own,) = first.data("/flat/1.json")["opinions"]
+        return now.status, now.reason, now.decision, now.decide_by, own["opinion"], own["reason"]
+
+    before = known()
+    assert before == ("viewing", "light", None, "2099-11-25", "liked", "light")
+    rejected = {"status": "rejected", "reason": "noise"}
+    answer = first.post("/flat/1/status", data=rejected, headers={"accept": "application/json"}).json()
+    assert known()[4:] == ("rejected", "noise")
+    action = answer["undo"].pop("action")
+    first.fill(action, **answer["undo"])
+    assert known() == before
+    database.dispose()
 
 
 def test_stars_and_filters_are_of_who_is_signed_in(first: Browser) -> None:
@@ -326,6 +353,18 @@ def test_with_the_right_password_one_comes_in_where_one_wanted_to_go(first: Brow
             "/flat/1", data={"name": "ана", "password": WORD}, headers={"origin": "http://elsewhere.example"}
         )
         assert stranger.status_code == 403
+
+
+def test_who_signs_in_after_another_does_not_wait_for_them(first: Browser) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    first.fill("/people/password", password=WORD)
+    entered = []
+    for _ in range(3):
+        with another(first) as phone:
+            origin = {"origin": str(phone.base_url).rstrip("/")}
+            answer = phone.post("/", data={"name": "Ана", "password": WORD}, headers=origin)
+            entered.append(answer.status_code)
+    assert entered == [200, 200, 200], "nobody gave a wrong password"
 
 
 def test_another_password_of_the_house_opens_nothing_once_there_are_people(tmp_path: Path) -> None:

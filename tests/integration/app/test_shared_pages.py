@@ -12,7 +12,9 @@ import httpx
 import pytest
 from PIL import Image, ImageDraw
 
-from app_runs import put_adverts
+from app_runs import put_adverts, store
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.settings.model import Settings
 from web_pages import Browser, browser, form_fields, harm, plain
 
 AGENCY, PRIVATE, HIDDEN = "+35929812345", "+359888123456", "+359878654321"
@@ -26,7 +28,7 @@ ADVERTS = (
     {
         "deal": "sale", "property_type": "apartment", "title": "Двустаен", "price_eur": 90_000.0,
         "seller_kind": "agency", "seller_name": "Дом ООД", "phones": [AGENCY],
-        "description": "Тихо. Тел. 0888123456",
+        "description": "Тихо. Тел. 0888123456, 029812345",
     },
     {"deal": "sale", "property_type": "apartment", "title": "Без вид продавач", "phones": [HIDDEN]},
 )  # fmt: skip
@@ -78,8 +80,22 @@ def test_of_who_sells_for_a_living_the_phone_is_shown_and_of_who_does_not_say_no
     with stranger(ana) as bank:
         told = plain(bank.get(shared(ana, 2)).text)
         assert "agency Дом ООД · +35929812345" in told
-        assert "Тел. 0888123456" in told, "an agency's own words"
+        assert "Тел. 0888123456, 029812345" in told, "an agency's own words"
         assert HIDDEN not in bank.get(shared(ana, 3)).text
+
+
+def test_an_agency_that_copied_the_owners_words_does_not_give_away_their_phone(
+    ana: Browser, tmp_path: Path
+) -> None:
+    database = store(tmp_path)
+    PropertyMatching(Settings(data_dir=tmp_path), database).match_new()
+    database.dispose()
+    ana.fill("/cross_site/answer", one="1", two="2", answer="same")
+    with stranger(ana) as bank:
+        told = plain(bank.get(shared(ana, 2)).text)
+    assert "agency Дом ООД · +35929812345" in told
+    assert "Тихо. Тел. …" in told
+    assert "0888" not in told
 
 
 def test_no_way_leads_from_it_into_the_pages(ana: Browser) -> None:

@@ -81,8 +81,12 @@ def plan_from_form(connection: Connection, number: int, form: Mapping[str, str],
 
 
 def change_from_form(connection: Connection, viewing: int, form: Mapping[str, str], by: By) -> bool:
-    """Move a viewing, cancel it or store its outcome, as the form says; whether that changed anything."""
-    fields: dict[str, object] = {"state": form["state"]} if form.get("state") else {}
+    """Move a viewing, cancel it or store its outcome, as the form says; whether that changed anything.
+
+    A state that stands in the form as it was shown is not written: somebody else may have changed it.
+    """
+    state = form.get("state")
+    fields: dict[str, object] = {"state": state} if state and state != form.get("was_state") else {}
     if form.get("day", "").strip():
         fields["starts_at"] = _moment(form)
     for name, field in (("positives", "positive"), ("negatives", "negative")):

@@ -56,7 +56,7 @@ from sale_sofia.buyer.evaluations import (
     mark,
     notes_of,
 )
-from sale_sofia.buyer.opinions import say_stars, say_status, statuses_for
+from sale_sofia.buyer.opinions import AS_STATUS, Opinion, opinions_on, say_stars, say_status
 from sale_sofia.buyer.own_photos import OwnPhoto, own_photos_of
 from sale_sofia.buyer.settings import SHARED_DAYS
 from sale_sofia.buyer.sharing import SharedLink, links_to
@@ -216,27 +216,43 @@ def _dialled(phone: str) -> str:
 
 # The buyer's decisions.
 
+_RESTORED: Final = ("status", "decision", "reason", "decide_by")
+"""What the household said of a flat and a new status may overwrite: undo brings it back."""
+
 
 def status(visit: PageVisit) -> Done:
     """Set the status by ★ or ✗ on a card; the outcome offers undo."""
     new_status, number = visit.form.get("status", ""), visit.property_id
 
-    def write(connection: Connection) -> str:
+    def write(connection: Connection) -> dict[str, str]:
         current_id = current_property(connection, number)
-        before = statuses_for(connection, visit.person).get(current_id, "new")
+        before = evaluation_of(connection, current_id)
+        own = opinions_on(connection, [current_id]).get(current_id, ()) if visit.person else ()
+        mine = next((opinion for opinion in own if opinion.person == visit.by.who), Opinion(visit.by.who))
         _mark(connection, visit, new_status, visit.form.get("reason", "").strip() or None)
+        for name in _RESTORED:
+            if value := visit.form.get(f"was_{name}"):
+                evaluate(connection, current_id, name, value, visit.by)
         take_up(connection, f"{visit.visitor}:{visit.profile_name}", number)
-        return before
+        after = evaluation_of(connection, current_id)
+        lost = {
+            f"was_{name}": str(value)
+            for name in _RESTORED
+            if (value := getattr(before, name)) is not None and value != getattr(after, name)
+        }
+        if visit.person is None:
+            return {"status": lost.pop("was_status", before.status), **lost}
+        return {"status": AS_STATUS[mine.opinion], **({"reason": mine.reason} if mine.reason else {}), **lost}
 
     try:
         before = visit.database.run_write(write)
     except WrongEvaluation as error:
         return Done(translate(error), wrong=True)
-    undo = {"action": f"/flat/{number}/status", "status": before}
+    shown = visit.form.get("was_status") or new_status
     return Done(
-        say("web.now", status=word_for("status", new_status)),
-        undo=undo,
-        data={"id": number, "status": new_status},
+        say("web.now", status=word_for("status", shown)),
+        undo={"action": f"/flat/{number}/status", **before},
+        data={"id": number, "status": shown},
     )
 
 
@@ -280,9 +296,10 @@ def decide(visit: PageVisit) -> Done:
 
     def write(connection: Connection) -> None:
         reason = form.get("reason", "").strip()
+        is_other_reason = reason != form.get("was_reason", "")
         if form.get("status", "") != form.get("was_status", ""):
-            _mark(connection, visit, form.get("status", ""), reason or None)
-        elif reason != form.get("was_reason", ""):
+            _mark(connection, visit, form.get("status", ""), reason if reason and is_other_reason else None)
+        elif is_other_reason:
             evaluate(connection, number, "reason", reason or None, by)
         renovation = form.get("renovation", "").strip()
         if renovation != form.get("was_renovation", ""):
@@ -373,7 +390,7 @@ def _euros(text: str) -> float | None:
     if not text:
         return None
     try:
-        return float(text.replace(" ", "").replace(",", "."))
+        return float("".join(text.split()).replace(",", "."))
     except ValueError:
         raise WrongEvaluation(say("web.no_number", given=text)) from None
 

@@ -16,9 +16,10 @@ from sale_sofia.advice.search.conditions import Around
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
 from sale_sofia.advice.search.run import Part, SearchResult, everything, search
 from sale_sofia.alerts.kept import free_name
+from sale_sofia.alerts.rules import AlertsError, check_unused
 from sale_sofia.app import filters
 from sale_sofia.app import formatting as fmt
-from sale_sofia.app.application import Done, Download, WebPage
+from sale_sofia.app.application import Done, Download, WebPage, error_page, with_parameter
 from sale_sofia.app.deck import CardNote, Deck, FlatCard, open_deck, pages_of
 from sale_sofia.app.facts import fact, own_places, value_of
 from sale_sofia.app.filters import ANY, FILTERS, Choice
@@ -27,7 +28,14 @@ from sale_sofia.app.settings import ANSWER_SECONDS, OWN_PLACE_MINUTES
 from sale_sofia.app.visit import PageVisit, changed_line
 from sale_sofia.app.words import say, translate, word_for
 from sale_sofia.buyer.evaluations import WrongEvaluation
-from sale_sofia.buyer.searches import SavedSearch, SearchThere, forget_search, list_searches, save_search
+from sale_sofia.buyer.searches import (
+    SavedSearch,
+    SearchThere,
+    UnknownSearch,
+    forget_search,
+    list_searches,
+    save_search,
+)
 from sale_sofia.flats.flat import Flat
 from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.geography.surroundings import Nearby
@@ -143,10 +151,13 @@ def _mine(query: SearchQuery, profile: Profile) -> dict[str, Any]:
     return {"places": places, "others": ", ".join(others)}
 
 
-def export(visit: PageVisit) -> Download:
+def export(visit: PageVisit) -> Download | WebPage:
     """The flats found, as CSV for a spreadsheet."""
     deck = open_deck(visit)
-    found = find(deck, read(visit))
+    try:
+        found = find(deck, read(visit))
+    except WrongSearch as error:
+        return error_page("page.search", [say("search.wrong_address", why=translate(error))], 400)
     text = io.StringIO()
     rows = [
         _row(card, deck.profile) for card in deck.cards([hit.flat for hit in (*found.passed, *found.unknown)])
@@ -160,8 +171,9 @@ def export(visit: PageVisit) -> Download:
 
 def save(visit: PageVisit) -> Done:
     """Save the search under a name."""
-    form, request = visit.form, _read_form(visit)
+    form = visit.form
     try:
+        request = _read_form(visit)
         name = visit.database.run_write(
             lambda connection: save_search(
                 connection,
@@ -172,14 +184,17 @@ def save(visit: PageVisit) -> Done:
                 by=visit.by.who,
             )
         )
-    except (WrongEvaluation, SearchThere) as error:
+    except (WrongEvaluation, WrongSearch, SearchThere) as error:
         return Done(say("saved.wrong", why=translate(error)), wrong=True)
     return Done(say("saved.done", name=name))
 
 
 def tell(visit: PageVisit) -> Done:
     """Add an alert on the search; one that is not saved yet is saved, named by its conditions."""
-    request = _read_form(visit)
+    try:
+        request = _read_form(visit)
+    except WrongSearch as error:
+        return Done(say("saved.wrong", why=translate(error)), wrong=True)
     query = request.stored()
 
     def keep(connection: Connection) -> str:
@@ -206,8 +221,15 @@ def _read_form(visit: PageVisit) -> SearchRequest:
 
 
 def forget(visit: PageVisit) -> Done:
-    """Delete a saved search."""
-    visit.database.run_write(partial(forget_search, name=visit.form.get("name", ""), by=visit.by))
+    """Delete a saved search that no rule of alerts names."""
+    name = visit.form.get("name", "")
+    try:
+        check_unused(visit.state.settings.data_dir, name)
+        visit.database.run_write(partial(forget_search, name=name, by=visit.by))
+    except AlertsError as error:
+        return Done(translate(error), wrong=True)
+    except UnknownSearch:  # somebody else was first
+        return Done(say("conflict"), wrong=True)
     return Done(say("saved.forget"))
 
 
@@ -323,6 +345,8 @@ def _saved_row(saved: SavedSearch) -> dict[str, str | None]:
         address = None
     else:
         address = SearchRequest(query, passing=query.passing).address
+        if query.profile:  # its own, whichever the visitor has chosen
+            address = with_parameter(address, "profile", query.profile)
     return {
         "name": saved.name,
         "address": address,

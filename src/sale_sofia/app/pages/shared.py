@@ -40,6 +40,8 @@ Row = Mapping[Any, Any]
 _DRAWING: Final = re.compile(r"/drawing/(\w+)\.svg")
 _NUMBERS: Final = re.compile(r"\+?\d(?:\W{0,3}\d){6,}")
 """Seven digits or more with hardly anything between them: a phone, or at worst a date."""
+_PHONE_DIGITS: Final = 8
+"""Last digits of a phone, with and without the code of the country: a landline of Sofia has so many."""
 _SELLERS_NAMED: Final = frozenset({"agency", "developer"})
 """Sellers by profession; private and unknown sellers are not shown to others."""
 
@@ -118,7 +120,7 @@ def public_values(data: PublicFlat, now: float) -> Values:
         "days": card.days,
         "facts": [fact for fact in facts_of(data.flat, {}) if fact.is_known],
         "offers": [_offer(data, row, hidden) for row in data.offers],
-        "texts": list(_texts(data)),
+        "texts": list(_texts(data, hidden)),
         "day": fmt.day(now),
     }
 
@@ -149,19 +151,30 @@ def _offer(data: PublicFlat, offer: Row, hidden: set[str]) -> Values:
     }
 
 
-def _texts(data: PublicFlat) -> Iterator[list[str]]:
-    """Each description once: portals copy from each other."""
+def _texts(data: PublicFlat, hidden: set[str]) -> Iterator[list[str]]:
+    """Each description once: portals copy from each other, with the phones that are in it."""
     seen: set[str] = set()
+    private = {_digits(phone)[-_PHONE_DIGITS:] for phone in hidden}
     for row in data.adverts.values():
         text = fmt.paragraphs(row["description"] or "")
-        text = text if _is_professional(row) else _without_numbers(text)
+        text = _without_numbers(text, private if _is_professional(row) else None)
         if text and text not in seen:
             seen.add(text)
             yield text.splitlines()
 
 
-def _without_numbers(text: str) -> str:
-    return _NUMBERS.sub(CUT, text)
+def _without_numbers(text: str, chosen: set[str] | None = None) -> str:
+    """The text without long numbers; or without those alone that have these digits in them."""
+
+    def cut(number: re.Match[str]) -> str:
+        digits = _digits(number[0])
+        return CUT if chosen is None or any(phone in digits for phone in chosen) else number[0]
+
+    return _NUMBERS.sub(cut, text)
+
+
+def _digits(text: str) -> str:
+    return "".join(sign for sign in text if sign.isdigit())
 
 
 # Links and sheets that the household makes.
