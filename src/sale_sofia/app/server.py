@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final
 
 import uvicorn
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
@@ -49,7 +50,22 @@ from sale_sofia.telemetry.logs import log_as_service
 
 log: Final = logging.getLogger(__name__)
 _STDIN: Final = 0
-_FLAT: Final = "/flat/{number:int}"
+_FLAT: Final = "/flat/{number:id}"
+
+
+class _RowId(Convertor[int]):
+    """The id of a row in an address; with more digits than a database has, no page is found."""
+
+    regex = "[0-9]{1,18}"
+
+    def convert(self, value: str) -> int:
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        return str(value)
+
+
+register_url_convertor("id", _RowId())
 
 
 def routes() -> list[BaseRoute]:
@@ -67,7 +83,7 @@ def routes() -> list[BaseRoute]:
         form_route("/agenda/subscribe", agenda.subscribe),
         form_route("/agenda/unsubscribe", agenda.unsubscribe),
         get_route("/map/base.json", maps.base),
-        get_route("/map/card/{number:int}", maps.card),
+        get_route("/map/card/{number:id}", maps.card),
         *page_routes("/criteria", criteria.page),
         *page_routes("/alerts", alerts.page),
         *page_routes("/channels", channels.page),
@@ -77,7 +93,7 @@ def routes() -> list[BaseRoute]:
         *page_routes("/health", health.page),
         *page_routes("/people", people.page),
         get_route(f"{SHARED_PATH}{{token}}", shared.page),
-        get_route("/health/page/{row:int}", health.archived),
+        get_route("/health/page/{row:id}", health.archived),
         get_route("/search.csv", search.export),
         get_route(f"{_FLAT}/viewings.ics", flat.calendar),
         get_route(f"{_FLAT}/sheet.pdf", shared.sheet),
@@ -100,10 +116,10 @@ def routes() -> list[BaseRoute]:
         form_route(f"{_FLAT}/note", flat.note),
         form_route(f"{_FLAT}/tell", flat.tell),
         form_route(f"{_FLAT}/viewing", flat.plan),
-        form_route(f"{_FLAT}/viewing/{{viewing:int}}", flat.change_plan),
+        form_route(f"{_FLAT}/viewing/{{viewing:id}}", flat.change_plan),
         upload_route(f"{_FLAT}/own_photos", own_photos.add),
-        get_route(f"{_FLAT}/own_photos/{{photo:int}}.jpg", own_photos.show),
-        form_route(f"{_FLAT}/own_photos/{{photo:int}}/drop", own_photos.drop),
+        get_route(f"{_FLAT}/own_photos/{{photo:id}}.jpg", own_photos.show),
+        form_route(f"{_FLAT}/own_photos/{{photo:id}}/drop", own_photos.drop),
         form_route(f"{_FLAT}/correct", flat.put_right),
         form_route(f"{_FLAT}/split", flat.part),
         form_route(f"{_FLAT}/value", flat.value),
@@ -130,7 +146,7 @@ def routes() -> list[BaseRoute]:
         form_route("/channels/test", channels.send_test),
         form_route("/channels/remove", channels.remove),
         form_route("/cross_site/answer", elsewhere.answer),
-        form_route("/health/page/{row:int}/reparse", health.reparse),
+        form_route("/health/page/{row:id}/reparse", health.reparse),
         form_route("/health/run", partial(health.begin, "run")),
         form_route("/health/probe", partial(health.begin, "probe")),
     ]

@@ -211,3 +211,15 @@ def test_what_pydantic_refuses_is_said_by_its_code_and_in_its_words(field: str, 
     said = why_refused(mistake, Model)
     assert said == mistake["msg"]
     assert said.code == f"pydantic.{mistake['type']}"
+
+
+def test_an_id_that_no_database_has_is_a_page_that_is_not_there(tmp_path: Path) -> None:
+    huge = "9" * 30
+    with browser(tmp_path) as visitor:
+        origin = {"origin": str(visitor.base_url).rstrip("/")}
+        for path in (f"/flat/{huge}", f"/health/page/{huge}", f"/map/card/{huge}"):
+            assert visitor.get(path).status_code == 404, path
+        for path in (f"/flat/1/viewing/{huge}", f"/health/page/{huge}/reparse"):
+            assert visitor.post(path, headers=origin, data={}).status_code == 404, path
+        answer = visitor.post("/today/later", headers=origin, data={"id": "1,2"})
+        assert answer.status_code == 404, "there is no flat 1"

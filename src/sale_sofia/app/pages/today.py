@@ -102,7 +102,7 @@ def seen(visit: PageVisit) -> Done:
 
 def later(visit: PageVisit) -> Done:
     """Put a flat off until the next visit."""
-    (number,) = numbers(visit.form.get("id", "")) or (0,)
+    number = next(iter(numbers(visit.form.get("id", ""))), 0)
     visit.database.run_write(lambda connection: put_off(connection, _who(visit), number, now=visit.now))
     return Done(say("today.note.later"))
 
