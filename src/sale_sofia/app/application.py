@@ -26,7 +26,13 @@ from xstatic.pkg import leaflet
 from sale_sofia.app import formatting, words
 from sale_sofia.app.entrance import Entrance, with_door_secret
 from sale_sofia.app.guard import HEALTH, OwnHosts, OwnPages, PasswordGate, with_headers
-from sale_sofia.app.settings import FORM_MOST_BYTES, OUTCOME_SECONDS, PAGES_KEPT_OFFLINE, YEAR_SECONDS
+from sale_sofia.app.settings import (
+    COOKIE_MOST_BYTES,
+    FORM_MOST_BYTES,
+    OUTCOME_SECONDS,
+    PAGES_KEPT_OFFLINE,
+    YEAR_SECONDS,
+)
 from sale_sofia.app.visit import (
     LANGUAGE,
     OUTCOME,
@@ -280,8 +286,11 @@ def _done(visit: PageVisit, done: Done) -> Response:
         answer: Response = JSONResponse(data, 400 if done.wrong else 200)
     else:
         answer = RedirectResponse(done.back or own_address(visit.form.get("back", "/")), 303)
-        outcome = {"wrong" if done.wrong else "said": done.message, "undo": urlencode(done.undo or {})}
-        _keep_cookie(visit, answer, OUTCOME, urlencode(outcome), OUTCOME_SECONDS)
+        message = {"wrong" if done.wrong else "said": done.message}
+        outcome = urlencode({**message, "undo": urlencode(done.undo or {})})
+        if len(outcome) > COOKIE_MOST_BYTES:  # a long reason: better no undo than no message either
+            outcome = urlencode(message)
+        _keep_cookie(visit, answer, OUTCOME, outcome, OUTCOME_SECONDS)
     for name, value in done.cookies.items():
         _keep_cookie(visit, answer, name, value, YEAR_SECONDS)
     return _with_cookies(visit, answer)

@@ -8,6 +8,8 @@ FORM_MOST_BYTES: Final = 200_000
 """A note of the longest kind, in Cyrillic, as a form writes it, with room to spare."""
 OUTCOME_SECONDS: Final = 60
 """The outcome of a form is shown on the next page, or not at all."""
+COOKIE_MOST_BYTES: Final = 3_500
+"""Browsers drop a cookie of 4 096 bytes, its name and rules included."""
 LOAN_MOST_SHARE: Final = 0.85
 """Share of the price that banks may lend on a home at most, by rule of the Bulgarian National Bank."""
 WEIGHT_DIGITS: Final = 4

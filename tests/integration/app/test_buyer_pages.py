@@ -244,6 +244,15 @@ def test_flats_are_decided_one_after_the_other_and_each_decision_can_be_taken_ba
         assert "За решаване: 2" in again.text("/")
 
 
+def test_a_long_reason_leaves_room_for_the_message_in_the_cookie(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as buyer:
+        buyer.fill("/flat/1/status", status="shortlist", reason="а" * 900)
+        answer = buyer.post("/flat/1/status", data={"status": "rejected"}, follow_redirects=False)
+        assert 50 < len(answer.headers["set-cookie"]) < 4096
+        assert "Отбелязано: отхвърлен" in buyer.get("/flat/1").text
+
+
 def test_a_rejection_taken_back_brings_back_what_it_overwrote(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN)
     with browser(tmp_path) as buyer:
