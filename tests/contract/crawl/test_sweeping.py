@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier import frontier, sweeping
 from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.frontier.jobs import begin_job, end_job, known_job
 from sale_sofia.crawl.frontier.ranking import Wish
@@ -470,6 +470,19 @@ def test_a_narrower_sweep_does_not_make_up_for_what_the_whole_one_missed(world: 
     world.sweep(ALL, total=12)
     with world.database.read() as connection:
         assert (open_incidents(connection), held_adverts(connection, "imot.bg")) == ([], {})
+
+
+def test_an_incident_of_the_whole_portal_stays_its_own_when_a_part_misses_some_too(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "known_starts", lambda site: (SOFIA[site],))
+    world.sweep(ALL, total=100)
+    whole = world.last().job_id
+    for total, complete in ((100, False), (2, True)):
+        world.sweep((1, 2), wanted=CHEAP, total=total)
+        assert world.last().complete is complete
+        with world.database.read() as connection:
+            assert [one.job_id for one in open_incidents(connection)] == [whole]
 
 
 def test_a_collapse_that_lasts_stays_an_incident(world: World) -> None:

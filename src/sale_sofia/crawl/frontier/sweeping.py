@@ -243,7 +243,8 @@ def finish_sweep(connection: Connection, job: Job, *, now: float) -> None:
         if sweeps.is_first_sweep(connection, scope):
             hold_first_seen(connection, job.id, now=now)
         message = Said("trouble.coverage", site=job.site, why=figures.missing)
-        open_incident(connection, Trouble(IncidentKind.COVERAGE, job.site, message, job.id), now=now)
+        if _is_whole(job) or not _has_whole_missed(connection, job.site):
+            open_incident(connection, Trouble(IncidentKind.COVERAGE, job.site, message, job.id), now=now)
     elif reason is None:
         _make_up(connection, job, scope, now=now)
     sweeps.end_sweep(connection, job.id, figures, reason=reason, gone=gone, now=now)
@@ -263,6 +264,13 @@ def _make_up(connection: Connection, job: Job, scope: Scope, *, now: float) -> N
         own = missed_by is not None and missed_by.id == scope.id
         if incident.kind is IncidentKind.COVERAGE and (own or _is_whole(job)):
             close_incident(connection, IncidentKind.COVERAGE, job.site, now=now)
+
+
+def _has_whole_missed(connection: Connection, site: str) -> bool:
+    """Whether the open incident is the whole portal's: one of a part would be closed by that part alone."""
+    found = [one for one in open_incidents(connection, site) if one.kind is IncidentKind.COVERAGE]
+    missed_by = (get_job(connection, one.job_id or "") for one in found)
+    return any(job is not None and _is_whole(job) for job in missed_by)
 
 
 def _is_whole(job: Job) -> bool:
