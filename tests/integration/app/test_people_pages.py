@@ -192,6 +192,19 @@ def test_a_rejection_undone_leaves_all_as_it_was(first: Browser, tmp_path: Path,
     database.dispose()
 
 
+def test_a_rejection_of_a_hidden_flat_undone_leaves_it_hidden(first: Browser, tmp_path: Path) -> None:
+    for name in ("Ана", "Борис"):
+        first.fill("/people/add", name=name, language="en", role="operator")
+    first.fill("/flat/1/status", status="hidden", reason="sold")
+    database = store(tmp_path)
+    rejected = {"status": "rejected", "reason": "noise"}
+    answer = first.post("/flat/1/status", data=rejected, headers={"accept": "application/json"}).json()
+    first.fill(answer["undo"].pop("action"), **answer["undo"])
+    now = database.run_read(partial(evaluation_of, property_id=1))
+    assert (now.status, now.reason) == ("hidden", "sold")
+    database.dispose()
+
+
 def test_stars_and_filters_are_of_who_is_signed_in(first: Browser) -> None:
     first.fill("/people/add", name="Ана", language="en")
     first.fill("/people/add", name="Борис", language="en", role="buyer")

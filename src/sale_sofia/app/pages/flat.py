@@ -235,10 +235,12 @@ def status(visit: PageVisit) -> Done:
                 evaluate(connection, current_id, name, value, visit.by)
         take_up(connection, f"{visit.visitor}:{visit.profile_name}", number)
         after = evaluation_of(connection, current_id)
+        # Whoever takes back a rejection of a hidden flat shows it again: all is needed to hide it as it was.
+        hidden = before.status == "hidden"
         lost = {
             f"was_{name}": str(value)
             for name in _RESTORED
-            if (value := getattr(before, name)) is not None and value != getattr(after, name)
+            if (value := getattr(before, name)) is not None and (hidden or value != getattr(after, name))
         }
         if visit.person is None:
             return {"status": lost.pop("was_status", before.status), **lost}
