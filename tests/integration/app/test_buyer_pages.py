@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
@@ -446,11 +447,12 @@ def test_what_the_buyer_says_is_kept(tmp_path: Path) -> None:
     assert (viewing.agent, viewing.state, viewing.positives) == ("Г-жа Иванова", "done", ("светъл",))
 
 
-def test_a_sum_is_read_as_the_pages_print_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("written", [fmt.number, fmt.euro, "{:,}".format])
+def test_a_sum_is_read_as_the_pages_print_it(tmp_path: Path, written: Callable[[int], str]) -> None:
     put_adverts(tmp_path, KNOWN)
     with browser(tmp_path) as buyer:
-        buyer.fill("/flat/1/decision", renovation=fmt.number(12_500))
-        buyer.fill("/flat/1/correct", fact="price_eur", value=fmt.number(190_000))
+        buyer.fill("/flat/1/decision", renovation=written(12_500))
+        buyer.fill("/flat/1/correct", fact="price_eur", value=written(190_000))
         assert buyer.data("/flat/1.json")["price_eur"] == 190_000
     with store(tmp_path).read() as connection:
         assert evaluation_of(connection, 1).renovation_eur == 12_500.0

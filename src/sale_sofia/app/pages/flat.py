@@ -72,6 +72,7 @@ from sale_sofia.flats.views import merged_view, nearby_record
 from sale_sofia.geography.surroundings import Nearby
 from sale_sofia.history.tables import WAS_ASKED, market_events
 from sale_sofia.listings.dates import SOFIA
+from sale_sofia.listings.numbers import parse_number
 from sale_sofia.listings.text import address, plain
 
 Row = Mapping[str, Any]
@@ -392,7 +393,7 @@ def _euros(text: str) -> float | None:
     if not text:
         return None
     try:
-        return float("".join(text.split()).replace(",", "."))
+        return parse_number("".join(text.replace("€", "").split()))
     except ValueError:
         raise WrongEvaluation(say("web.no_number", given=text)) from None
 
