@@ -29,7 +29,10 @@ from sale_sofia.listings.vocabulary import meaning, meanings
 # Telephone numbers in one form, E.164, as a buyer can dial them from anywhere.
 
 _REGION = "BG"
-_BETWEEN_NUMBERS = re.compile(r"[,;\n]|\sи\s")
+_BETWEEN_NUMBERS = re.compile(r"[,;\n]|\sи\s|/(?=\s*[0+])")
+_NOT_DIGITS = re.compile(r"[^0-9+]")
+_LOCAL = re.compile(r"[1-9][0-9]{0,6}")
+"""A number without the code of its town; the library takes its first digits for one."""
 _MOBILE = re.compile(r"0(8[7-9][0-9]{7})")
 """Nearly every number, and always valid: the library would take a twentieth of a page's time for it."""
 _REMEMBERED = 4096  # brokers repeat from advert to advert
@@ -55,6 +58,8 @@ def parse_phone(text: str) -> str | None:
     """Return a number as E.164; None when it is not valid."""
     if match := _MOBILE.fullmatch(text.replace(" ", "")):
         return f"+359{match[1]}"
+    if _LOCAL.fullmatch(_NOT_DIGITS.sub("", text)):
+        return None
     try:
         number = phonenumbers.parse(text, _REGION)
     except phonenumbers.NumberParseException:

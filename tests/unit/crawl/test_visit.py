@@ -11,7 +11,7 @@ from sale_sofia.crawl.fetch.archive import PageArchive
 from sale_sofia.crawl.fetch.base import Request, Response
 from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.policy import RetryBudgetRules
-from sale_sofia.crawl.resilience.settings import PROBES_PER_PAGE
+from sale_sofia.crawl.resilience.settings import FRESH_TURN_SECONDS, PROBES_PER_PAGE
 from sale_sofia.crawl.tables import spoken
 from sale_sofia.crawl.visit.outcomes import Failed, Gone, Later, Outcome, Read
 from visiting import RESET, SILENCE, Mistaken, Step, Visiting, good, html, listing, scripted
@@ -271,3 +271,26 @@ def test_whoever_led_to_a_captcha_hears_of_it_though_it_looked_like_a_page(tmp_p
             return fetcher.blocks
 
     assert asyncio.run(run()) == ["captcha"]
+
+
+class Sleepy(CurlFetcher):
+    """Its process gets no time to run until its turn is stale."""
+
+    async def fetch(self, request: Request) -> Response:
+        time.sleep(FRESH_TURN_SECONDS + 0.1)  # noqa: ASYNC251 - all coroutines stand still
+        return await super().fetch(request)
+
+
+def test_a_page_whose_turn_has_passed_unused_was_not_asked_for(tmp_path: Path) -> None:
+    async def run() -> tuple[Outcome, int]:
+        async with scripted(good()) as log:
+            fetcher = Sleepy("chrome", 5)
+            visitor = Visiting(tmp_path, rate=1.0).visitor([log.host], fetcher)
+            outcome = await visitor.visit(listing(log.url("").rstrip("/")))
+            await visitor.close()
+            await fetcher.close()
+            return outcome, len(log.paths)
+
+    outcome, asked = asyncio.run(run())
+    assert isinstance(outcome, Later)
+    assert (outcome.code, outcome.refund, outcome.requests, asked) == ("rate_limit", True, 0, 0)

@@ -7,7 +7,6 @@ from typing import NamedTuple, Self
 from urllib.parse import urlsplit, urlunsplit
 
 from sale_sofia.crawl.fetch.base import Fetcher, Request, Response
-from sale_sofia.crawl.fetch.client import retry_after_seconds
 from sale_sofia.crawl.fetch.robots import Rules, known_delay
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.resilience.errors import (
@@ -21,7 +20,7 @@ from sale_sofia.crawl.resilience.errors import (
 )
 from sale_sofia.crawl.resilience.gate import Gate
 from sale_sofia.crawl.visit.assembly import robots_gate, slowed
-from sale_sofia.crawl.visit.politely import PoliteFetcher, open_gate
+from sale_sofia.crawl.visit.politely import PoliteFetcher, open_gate, with_its_pause
 from sale_sofia.flats.settings import LONGEST_ADDRESS
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.registry import get_scraper
@@ -163,5 +162,4 @@ async def _body(response: Response) -> bytes:
         error = ParseHostile(f"{response.url}: no picture by its own type")
     if error is None:
         return response.body
-    error.retry_after_seconds = retry_after_seconds(response.headers.get("retry-after"), None)
-    raise error
+    raise with_its_pause(error, response)

@@ -84,7 +84,9 @@ class Pace:
         """Go on at another rate: the next request keeps the new distance from the last one."""
         before, self.rate = self.interval, rate
         if self.last > -math.inf:
-            self.full_at = self.last + (self.full_at - self.last) / before * self.interval
+            # Requests use up no more than the burst: what lies beyond is a pause, which no rate stretches.
+            used = min(self.rules.burst, (self.full_at - self.last) / before)
+            self.full_at = self.last + used * self.interval
         self.full_at = max(self.full_at, self.not_before + self._tolerance)
 
     def succeeded(self, now: float) -> None:

@@ -5,11 +5,12 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TypeVar
 
 from sale_sofia.crawl.fetch.base import Fetcher, Request, Response
-from sale_sofia.crawl.fetch.client import redirect_of
+from sale_sofia.crawl.fetch.client import redirect_of, retry_after_seconds
 from sale_sofia.crawl.fetch.escort import GateEscort, left_alone
 from sale_sofia.crawl.resilience.errors import (
     CrawlError,
@@ -145,7 +146,14 @@ class PoliteFetcher:
 
 async def _check_answer(response: Response) -> Response:
     if response.status == HTTPStatus.TOO_MANY_REQUESTS:
-        raise HttpRateLimit(f"{response.url}: answered {response.status}")
+        raise with_its_pause(HttpRateLimit(f"{response.url}: answered {response.status}"), response)
     if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        raise HttpServer(f"{response.url}: answered {response.status}")
+        raise with_its_pause(HttpServer(f"{response.url}: answered {response.status}"), response)
     return response
+
+
+def with_its_pause(error: CrawlError, response: Response) -> CrawlError:
+    """The error with the pause that the answer asks for, in seconds or until a date."""
+    headers, now = response.headers, datetime.now(UTC)
+    error.retry_after_seconds = retry_after_seconds(headers.get("retry-after"), now, headers.get("date"))
+    return error

@@ -179,6 +179,7 @@ class Visitor:
                 outcome = await self._ask(errand, request, escort)
             except CrawlError as error:
                 if escort.refusal is not None and not escort.sent:
+                    errand.requests -= 1
                     return escort.refusal  # too much time had passed since its turn
                 errand.error = error
                 await self.gate.report(escort.admission, DomainOutcome.of(error))

@@ -105,6 +105,16 @@ def test_another_rate_shortens_no_pause(queue: Queue) -> None:
     assert queue.peek() == 100.0
 
 
+@pytest.mark.parametrize(("rate", "wait"), [(1.0, 100.0), (0.5, 119.0)])
+def test_a_slower_rate_lengthens_no_pause(queue: Queue, rate: float, wait: float) -> None:
+    """Only the distance from the last request grows with it, here to two minutes at most."""
+    queue.acquire()
+    queue.clock.now += 1.0
+    queue.run(queue.limiter.penalise(IMOT, 100.0, queue.clock.now, seen_epoch=-1))
+    queue.run(queue.limiter.set_rate(IMOT, rate))
+    assert queue.peek() == pytest.approx(wait)
+
+
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, math.inf, 60_000.5])
 def test_a_rate_without_sense_is_refused_in_one_sentence(queue: Queue, rate: float) -> None:
     queue.acquire()

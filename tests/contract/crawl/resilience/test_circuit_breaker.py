@@ -290,3 +290,13 @@ def test_a_probe_of_an_earlier_test_takes_no_room_in_the_next(backend: Backend) 
     failed, _ = fuse.allow(60.0), fuse.allow(60.0)
     fuse.record(failed, 60.0, ok=False)
     assert [fuse.allow(400.0).allowed for _ in range(3)] == [True, True, False]
+
+
+def test_a_half_open_circuit_whose_good_probes_are_enough_by_new_settings_is_closed(backend: Backend) -> None:
+    before = Fuse(backend)
+    for _ in range(RULES.fail_max):
+        before.record(before.allow(0.0), 0.0, ok=False)
+    before.record(before.allow(60.0), 60.0, ok=True)
+    after = Fuse(backend, replace(RULES, half_open_calls=1))
+    given = [after.allow(61.0), after.allow(100.0), after.allow(100_000.0)]
+    assert [(one.allowed, one.probe) for one in given] == [(True, False)] * 3

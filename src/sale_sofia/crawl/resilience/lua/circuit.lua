@@ -47,6 +47,9 @@ end
 
 local function advance(circuit)
   if circuit.state == 'OPEN' and open_wait(circuit) <= 0 then enter_state(circuit, 'HALF_OPEN') end
+  -- Processes with other settings may have wanted more probes: no further one would ever be given.
+  local enough = circuit.probe_successes >= rules.breaker.half_open_calls
+  if circuit.state == 'HALF_OPEN' and enough then close_circuit(circuit) end
   for _, name in ipairs(names_with(circuit, PROBE)) do
     if circuit[name] <= now then circuit[name] = nil end
   end

@@ -72,7 +72,9 @@ local function change_rate(pace, rate)
   local before = interval_of(pace)
   pace.rate = rate
   if pace.last then
-    pace.full_at = pace.last + (pace.full_at - pace.last) / before * interval_of(pace)
+    -- Requests use up no more than the burst: what lies beyond is a pause, which no rate stretches.
+    local used = math.min(rules.limiter.burst, (pace.full_at - pace.last) / before)
+    pace.full_at = pace.last + used * interval_of(pace)
   end
   local full = math.max(pace.full_at or NEVER, (pace.not_before or NEVER) + tolerance_of(pace))
   if full > NEVER then pace.full_at = full end
