@@ -184,11 +184,12 @@ class DomainOrder:
         return 0.0 if key is None else self.orders[key][proxy_id]
 
     def add(self, proxy_id: str, tier: str) -> None:
-        """Add it to its tier; one that is there already stays as it is."""
+        """Add it to its tier; a lease or a rest that it has goes on."""
         key = self.find(proxy_id)
         if key is None or key[1] != tier:
+            ready_at = self.ready_at(proxy_id)
             self.drop(proxy_id)
-            self.orders[False, tier][proxy_id] = 0.0
+            self.orders[False, tier][proxy_id] = ready_at
 
     def drop(self, proxy_id: str) -> None:
         """Stop handing it out."""
