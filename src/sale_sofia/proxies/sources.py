@@ -179,6 +179,11 @@ class ProxySource:
         return not Path(self.place).exists()
 
     @property
+    def proxy_id(self) -> str | None:
+        """The id of a single proxy, whatever its password; None for a list."""
+        return parse_proxy(self.place, self.scheme).id if self.is_proxy else None
+
+    @property
     def is_url(self) -> bool:
         """Whether it is a list on the web."""
         return self.place.startswith(("http://", "https://")) and not self.is_proxy
@@ -276,9 +281,13 @@ class SourceList:
         return self._read(fixed.SOURCES_FILE, lambda record: ProxySource(**record))
 
     def add(self, source: ProxySource) -> bool:
-        """Save a source; False where it was there already: it has this tier from now on."""
-        before = self.sources()
-        others = [other for other in before if other.place != source.place]
+        """Save a source; False where it was there already: it has this tier and password from now on."""
+        before, same = self.sources(), source.proxy_id
+        others = [
+            other
+            for other in before
+            if other.place != source.place and (same is None or other.proxy_id != same)
+        ]
         self.write(fixed.SOURCES_FILE, [asdict(saved) for saved in [*others, source]])
         return len(others) == len(before)
 
