@@ -6,6 +6,7 @@ import logging
 import re
 import secrets
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -38,7 +39,7 @@ from sale_sofia.proxies.checker import (
     ProxyFinding,
 )
 from sale_sofia.proxies.fetcher import route_of, use_of_error, use_of_verdict
-from sale_sofia.proxies.model import EVERYWHERE, Proxy, Use
+from sale_sofia.proxies.model import EVERYWHERE, Proxy, Use, parse_proxy
 from sale_sofia.proxies.pool import ScoredProxyPool, open_pool
 from sale_sofia.proxies.sources import Count, ProxySource, SourceList, SourceUnreadable, read_source
 from sale_sofia.settings.model import Settings
@@ -223,7 +224,10 @@ class Refresher:
 
     async def gather(self, sweep: RefreshResult) -> Iterator[Proxy]:
         """Yield each candidate once, lazily: first those of the pool, then the sources'."""
-        proxies = [iter(await self.pool.list_proxies())]
+        names = Counter(source.name for source in self.sources)
+        listed = {source.name: source for source in self.sources if names[source.name] == 1}
+        known = await self.pool.list_proxies()
+        proxies: list[Iterator[Proxy]] = [(_as_listed(proxy, listed.get(proxy.source)) for proxy in known)]
         for source in self.sources:
             count = sweep.counts.setdefault(source.name, Count())  # two may differ only in their keys
             try:
@@ -260,6 +264,14 @@ class Refresher:
                 async with asyncio.timeout(self.seconds):
                     await checker.check_all(proxies, self.at_once, record)
                     sweep.timed_out = False
+
+
+def _as_listed(proxy: Proxy, source: ProxySource | None) -> Proxy:
+    """A known proxy with the tier, and if it can be told the password, that its source has now."""
+    if source is None:
+        return proxy
+    address = parse_proxy(source.place, source.scheme) if source.is_proxy else proxy.address
+    return replace(proxy, address=address, tier=source.tier)
 
 
 def _each_once(sources: Sequence[Iterator[Proxy]], sweep: RefreshResult) -> Iterator[Proxy]:
