@@ -442,7 +442,9 @@ def start_saving_stats(settings: Settings, pool: ScoredProxyPool) -> Callable[[]
 async def refresh_here(settings: Settings, pool: ScoredProxyPool, redis_url: str | None) -> RefreshResult:
     """Refresh the pool of this process, and save what was found for the next one."""
     sweep = await get_refresher(settings, pool, redis_url).run()
-    SourceList(settings.data_dir).remember_sweep(sweep.usable, whole=not sweep.timed_out)
+    SourceList(settings.data_dir).remember_sweep(
+        sweep.usable, whole=not sweep.timed_out, unsure=sweep.unsure
+    )
     return sweep
 
 

@@ -199,6 +199,8 @@ class RefreshResult:
     candidates: int = 0
     checked: int = 0
     usable: list[Proxy] = field(default_factory=list)
+    unsure: set[str] = field(default_factory=set)
+    """The ids of those that stay what they were."""
     labels: dict[str, int] = field(default_factory=dict)
     counts: dict[str, Count] = field(default_factory=dict)
     """What each source gave, by its name."""
@@ -253,7 +255,9 @@ class Refresher:
                     await self.pool.note(proxy_id, domain, use)
             elif finding.label in HOSTILE:
                 await self.pool.quarantine(proxy_id, finding.why)
-            elif finding.label != "unsure":
+            elif finding.label == "unsure":
+                sweep.unsure.add(proxy_id)
+            else:
                 await self.pool.missed(proxy_id, f"{finding.label}: {finding.why}")
             if on_finding is not None:
                 await on_finding(finding)

@@ -4,7 +4,7 @@ import asyncio
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from http import HTTPStatus
@@ -308,12 +308,17 @@ class SourceList:
         """Save what a check found usable."""
         self.write(fixed.KNOWN_FILE, [proxy.as_record() for proxy in proxies])
 
-    def remember_sweep(self, usable: list[Proxy], *, whole: bool) -> None:
-        """Save what a refresh found; one that found nothing, or was not `whole`, removes nothing."""
+    def remember_sweep(
+        self, usable: list[Proxy], *, whole: bool, unsure: Collection[str] = frozenset()
+    ) -> None:
+        """Save what a refresh found; one that found nothing, or was not `whole`, removes nothing.
+
+        The proxies with the ids `unsure` stay if they were known.
+        """
         if usable:
             found = {proxy.id for proxy in usable}
-            before = [] if whole else [proxy for proxy in self.load_usable() if proxy.id not in found]
-            self.remember([*usable, *before])
+            before = [proxy for proxy in self.load_usable() if proxy.id not in found]
+            self.remember([*usable, *(proxy for proxy in before if not whole or proxy.id in unsure)])
 
     def read(self, name: str) -> Any:  # noqa: ANN401 - whatever was written
         """Load the JSON written under this name; None where there is none."""

@@ -1,6 +1,8 @@
 """Which fetcher a portal gets, what keeps canaries polite, and a refresh in the background of one process."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +16,22 @@ from sale_sofia.crawl.resilience.errors import NetworkTimeout
 from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import memory_gate
 from sale_sofia.crawl.resilience.policy import ResilienceConfig
-from sale_sofia.proxies import control
+from sale_sofia.proxies import control, refresh
 from sale_sofia.proxies.browser import BrowserLane, browser_lane
+from sale_sofia.proxies.checker import Checker, Label, ProxyFinding
 from sale_sofia.proxies.control import (
     LocalRefresh,
     ProxyControl,
     RotatorKeeper,
     RotatorService,
+    refresh_here,
     through_proxies,
 )
 from sale_sofia.proxies.fetcher import ProxiedFetcher, Rung
 from sale_sofia.proxies.model import Proxy, ProxyAddress, Use
 from sale_sofia.proxies.pool import DomainTable, MemoryProxyPool, domain_tables, get_pool
 from sale_sofia.proxies.refresh import RefreshResult, canary_request, make_canary
-from sale_sofia.proxies.sources import SourceList
+from sale_sofia.proxies.sources import ProxySource, SourceList
 from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import Settings, SettingsError, load_settings
 from sale_sofia.websites.site_file import ProxyTable, SiteConfig, load_site_config
@@ -227,3 +231,28 @@ def test_a_rotator_is_kept_where_a_portal_uses_proxies_and_what_fails_is_said(
     for step in (keeper.start, keeper.supervise, keeper.supervise):
         step()
     assert said == ["no rotator: The rotator cannot listen. All else goes on."] * portals
+
+
+def test_a_known_proxy_that_no_portal_had_a_turn_for_is_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels: dict[str, Label] = {proxy(1).id: "usable", proxy(2).id: "unsure", proxy(3).id: "dead"}
+
+    class Looks(Checker):
+        async def check(self, proxy: Proxy) -> ProxyFinding:
+            return ProxyFinding(proxy, labels.get(proxy.id, "unsure"))
+
+    @asynccontextmanager
+    async def open_checker(*_: object) -> AsyncIterator[Checker]:
+        yield Looks(judge=None, ourselves=None)
+
+    monkeypatch.setattr(refresh, "open_checker", open_checker)
+    settings, sources = Settings(data_dir=tmp_path), SourceList(tmp_path)
+    sources.remember([proxy(number) for number in (1, 2, 3)])
+    sources.add(ProxySource("10.0.0.4:3128"))  # never found usable yet
+
+    async def scenario() -> None:
+        await refresh_here(settings, await get_pool(settings, None), None)
+
+    asyncio.run(scenario())
+    assert sources.load_usable() == [proxy(1), proxy(2)]
