@@ -19,7 +19,14 @@ from sale_sofia.proxies.checker import ProxyFinding
 from sale_sofia.proxies.control import RotatorService, refresh_here
 from sale_sofia.proxies.judge import JudgeServer
 from sale_sofia.proxies.model import TIERS, DomainStats, Proxy, Scheme, Tier
-from sale_sofia.proxies.pool import MemoryProxyPool, domain_tables, forget_stats, get_pool, open_pool
+from sale_sofia.proxies.pool import (
+    MemoryProxyPool,
+    domain_tables,
+    forget_stats,
+    get_pool,
+    list_usable,
+    open_pool,
+)
 from sale_sofia.proxies.refresh import Refresher, RefreshResult, new_job_id, open_checker, run_job
 from sale_sofia.proxies.rotator import serve
 from sale_sofia.proxies.settings import JUDGE_HOST, JUDGE_HTTP_PORT, JUDGE_PORT, ROTATOR_HOST, PoolRules
@@ -35,6 +42,11 @@ _MOST_COLONS = 2  # in scheme://host:port; a third one stands before a user
 async def _pool_proxies(settings: Settings) -> list[Proxy]:
     async with open_pool(settings, _shared_redis_url(settings)) as pool:
         return await pool.list_proxies()
+
+
+async def _usable_proxies(settings: Settings, redis_url: str) -> list[Proxy]:
+    async with open_pool(settings, redis_url) as pool:
+        return await list_usable(pool)
 
 
 def _shared_redis_url(settings: Settings) -> str | None:
@@ -98,7 +110,7 @@ def rotator() -> None:
         asyncio.run(serve(settings, url))
         return
     service = RotatorService(settings)
-    log.print(f"{service.start(url, asyncio.run(_pool_proxies(settings)))} by mubeng")
+    log.print(f"{service.start(url, asyncio.run(_usable_proxies(settings, url)))} by mubeng")
     try:
         with suppress(KeyboardInterrupt):
             service.wait()

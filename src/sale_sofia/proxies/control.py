@@ -32,7 +32,7 @@ from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.browser import browser_lane
 from sale_sofia.proxies.fetcher import Ladder, ProxiedFetcher, Rung, budgets_of
 from sale_sofia.proxies.model import Proxy
-from sale_sofia.proxies.pool import ScoredProxyPool, get_pool, note_stats, open_pool
+from sale_sofia.proxies.pool import ScoredProxyPool, get_pool, list_usable, note_stats, open_pool
 from sale_sofia.proxies.refresh import (
     RefreshBoard,
     RefreshProgress,
@@ -303,7 +303,7 @@ class ProxyControl:
 
         async def list_proxies(url: str) -> list[Proxy]:
             async with open_pool(self.settings, url) as pool:
-                return await pool.list_proxies()
+                return await list_usable(pool)
 
         url = self.start_redis()
         return self.rotator.start(url, asyncio.run(list_proxies(url)), self.between)
@@ -442,9 +442,7 @@ def start_saving_stats(settings: Settings, pool: ScoredProxyPool) -> Callable[[]
 async def refresh_here(settings: Settings, pool: ScoredProxyPool, redis_url: str | None) -> RefreshResult:
     """Refresh the pool of this process, and save what was found for the next one."""
     sweep = await get_refresher(settings, pool, redis_url).run()
-    SourceList(settings.data_dir).remember_sweep(
-        sweep.usable, whole=not sweep.timed_out, unsure=sweep.unsure
-    )
+    SourceList(settings.data_dir).remember_sweep(sweep.usable, whole=not sweep.timed_out, unsure=sweep.unsure)
     return sweep
 
 

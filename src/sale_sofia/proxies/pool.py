@@ -617,6 +617,12 @@ async def open_pool(settings: Settings, redis_url: str | None) -> AsyncIterator[
         await pool.close()
 
 
+async def list_usable(pool: ScoredProxyPool) -> list[Proxy]:
+    """Return every proxy but those in quarantine."""
+    quarantined = {row.id for row in await pool.get_stats(EVERYWHERE) if row.quarantined}
+    return [proxy for proxy in await pool.list_proxies() if proxy.id not in quarantined]
+
+
 @dataclass(frozen=True, slots=True)
 class DomainTable:
     """How proxies do on one portal, as rows to show; `*` is all portals together."""

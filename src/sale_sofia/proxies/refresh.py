@@ -39,8 +39,8 @@ from sale_sofia.proxies.checker import (
     ProxyFinding,
 )
 from sale_sofia.proxies.fetcher import route_of, use_of_error, use_of_verdict
-from sale_sofia.proxies.model import EVERYWHERE, Proxy, Use, parse_proxy
-from sale_sofia.proxies.pool import ScoredProxyPool, open_pool
+from sale_sofia.proxies.model import Proxy, Use, parse_proxy
+from sale_sofia.proxies.pool import ScoredProxyPool, list_usable, open_pool
 from sale_sofia.proxies.sources import Count, ProxySource, SourceList, SourceUnreadable, read_source
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import (
@@ -290,10 +290,9 @@ def _each_once(sources: Sequence[Iterator[Proxy]], sweep: RefreshResult) -> Iter
 
 async def record_end(settings: Settings, progress: RefreshProgress, pool: ScoredProxyPool) -> None:
     """Save how a refresh ended and the usable proxies, for when Redis is gone."""
-    quarantined = {row.id for row in await pool.get_stats(EVERYWHERE) if row.quarantined}
-    files, proxies = SourceList(settings.data_dir), await pool.list_proxies()
+    files, usable = SourceList(settings.data_dir), await list_usable(pool)
     try:
-        if usable := [proxy for proxy in proxies if proxy.id not in quarantined]:
+        if usable:
             files.remember(usable)
         files.write(fixed.LAST_REFRESH_FILE, asdict(progress))
     except OSError:  # a full disk, say; the refresh itself is in Redis

@@ -1,7 +1,7 @@
 """Which fetcher a portal gets, what keeps canaries polite, and a refresh in the background of one process."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import pytest
 
 from browsers import chromium_or_skip
 from contract.proxies.pools import RULES, proxy
+from redis_servers import fresh_database, shared_server
 from sale_sofia.crawl.fetch.base import Request, Response
 from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.errors import NetworkTimeout
@@ -29,7 +30,7 @@ from sale_sofia.proxies.control import (
 )
 from sale_sofia.proxies.fetcher import ProxiedFetcher, Rung
 from sale_sofia.proxies.model import Proxy, ProxyAddress, Use
-from sale_sofia.proxies.pool import DomainTable, MemoryProxyPool, domain_tables, get_pool
+from sale_sofia.proxies.pool import DomainTable, MemoryProxyPool, domain_tables, get_pool, open_pool
 from sale_sofia.proxies.refresh import RefreshResult, canary_request, make_canary
 from sale_sofia.proxies.sources import ProxySource, SourceList
 from sale_sofia.settings.errors import ServiceUnavailable
@@ -231,6 +232,29 @@ def test_a_rotator_is_kept_where_a_portal_uses_proxies_and_what_fails_is_said(
     for step in (keeper.start, keeper.supervise, keeper.supervise):
         step()
     assert said == ["no rotator: The rotator cannot listen. All else goes on."] * portals
+
+
+def test_a_rotator_of_the_users_gets_no_proxy_in_quarantine(tmp_path: Path) -> None:
+    settings, redis_url = Settings(data_dir=tmp_path), fresh_database(shared_server())
+    given: list[Proxy] = []
+
+    class Rotator(RotatorService):
+        def start(
+            self, redis_url: str, proxies: Sequence[Proxy] = (), check: Callable[[], None] = lambda: None
+        ) -> str:
+            del redis_url, check
+            given.extend(proxies)
+            return "http://127.0.0.1:1"
+
+    async def scenario() -> None:
+        async with open_pool(settings, redis_url) as pool:
+            for number in (1, 2):
+                await pool.put(proxy(number))
+            await pool.quarantine(proxy(2).id, "it changed a plain page")
+
+    asyncio.run(scenario())
+    ProxyControl(settings, lambda: redis_url, lambda: None, Rotator(settings)).start_rotator()
+    assert given == [proxy(1)]
 
 
 def test_a_known_proxy_that_no_portal_had_a_turn_for_is_remembered(
