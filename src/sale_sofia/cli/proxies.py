@@ -14,6 +14,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_answer, print_json, tell
+from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies.checker import ProxyFinding
 from sale_sofia.proxies.control import RotatorService, refresh_here
@@ -110,12 +111,15 @@ def rotator() -> None:
         asyncio.run(serve(settings, url))
         return
     service = RotatorService(settings)
-    log.print(f"{service.start(url, asyncio.run(_usable_proxies(settings, url)))} by mubeng")
-    try:
-        with suppress(KeyboardInterrupt):
-            service.wait()
-    finally:
-        service.stop()
+    proxies = asyncio.run(_usable_proxies(settings, url))
+    with StopSignals() as signals:
+        try:
+            log.print(f"{service.start(url, proxies, signals.check)} by mubeng")
+            service.wait(signals.check)
+        except Interrupted:
+            pass
+        finally:
+            service.stop()
 
 
 # The commands; every address that they print is masked.

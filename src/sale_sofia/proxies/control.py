@@ -206,9 +206,10 @@ class RotatorService:
             time.sleep(SERVICE_POLL_SECONDS)
         return f"http://{fixed.ROTATOR_HOST}:{self.settings.rotator_port}"
 
-    def wait(self) -> None:
-        """Wait until it ends by itself."""
+    def wait(self, check: Callable[[], None]) -> None:
+        """Wait until it ends by itself, or `check` raises."""
         while self.child.alive:
+            check()
             time.sleep(SERVICE_POLL_SECONDS)
 
     def stop(self) -> None:
