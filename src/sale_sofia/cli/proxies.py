@@ -189,11 +189,16 @@ def sources(
     """
     source_list, public = SourceList(load_settings().data_dir), public_lists()
     shipped = {source.place for source in public.values()}
-    own = {source.name: source for source in source_list.sources() if source.place not in shipped}
+    offered = {name: [source] for name, source in public.items()}
+    listed = dict(offered)
+    for source in source_list.sources():
+        if source.place not in shipped:  # two may differ only in their keys
+            listed[source.name] = [*listed.get(source.name, ()), source]
     for name in on or ():
-        source_list.add(_find_list(name, public))
+        source_list.add(*_find_lists(name, offered))
     for name in off or ():
-        source_list.drop(_find_list(name, {**public, **own}))
+        for source in _find_lists(name, listed):
+            source_list.drop(source)
     used = {source.place for source in source_list.sources()}
     rows = [
         {
@@ -203,7 +208,8 @@ def sources(
             "scheme": source.scheme,
             "on": source.place in used,
         }
-        for name, source in {**public, **own}.items()
+        for name, found in listed.items()
+        for source in found
     ]
     table = Table(_folding_column("name"), _folding_column("address"), "tier", "scheme", "used")
     for row in rows:
@@ -212,7 +218,7 @@ def sources(
     print_answer({"sources": rows}, table, as_json=as_json)
 
 
-def _find_list(name: str, listed: Mapping[str, ProxySource]) -> ProxySource:
+def _find_lists(name: str, listed: Mapping[str, Sequence[ProxySource]]) -> Sequence[ProxySource]:
     if name not in listed:
         raise typer.BadParameter(f"no list {name!r}; there are {', '.join(listed)}")
     return listed[name]
