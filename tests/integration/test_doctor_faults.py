@@ -68,3 +68,10 @@ def test_every_file_that_a_command_would_refuse_is_told(tmp_path: Path) -> None:
     assert len(told["data/schedule.yaml"]) == 2
     assert "is no time of day; write it in quotes" in told["data/schedule.yaml"][0]
     assert "say either `at` or `every_hours`" in told["data/schedule.yaml"][1]
+
+
+def test_wrong_settings_are_a_failed_check_with_robots_too(tmp_path: Path) -> None:
+    told = run(tmp_path, "doctor", "--robots", "--json", LOG_LEVEL="loudly")
+    assert told.returncode == 1, told.stderr
+    [wrong] = [check for check in json.loads(told.stdout)["checks"] if not check["ok"]]
+    assert wrong["name"] == "settings"

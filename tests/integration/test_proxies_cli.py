@@ -15,6 +15,8 @@ from fleet_certificates import make_certificates
 from fleet_thread import fleet_before
 from proxy_fleet import PASSWORD
 from sale_sofia.cli.main import main
+from sale_sofia.proxies.model import Tier
+from sale_sofia.proxies.sources import ProxySource, SourceList
 
 KINDS = {
     "good": 1,
@@ -139,3 +141,17 @@ def test_no_proxies_are_said_in_words_and_not_as_an_empty_table(tmp_path: Path) 
     result = run(tmp_path / "data", "proxies", "stats")
     assert (result.returncode, result.stdout) == (0, "")
     assert "no proxies are known; `sale-sofia proxies sources` lists" in " ".join(result.stderr.split())
+
+
+def test_lists_that_differ_in_their_keys_alone_are_shown_and_switched_off_together(tmp_path: Path) -> None:
+    keys: dict[str, Tier] = {"old": "paid", "new": "own"}
+    for key, tier in keys.items():
+        SourceList(tmp_path).add(ProxySource(f"https://lists.example/all?key={key}", tier))
+
+    def told(*more: str) -> list[tuple[str, bool]]:
+        rows = json.loads(run(tmp_path, "proxies", "sources", "--json", *more).stdout)["sources"]
+        return [(row["tier"], row["on"]) for row in rows if row["name"] == "https://lists.example/all?***"]
+
+    assert told() == [("paid", True), ("own", True)]
+    assert told("--off", "https://lists.example/all?***") == [("paid", False), ("own", False)]
+    assert SourceList(tmp_path).sources() == []

@@ -1,11 +1,13 @@
 """Orchestrator, worker, rotator and fleet, all real: refresh, wait, tunnel; and no password anywhere."""
 
+import asyncio
 import json
 import os
+import signal
 import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
@@ -14,15 +16,19 @@ from typing import Any
 import pytest
 
 from check_pages import check_page
-from crawls import run
+from contract.proxies.pools import proxy
+from crawls import run, start
 from fleet_thread import RunningFleet, fleet_before
 from hurried_services import forked_programs
 from listening import free_port
 from parallel_crawls import until
 from proxy_fleet import PASSWORD
+from redis_servers import fresh_database, shared_server
 from sale_sofia.celery_app import configuration
+from sale_sofia.crawl.resilience.owners import birth
 from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.proxies.control import ProxiesStillMissing
+from sale_sofia.proxies.pool import open_pool
 from sale_sofia.proxies.sources import ProxySource, SourceList
 from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import load_settings
@@ -189,3 +195,33 @@ def test_a_mubeng_of_the_users_is_called_with_a_file_not_with_passwords(
     assert PASSWORD not in " ".join(called)
     assert PASSWORD in listed.read_text()
     assert listed.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_stopped_rotator_command_leaves_no_mubeng_behind(tmp_path: Path) -> None:
+    """A stand-in that listens where it is told to, and notes its process."""
+    program, data, redis_url = tmp_path / "mubeng", tmp_path / "data", fresh_database(shared_server())
+    program.write_text(
+        "#!/usr/bin/env python3\nimport os, socket, sys, time\n"
+        "host, port = sys.argv[sys.argv.index('-a') + 1].split(':')\n"
+        "open(os.environ['DATA_DIR'] + '/pid', 'w').write(str(os.getpid()))\n"
+        "server = socket.create_server((host, int(port)))\ntime.sleep(600)\n"
+    )
+    program.chmod(0o700)
+
+    async def fill() -> None:
+        async with open_pool(load_settings(), redis_url) as pool:
+            await pool.put(proxy(1))
+
+    asyncio.run(fill())
+    told = {"MUBENG_PATH": str(program), "REDIS_URL": redis_url, "ROTATOR_PORT": str(free_port())}
+    command = start(data, "rotator", **told)
+    assert command.stderr
+    assert "by mubeng" in command.stderr.readline()
+    pid = int((data / "pid").read_text())
+    command.terminate()
+    command.communicate(timeout=30)
+    try:
+        assert birth(pid) is None
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

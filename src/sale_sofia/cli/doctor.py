@@ -59,13 +59,13 @@ def doctor(
         checks = run_checks(
             on_progress=lambda done, most: progress("looking at the database", int(done), int(most))
         )
-    # Slow to import. Files are checked only if the settings, which name them, are right.
+    # Slow to import. Files and portals are checked only if the settings, which name them, are right.
     from sale_sofia.operations.checks import check_files, check_robots  # noqa: PLC0415
 
     if not any(check.name == "settings" and not check.ok for check in checks):
         checks += check_files(load_settings())
-    if robots:
-        checks += check_robots(load_settings(), site or ())
+        if robots:
+            checks += check_robots(load_settings(), site or ())
     if as_json:
         print_json({"checks": [asdict(check) for check in checks]})
     else:

@@ -14,12 +14,20 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_answer, print_json, tell
+from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies.checker import ProxyFinding
 from sale_sofia.proxies.control import RotatorService, refresh_here
 from sale_sofia.proxies.judge import JudgeServer
 from sale_sofia.proxies.model import TIERS, DomainStats, Proxy, Scheme, Tier
-from sale_sofia.proxies.pool import MemoryProxyPool, domain_tables, forget_stats, get_pool, open_pool
+from sale_sofia.proxies.pool import (
+    MemoryProxyPool,
+    domain_tables,
+    forget_stats,
+    get_pool,
+    list_usable,
+    open_pool,
+)
 from sale_sofia.proxies.refresh import Refresher, RefreshResult, new_job_id, open_checker, run_job
 from sale_sofia.proxies.rotator import serve
 from sale_sofia.proxies.settings import JUDGE_HOST, JUDGE_HTTP_PORT, JUDGE_PORT, ROTATOR_HOST, PoolRules
@@ -35,6 +43,11 @@ _MOST_COLONS = 2  # in scheme://host:port; a third one stands before a user
 async def _pool_proxies(settings: Settings) -> list[Proxy]:
     async with open_pool(settings, _shared_redis_url(settings)) as pool:
         return await pool.list_proxies()
+
+
+async def _usable_proxies(settings: Settings, redis_url: str) -> list[Proxy]:
+    async with open_pool(settings, redis_url) as pool:
+        return await list_usable(pool)
 
 
 def _shared_redis_url(settings: Settings) -> str | None:
@@ -98,12 +111,15 @@ def rotator() -> None:
         asyncio.run(serve(settings, url))
         return
     service = RotatorService(settings)
-    log.print(f"{service.start(url, asyncio.run(_pool_proxies(settings)))} by mubeng")
-    try:
-        with suppress(KeyboardInterrupt):
-            service.wait()
-    finally:
-        service.stop()
+    proxies = asyncio.run(_usable_proxies(settings, url))
+    with StopSignals() as signals:
+        try:
+            log.print(f"{service.start(url, proxies, signals.check)} by mubeng")
+            service.wait(signals.check)
+        except Interrupted:
+            pass
+        finally:
+            service.stop()
 
 
 # The commands; every address that they print is masked.
@@ -173,11 +189,16 @@ def sources(
     """
     source_list, public = SourceList(load_settings().data_dir), public_lists()
     shipped = {source.place for source in public.values()}
-    own = {source.name: source for source in source_list.sources() if source.place not in shipped}
+    offered = {name: [source] for name, source in public.items()}
+    listed = dict(offered)
+    for source in source_list.sources():
+        if source.place not in shipped:  # two may differ only in their keys
+            listed[source.name] = [*listed.get(source.name, ()), source]
     for name in on or ():
-        source_list.add(_find_list(name, public))
+        source_list.add(*_find_lists(name, offered))
     for name in off or ():
-        source_list.drop(_find_list(name, {**public, **own}))
+        for source in _find_lists(name, listed):
+            source_list.drop(source)
     used = {source.place for source in source_list.sources()}
     rows = [
         {
@@ -187,7 +208,8 @@ def sources(
             "scheme": source.scheme,
             "on": source.place in used,
         }
-        for name, source in {**public, **own}.items()
+        for name, found in listed.items()
+        for source in found
     ]
     table = Table(_folding_column("name"), _folding_column("address"), "tier", "scheme", "used")
     for row in rows:
@@ -196,7 +218,7 @@ def sources(
     print_answer({"sources": rows}, table, as_json=as_json)
 
 
-def _find_list(name: str, listed: Mapping[str, ProxySource]) -> ProxySource:
+def _find_lists(name: str, listed: Mapping[str, Sequence[ProxySource]]) -> Sequence[ProxySource]:
     if name not in listed:
         raise typer.BadParameter(f"no list {name!r}; there are {', '.join(listed)}")
     return listed[name]

@@ -122,7 +122,10 @@ def check_robots(settings: Settings, sites: Sequence[str] = ()) -> list[CheckRes
 
 async def _check(settings: Settings, site: str, fetcher: Fetcher) -> CheckResult:
     name = f"robots {site}"
-    config = load_site_config(site)
+    try:
+        config = load_site_config(site)
+    except SiteConfigError as error:
+        return verdict(name, str(error), _CORRECT)
     if config.proxies.use:
         return verdict(name, "not asked: this portal is asked through proxies alone")
     try:

@@ -167,9 +167,11 @@ class RunTotals:
                 moving.append(job.id)
             elif job.id not in self._settled_jobs:
                 settled.append(job.id)
-        _add_runs(self._settled, connection, settled)
-        self._settled_jobs.update(settled)
         totals = deepcopy(self._settled)
+        _add_runs(totals, connection, settled)
+        # Remembered only once all were read: those of a read that broke off are read again.
+        self._settled, totals = totals, deepcopy(totals)
+        self._settled_jobs.update(settled)
         _add_runs(totals, connection, moving)
         return totals
 

@@ -32,7 +32,7 @@ from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.browser import browser_lane
 from sale_sofia.proxies.fetcher import Ladder, ProxiedFetcher, Rung, budgets_of
 from sale_sofia.proxies.model import Proxy
-from sale_sofia.proxies.pool import ScoredProxyPool, get_pool, note_stats, open_pool
+from sale_sofia.proxies.pool import ScoredProxyPool, get_pool, list_usable, note_stats, open_pool
 from sale_sofia.proxies.refresh import (
     RefreshBoard,
     RefreshProgress,
@@ -206,9 +206,10 @@ class RotatorService:
             time.sleep(SERVICE_POLL_SECONDS)
         return f"http://{fixed.ROTATOR_HOST}:{self.settings.rotator_port}"
 
-    def wait(self) -> None:
-        """Wait until it ends by itself."""
+    def wait(self, check: Callable[[], None]) -> None:
+        """Wait until it ends by itself, or `check` raises."""
         while self.child.alive:
+            check()
             time.sleep(SERVICE_POLL_SECONDS)
 
     def stop(self) -> None:
@@ -303,7 +304,7 @@ class ProxyControl:
 
         async def list_proxies(url: str) -> list[Proxy]:
             async with open_pool(self.settings, url) as pool:
-                return await pool.list_proxies()
+                return await list_usable(pool)
 
         url = self.start_redis()
         return self.rotator.start(url, asyncio.run(list_proxies(url)), self.between)
@@ -442,7 +443,7 @@ def start_saving_stats(settings: Settings, pool: ScoredProxyPool) -> Callable[[]
 async def refresh_here(settings: Settings, pool: ScoredProxyPool, redis_url: str | None) -> RefreshResult:
     """Refresh the pool of this process, and save what was found for the next one."""
     sweep = await get_refresher(settings, pool, redis_url).run()
-    SourceList(settings.data_dir).remember_sweep(sweep.usable, whole=not sweep.timed_out)
+    SourceList(settings.data_dir).remember_sweep(sweep.usable, whole=not sweep.timed_out, unsure=sweep.unsure)
     return sweep
 
 

@@ -184,11 +184,12 @@ class DomainOrder:
         return 0.0 if key is None else self.orders[key][proxy_id]
 
     def add(self, proxy_id: str, tier: str) -> None:
-        """Add it to its tier; one that is there already stays as it is."""
+        """Add it to its tier; a lease or a rest that it has goes on."""
         key = self.find(proxy_id)
         if key is None or key[1] != tier:
+            ready_at = self.ready_at(proxy_id)
             self.drop(proxy_id)
-            self.orders[False, tier][proxy_id] = 0.0
+            self.orders[False, tier][proxy_id] = ready_at
 
     def drop(self, proxy_id: str) -> None:
         """Stop handing it out."""
@@ -614,6 +615,12 @@ async def open_pool(settings: Settings, redis_url: str | None) -> AsyncIterator[
         yield pool
     finally:
         await pool.close()
+
+
+async def list_usable(pool: ScoredProxyPool) -> list[Proxy]:
+    """Return every proxy but those in quarantine."""
+    quarantined = {row.id for row in await pool.get_stats(EVERYWHERE) if row.quarantined}
+    return [proxy for proxy in await pool.list_proxies() if proxy.id not in quarantined]
 
 
 @dataclass(frozen=True, slots=True)

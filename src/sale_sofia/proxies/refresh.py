@@ -6,6 +6,7 @@ import logging
 import re
 import secrets
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -38,8 +39,8 @@ from sale_sofia.proxies.checker import (
     ProxyFinding,
 )
 from sale_sofia.proxies.fetcher import route_of, use_of_error, use_of_verdict
-from sale_sofia.proxies.model import EVERYWHERE, Proxy, Use
-from sale_sofia.proxies.pool import ScoredProxyPool, open_pool
+from sale_sofia.proxies.model import Proxy, Use, parse_proxy
+from sale_sofia.proxies.pool import ScoredProxyPool, list_usable, open_pool
 from sale_sofia.proxies.sources import Count, ProxySource, SourceList, SourceUnreadable, read_source
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import (
@@ -198,6 +199,8 @@ class RefreshResult:
     candidates: int = 0
     checked: int = 0
     usable: list[Proxy] = field(default_factory=list)
+    unsure: set[str] = field(default_factory=set)
+    """The ids of those that stay what they were."""
     labels: dict[str, int] = field(default_factory=dict)
     counts: dict[str, Count] = field(default_factory=dict)
     """What each source gave, by its name."""
@@ -223,7 +226,10 @@ class Refresher:
 
     async def gather(self, sweep: RefreshResult) -> Iterator[Proxy]:
         """Yield each candidate once, lazily: first those of the pool, then the sources'."""
-        proxies = [iter(await self.pool.list_proxies())]
+        names = Counter(source.name for source in self.sources)
+        listed = {source.name: source for source in self.sources if names[source.name] == 1}
+        known = await self.pool.list_proxies()
+        proxies: list[Iterator[Proxy]] = [(_as_listed(proxy, listed.get(proxy.source)) for proxy in known)]
         for source in self.sources:
             count = sweep.counts.setdefault(source.name, Count())  # two may differ only in their keys
             try:
@@ -249,7 +255,9 @@ class Refresher:
                     await self.pool.note(proxy_id, domain, use)
             elif finding.label in HOSTILE:
                 await self.pool.quarantine(proxy_id, finding.why)
-            elif finding.label != "unsure":
+            elif finding.label == "unsure":
+                sweep.unsure.add(proxy_id)
+            else:
                 await self.pool.missed(proxy_id, f"{finding.label}: {finding.why}")
             if on_finding is not None:
                 await on_finding(finding)
@@ -260,6 +268,14 @@ class Refresher:
                 async with asyncio.timeout(self.seconds):
                     await checker.check_all(proxies, self.at_once, record)
                     sweep.timed_out = False
+
+
+def _as_listed(proxy: Proxy, source: ProxySource | None) -> Proxy:
+    """A known proxy with the tier, and if it can be told the password, that its source has now."""
+    if source is None:
+        return proxy
+    address = parse_proxy(source.place, source.scheme) if source.is_proxy else proxy.address
+    return replace(proxy, address=address, tier=source.tier)
 
 
 def _each_once(sources: Sequence[Iterator[Proxy]], sweep: RefreshResult) -> Iterator[Proxy]:
@@ -274,10 +290,9 @@ def _each_once(sources: Sequence[Iterator[Proxy]], sweep: RefreshResult) -> Iter
 
 async def record_end(settings: Settings, progress: RefreshProgress, pool: ScoredProxyPool) -> None:
     """Save how a refresh ended and the usable proxies, for when Redis is gone."""
-    quarantined = {row.id for row in await pool.get_stats(EVERYWHERE) if row.quarantined}
-    files, proxies = SourceList(settings.data_dir), await pool.list_proxies()
+    files, usable = SourceList(settings.data_dir), await list_usable(pool)
     try:
-        if usable := [proxy for proxy in proxies if proxy.id not in quarantined]:
+        if usable:
             files.remember(usable)
         files.write(fixed.LAST_REFRESH_FILE, asdict(progress))
     except OSError:  # a full disk, say; the refresh itself is in Redis

@@ -4,7 +4,7 @@ import asyncio
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from http import HTTPStatus
@@ -179,6 +179,11 @@ class ProxySource:
         return not Path(self.place).exists()
 
     @property
+    def proxy_id(self) -> str | None:
+        """The id of a single proxy, whatever its password; None for a list."""
+        return parse_proxy(self.place, self.scheme).id if self.is_proxy else None
+
+    @property
     def is_url(self) -> bool:
         """Whether it is a list on the web."""
         return self.place.startswith(("http://", "https://")) and not self.is_proxy
@@ -276,9 +281,13 @@ class SourceList:
         return self._read(fixed.SOURCES_FILE, lambda record: ProxySource(**record))
 
     def add(self, source: ProxySource) -> bool:
-        """Save a source; False where it was there already: it has this tier from now on."""
-        before = self.sources()
-        others = [other for other in before if other.place != source.place]
+        """Save a source; False where it was there already: it has this tier and password from now on."""
+        before, same = self.sources(), source.proxy_id
+        others = [
+            other
+            for other in before
+            if other.place != source.place and (same is None or other.proxy_id != same)
+        ]
         self.write(fixed.SOURCES_FILE, [asdict(saved) for saved in [*others, source]])
         return len(others) == len(before)
 
@@ -299,12 +308,17 @@ class SourceList:
         """Save what a check found usable."""
         self.write(fixed.KNOWN_FILE, [proxy.as_record() for proxy in proxies])
 
-    def remember_sweep(self, usable: list[Proxy], *, whole: bool) -> None:
-        """Save what a refresh found; one that found nothing, or was not `whole`, removes nothing."""
+    def remember_sweep(
+        self, usable: list[Proxy], *, whole: bool, unsure: Collection[str] = frozenset()
+    ) -> None:
+        """Save what a refresh found; one that found nothing, or was not `whole`, removes nothing.
+
+        The proxies with the ids `unsure` stay if they were known.
+        """
         if usable:
             found = {proxy.id for proxy in usable}
-            before = [] if whole else [proxy for proxy in self.load_usable() if proxy.id not in found]
-            self.remember([*usable, *before])
+            before = [proxy for proxy in self.load_usable() if proxy.id not in found]
+            self.remember([*usable, *(proxy for proxy in before if not whole or proxy.id in unsure)])
 
     def read(self, name: str) -> Any:  # noqa: ANN401 - whatever was written
         """Load the JSON written under this name; None where there is none."""

@@ -222,7 +222,17 @@ def test_a_proxy_that_changed_its_tier_stands_in_the_new_one(world: World) -> No
     world.use(OK)
     world.put(proxy(1, "paid"))
     assert world.look(tiers=("free",)) == NoProxy(None)
+    assert world.look(tiers=("paid",)) == NoProxy(RULES.spacing_seconds)
+    world.now += RULES.spacing_seconds
     assert world.pick(tiers=("paid",)).proxy == proxy(1, "paid")
+
+
+def test_a_proxy_in_use_that_changes_its_tier_is_given_to_nobody_else(world: World) -> None:
+    world.put(proxy(1, "free"))
+    lease = world.pick()
+    world.put(proxy(1, "paid"))
+    assert world.look(tiers=("paid",)) == NoProxy(RULES.lease_seconds)
+    assert world.run(world.pool.report(lease, OK))
 
 
 def test_a_session_keeps_its_proxy(world: World) -> None:

@@ -9,10 +9,12 @@ from contract.storage.helpers import advert, database
 from sale_sofia.history.jobs import JobState
 from sale_sofia.history.listings import save_listing
 from sale_sofia.history.tables import listings, scopes, sweeps
+from sale_sofia.operations import metrics
 from sale_sofia.operations.metrics import RunTotals, figure_families, run_families, stored_families
 from sale_sofia.operations.settings import SETTLED_SECONDS
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
+from sale_sofia.storage.errors import DatabaseError
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
 from sale_sofia.telemetry.metrics import MetricsCollector, MetricsFlusher
 from unit.telemetry.monitoring_workers import make_run
@@ -141,3 +143,23 @@ def test_adverts_that_are_there(db: Database) -> None:
         "sale_sofia_listing_seen_timestamp_seconds": {("imot.bg",): 200.0},
         "sale_sofia_archive_bytes": {(): 12},
     }
+
+
+def test_a_read_that_broke_off_counts_no_run_twice(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "STREAMED_ROWS", 1)
+    for job_id in ("one", "two"):
+        make_run(db, job_id)
+        count(db, job_id)
+    totals, later = RunTotals(), ENDED + SETTLED_SECONDS
+    statements: list[str] = []
+
+    def break_off(*given: object) -> None:
+        statements.append(str(given[2]))
+        if sum("run_metrics" in statement for statement in statements) > 1:
+            raise DatabaseError("the server is away")
+
+    with db.read() as connection:
+        event.listen(connection, "before_cursor_execute", break_off)
+        with pytest.raises(DatabaseError):
+            totals.read(connection, now=later)
+    assert requests(totals, db, later) == {"ok": 2}

@@ -134,3 +134,10 @@ def test_the_command(settings: Settings, tmp_path: Path) -> None:
     assert "2 of 2 start URLs allowed, no Crawl-delay" in " ".join(told.stdout.split())
     assert settings.sites_dir is not None
     assert asked(tmp_path) == ["/robots.txt"]
+
+
+def test_a_site_file_that_cannot_be_read_is_a_failed_check(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "sites" / f"{SITE}.yaml").write_text("site: [")
+    (check,) = check_robots(settings, [SITE])
+    assert not check.ok
+    assert f"{SITE}.yaml" in check.detail

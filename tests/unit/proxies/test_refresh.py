@@ -28,8 +28,8 @@ from sale_sofia.proxies.control import (
     wait_for_ready,
     wait_for_refresh,
 )
-from sale_sofia.proxies.model import NoProxy, Proxy, ProxyQuery, Use
-from sale_sofia.proxies.pool import RedisProxyPool
+from sale_sofia.proxies.model import NoProxy, Proxy, ProxyQuery, Use, parse_proxy
+from sale_sofia.proxies.pool import MemoryProxyPool, RedisProxyPool
 from sale_sofia.proxies.refresh import (
     RefreshBoard,
     Refresher,
@@ -432,3 +432,22 @@ def test_the_end_of_a_refresh_is_heard(dealt: Any) -> None:  # noqa: ANN401
 
     found = asyncio.run(scenario())
     assert (found.status, found.checked, found.usable) == ("COMPLETE", 7, 4)
+
+
+def test_a_known_proxy_has_the_tier_and_the_password_of_its_source_now() -> None:
+    source = ProxySource("me:old@203.0.113.7:3128")
+    changed = ProxySource("me:new@203.0.113.7:3128", "paid")
+
+    async def scenario() -> list[Proxy]:
+        pool = MemoryProxyPool(rules=RULES)
+        await pool.put(Proxy(parse_proxy(source.place), "free", source.name, "198.51.100.1"))
+        refresher = Refresher(pool=pool, sources=[changed], open_checker=nobody, at_once=1)
+        return list(await refresher.gather(RefreshResult()))
+
+    @asynccontextmanager
+    async def nobody() -> AsyncIterator[Checker]:
+        raise AssertionError("nothing is checked")
+        yield
+
+    (found,) = asyncio.run(scenario())
+    assert (found.address.password, found.tier, found.exit_address) == ("new", "paid", "198.51.100.1")

@@ -245,6 +245,17 @@ def test_sources_are_remembered_for_their_owner_alone(tmp_path: Path) -> None:
         sources.sources()
 
 
+def test_a_proxy_that_is_added_with_another_password_has_that_one(tmp_path: Path) -> None:
+    sources = SourceList(tmp_path)
+    assert sources.add(ProxySource("me:old@203.0.113.7:3128", "paid"))
+    assert sources.add(ProxySource("you:old@203.0.113.7:3128", "paid"))
+    assert not sources.add(ProxySource("me:new@203.0.113.7:3128", "paid"))
+    assert [source.place for source in sources.sources()] == [
+        "you:old@203.0.113.7:3128",
+        "me:new@203.0.113.7:3128",
+    ]
+
+
 def test_a_refresh_that_found_nothing_takes_nothing_away(tmp_path: Path) -> None:
     sources, first, second = SourceList(tmp_path), proxy(1), proxy(2)
     sources.remember_sweep([first], whole=True)

@@ -1,6 +1,8 @@
 """Which fetcher a portal gets, what keeps canaries polite, and a refresh in the background of one process."""
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -8,26 +10,29 @@ import pytest
 
 from browsers import chromium_or_skip
 from contract.proxies.pools import RULES, proxy
+from redis_servers import fresh_database, shared_server
 from sale_sofia.crawl.fetch.base import Request, Response
 from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.errors import NetworkTimeout
 from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import memory_gate
 from sale_sofia.crawl.resilience.policy import ResilienceConfig
-from sale_sofia.proxies import control
+from sale_sofia.proxies import control, refresh
 from sale_sofia.proxies.browser import BrowserLane, browser_lane
+from sale_sofia.proxies.checker import Checker, Label, ProxyFinding
 from sale_sofia.proxies.control import (
     LocalRefresh,
     ProxyControl,
     RotatorKeeper,
     RotatorService,
+    refresh_here,
     through_proxies,
 )
 from sale_sofia.proxies.fetcher import ProxiedFetcher, Rung
 from sale_sofia.proxies.model import Proxy, ProxyAddress, Use
-from sale_sofia.proxies.pool import DomainTable, MemoryProxyPool, domain_tables, get_pool
+from sale_sofia.proxies.pool import DomainTable, MemoryProxyPool, domain_tables, get_pool, open_pool
 from sale_sofia.proxies.refresh import RefreshResult, canary_request, make_canary
-from sale_sofia.proxies.sources import SourceList
+from sale_sofia.proxies.sources import ProxySource, SourceList
 from sale_sofia.settings.errors import ServiceUnavailable
 from sale_sofia.settings.model import Settings, SettingsError, load_settings
 from sale_sofia.websites.site_file import ProxyTable, SiteConfig, load_site_config
@@ -227,3 +232,51 @@ def test_a_rotator_is_kept_where_a_portal_uses_proxies_and_what_fails_is_said(
     for step in (keeper.start, keeper.supervise, keeper.supervise):
         step()
     assert said == ["no rotator: The rotator cannot listen. All else goes on."] * portals
+
+
+def test_a_rotator_of_the_users_gets_no_proxy_in_quarantine(tmp_path: Path) -> None:
+    settings, redis_url = Settings(data_dir=tmp_path), fresh_database(shared_server())
+    given: list[Proxy] = []
+
+    class Rotator(RotatorService):
+        def start(
+            self, redis_url: str, proxies: Sequence[Proxy] = (), check: Callable[[], None] = lambda: None
+        ) -> str:
+            del redis_url, check
+            given.extend(proxies)
+            return "http://127.0.0.1:1"
+
+    async def scenario() -> None:
+        async with open_pool(settings, redis_url) as pool:
+            for number in (1, 2):
+                await pool.put(proxy(number))
+            await pool.quarantine(proxy(2).id, "it changed a plain page")
+
+    asyncio.run(scenario())
+    ProxyControl(settings, lambda: redis_url, lambda: None, Rotator(settings)).start_rotator()
+    assert given == [proxy(1)]
+
+
+def test_a_known_proxy_that_no_portal_had_a_turn_for_is_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels: dict[str, Label] = {proxy(1).id: "usable", proxy(2).id: "unsure", proxy(3).id: "dead"}
+
+    class Looks(Checker):
+        async def check(self, proxy: Proxy) -> ProxyFinding:
+            return ProxyFinding(proxy, labels.get(proxy.id, "unsure"))
+
+    @asynccontextmanager
+    async def open_checker(*_: object) -> AsyncIterator[Checker]:
+        yield Looks(judge=None, ourselves=None)
+
+    monkeypatch.setattr(refresh, "open_checker", open_checker)
+    settings, sources = Settings(data_dir=tmp_path), SourceList(tmp_path)
+    sources.remember([proxy(number) for number in (1, 2, 3)])
+    sources.add(ProxySource("10.0.0.4:3128"))  # never found usable yet
+
+    async def scenario() -> None:
+        await refresh_here(settings, await get_pool(settings, None), None)
+
+    asyncio.run(scenario())
+    assert sources.load_usable() == [proxy(1), proxy(2)]
