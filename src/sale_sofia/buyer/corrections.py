@@ -47,7 +47,7 @@ def _euros(fact: str, text: str) -> float:
     """As portals print it: "120,000" is a hundred and twenty thousand, and "120.000" may be either."""
     money = parse_money(f"{text.strip(' €')} €")
     if money is None or money.eur > MOST_PRICE_EUR:
-        raise WrongEvaluation(f"{fact}: {text!r} is no price in euros")
+        raise WrongEvaluation(f"{fact}: {text!r} is no price in euros; write it like 120000 or 120 000")
     return money.eur
 
 

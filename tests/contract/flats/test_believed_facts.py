@@ -106,9 +106,13 @@ def test_the_word_touches_the_flat_and_its_score_follows(matching: PropertyMatch
         ("area_sqm", "", "area_sqm: '' says nothing; `--undo` takes back what you said"),
         ("orientation", "S, up", "orientation: 'up' is none of N, NE"),
         ("parking", " , ", "parking: ' , ' says nothing; `--undo` takes back what you said"),
-        ("price_eur", "-1", "price_eur: '-1' is no price in euros"),
-        ("price_eur", "120.000", "price_eur: '120.000' is no price in euros"),
-        ("price_eur", "nan", "price_eur: 'nan' is no price in euros"),
+        ("price_eur", "-1", "price_eur: '-1' is no price in euros; write it like 120000 or 120 000"),
+        (
+            "price_eur",
+            "120.000",
+            "price_eur: '120.000' is no price in euros; write it like 120000 or 120 000",
+        ),
+        ("price_eur", "nan", "price_eur: 'nan' is no price in euros; write it like 120000 or 120 000"),
         ("seller_kind", "friend", "seller_kind: no 'friend'; allowed: private, agency, developer"),
     ],
 )
