@@ -227,25 +227,13 @@ def status(visit: PageVisit) -> Done:
 
     def write(connection: Connection) -> dict[str, str]:
         current_id = current_property(connection, number)
-        before = evaluation_of(connection, current_id)
-        own = opinions_on(connection, [current_id]).get(current_id, ()) if visit.person else ()
-        mine = next((opinion for opinion in own if opinion.person == visit.by.who), Opinion(visit.by.who))
+        before, opinion = evaluation_of(connection, current_id), _own_opinion(connection, visit, current_id)
         _mark(connection, visit, new_status, visit.form.get("reason", "").strip() or None)
         for name in _RESTORED:
             if value := visit.form.get(f"was_{name}"):
                 evaluate(connection, current_id, name, value, visit.by)
         take_up(connection, f"{visit.visitor}:{visit.profile_name}", number)
-        after = evaluation_of(connection, current_id)
-        # Whoever takes back a rejection of a hidden flat shows it again: all is needed to hide it as it was.
-        hidden = before.status == "hidden"
-        lost = {
-            f"was_{name}": str(value)
-            for name in _RESTORED
-            if (value := getattr(before, name)) is not None and (hidden or value != getattr(after, name))
-        }
-        if visit.person is None:
-            return {"status": lost.pop("was_status", before.status), **lost}
-        return {"status": AS_STATUS[mine.opinion], **({"reason": mine.reason} if mine.reason else {}), **lost}
+        return _undo_fields(before, evaluation_of(connection, current_id), opinion)
 
     try:
         before = visit.database.run_write(write)
@@ -257,6 +245,29 @@ def status(visit: PageVisit) -> Done:
         undo={"action": f"/flat/{number}/status", **before},
         data={"id": number, "status": shown},
     )
+
+
+def _own_opinion(connection: Connection, visit: PageVisit, property_id: int) -> Opinion | None:
+    """What the visitor thinks of the flat; None for a visitor without a name."""
+    if visit.person is None:
+        return None
+    opinions = opinions_on(connection, [property_id]).get(property_id, ())
+    return next((opinion for opinion in opinions if opinion.person == visit.by.who), Opinion(visit.by.who))
+
+
+def _undo_fields(before: Evaluation, after: Evaluation, opinion: Opinion | None) -> dict[str, str]:
+    """The form that brings back what a new status has overwritten."""
+    # Whoever takes back a rejection of a hidden flat shows it again: all is needed to hide it as it was.
+    hidden = before.status == "hidden"
+    lost = {
+        f"was_{name}": str(value)
+        for name in _RESTORED
+        if (value := getattr(before, name)) is not None and (hidden or value != getattr(after, name))
+    }
+    if opinion is None:
+        return {"status": lost.pop("was_status", before.status), **lost}
+    reason = {"reason": opinion.reason} if opinion.reason else {}
+    return {"status": AS_STATUS[opinion.opinion], **reason, **lost}
 
 
 def _mark(connection: Connection, visit: PageVisit, status: str, reason: str | None) -> None:
