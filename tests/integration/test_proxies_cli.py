@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from command_server import COMMAND
+from commands_here import commands
 from crawls import environment, run
 from fleet_certificates import make_certificates
 from fleet_thread import fleet_before
 from proxy_fleet import PASSWORD
 from sale_sofia.cli.main import main
-from sale_sofia.proxies.model import Tier
+from sale_sofia.proxies.model import Proxy, Tier, parse_proxy
 from sale_sofia.proxies.sources import ProxySource, SourceList
 
 KINDS = {
@@ -88,6 +89,8 @@ def test_a_check_by_our_own_judge(tmp_path: Path, judge: tuple[int, int, Path]) 
         (("add", "1.2.3.4:80", "--tier", "best"), "no tier 'best'; allowed: own, free, paid"),
         (("add", "1.2.3.4:80", "--scheme", "ftp"), "no scheme 'ftp'; allowed: http, https, socks5"),
         (("add", "/nowhere/list"), "/nowhere/list: cannot be read: No such file or directory"),
+        (("stats", "nowhere.bg"), "no portal 'nowhere.bg'; allowed: "),
+        (("remove", "0123456789ab"), "no proxy '0123456789ab'; `sale-sofia proxies list` shows the ids"),
         (("judge", "--certificate", "/nowhere", "--key", "/nowhere"), "no certificate with its key"),
     ],
 )
@@ -107,6 +110,17 @@ def test_wrong_input_is_one_sentence(
     assert sentence in " ".join(errors.replace("│", " ").split())
     assert "topsecret" not in errors
     assert not (tmp_path / "data" / "proxies").exists()
+
+
+def test_one_unknown_id_forgets_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, known = commands(tmp_path, monkeypatch, capsys), Proxy(parse_proxy("192.0.2.7:80"))
+    SourceList(tmp_path).remember([known])
+    assert command("proxies", "remove", known.id, "0123456789ab").code == 2
+    assert SourceList(tmp_path).load_usable() == [known]
+    assert command("proxies", "remove", known.id).err == "1 forgotten"
+    assert SourceList(tmp_path).load_usable() == []
 
 
 def test_a_judge_that_is_gone_is_said(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import typer
 from rich.table import Column, Table
 from rich.text import Text
 
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_answer, print_json, tell
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_answer, print_json, refuse, tell
 from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies.checker import ProxyFinding
@@ -34,6 +34,7 @@ from sale_sofia.proxies.settings import JUDGE_HOST, JUDGE_HTTP_PORT, JUDGE_PORT,
 from sale_sofia.proxies.sources import Count, ProxySource, SourceList, public_lists, read_source
 from sale_sofia.settings.errors import RedisUnreachable
 from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.websites.registry import AVAILABLE_SITES
 
 _STDIN = "-"
 _NOTHING = "–"
@@ -331,7 +332,12 @@ def stats(
 ) -> None:
     """Show how proxies do on each portal: success, latency, rest, last reason."""
     settings = load_settings()
-    tables = asyncio.run(domain_tables(settings, _shared_redis_url(settings), site))
+    redis_url = _shared_redis_url(settings)
+    if site is not None and site not in AVAILABLE_SITES:
+        # The rotator's users name others.
+        named = [portal.domain for portal in asyncio.run(domain_tables(settings, redis_url))]
+        refuse(site not in named, f"no portal {site!r}; allowed: {', '.join(AVAILABLE_SITES)}")
+    tables = asyncio.run(domain_tables(settings, redis_url, site))
     if as_json:
         rows = {portal.domain: [asdict(row) for row in portal.rows] for portal in tables}
         print_json({"stats": rows, "recovery": {portal.domain: portal.recovery for portal in tables}})
@@ -362,13 +368,16 @@ def _state(row: DomainStats) -> str:
 def remove(ids: Annotated[list[str], typer.Argument(help="Ids, as `proxies list` shows them.")]) -> None:
     """Forget proxies; their sources stay, so that the next refresh may find them again."""
     settings = load_settings()
-    removed = asyncio.run(_remove_proxies(settings, ids))
-    remaining = [proxy for proxy in SourceList(settings.data_dir).load_usable() if proxy.id not in ids]
-    SourceList(settings.data_dir).remember(remaining)
+    usable = SourceList(settings.data_dir).load_usable()
+    known = {proxy.id for proxy in (*usable, *asyncio.run(_pool_proxies(settings)))}
+    if unknown := [proxy_id for proxy_id in ids if proxy_id not in known]:
+        raise typer.BadParameter(f"no proxy {unknown[0]!r}; `sale-sofia proxies list` shows the ids")
+    asyncio.run(_remove_proxies(settings, ids))
+    SourceList(settings.data_dir).remember([proxy for proxy in usable if proxy.id not in ids])
     forget_stats(settings, ids)
-    log.print(f"{removed} forgotten")
+    log.print(f"{len(set(ids))} forgotten")
 
 
-async def _remove_proxies(settings: Settings, ids: Sequence[str]) -> int:
+async def _remove_proxies(settings: Settings, ids: Sequence[str]) -> None:
     async with open_pool(settings, _shared_redis_url(settings)) as pool:
-        return await pool.remove(ids)
+        await pool.remove(ids)
