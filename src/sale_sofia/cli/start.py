@@ -387,7 +387,8 @@ def render(
 # What a buyer looks for, asked in a terminal or given by options.
 
 T = TypeVar("T")
-_MONEY: Final = re.compile(r"\d{1,12}")
+_MONEY: Final = re.compile(r"\d{1,12}|\d{1,3}(?:[.,'’]\d{3}){1,3}")
+"""Whole euros; signs may stand between thousands, as cents after one would make a hundred times as much."""
 _MOST_ROOMS: Final = 5
 _TELLING: Final = 4
 """Letters at the start of a wrong name by which similar names are suggested."""
@@ -421,10 +422,11 @@ class Answers:
 
 def read_budget(text: str) -> int:
     """Euros for the whole flat: 180000, 180 000, 180 000 €, 180.000."""
-    plain = re.sub(r"[\s.,'’]|€|eur|евро", "", text.casefold())
-    if not _MONEY.fullmatch(plain) or not LEAST_BUDGET_EUR <= int(plain) <= MOST_BUDGET_EUR:
+    plain = re.sub(r"\s|€|eur|евро", "", text.casefold())
+    euros = int(re.sub(r"\D", "", plain)) if _MONEY.fullmatch(plain) else 0
+    if not LEAST_BUDGET_EUR <= euros <= MOST_BUDGET_EUR:
         raise ValueError(Said("start.wrong_budget", given=text, least=LEAST_BUDGET_EUR, most=MOST_BUDGET_EUR))
-    return int(plain)
+    return euros
 
 
 def read_kinds(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:

@@ -21,6 +21,7 @@ from tables import each_row
         (read_budget, "180000", 180_000),
         (read_budget, " 180 000 € ", 180_000),
         (read_budget, "180.000 евро", 180_000),
+        (read_budget, "1,250,000", 1_250_000),
         (read_kinds, "", (("apartment", "maisonette"), ())),
         (read_kinds, "3, 2", (("apartment",), (2, 3))),
         (read_kinds, "тристаен, МЕЗОНЕТ", (("apartment", "maisonette"), (3,))),
@@ -40,9 +41,11 @@ def test_an_answer_is_read(read: Callable[[str], Any], text: str, expected: obje
 @each_row(
     ("read", "text", "said"),
     [
-        (read_budget, "", "'' is no budget; write euros from 1 000 to 100 000 000"),
-        (read_budget, "180", "'180' is no budget; write euros from 1 000 to 100 000 000"),
-        (read_budget, "много", "'много' is no budget; write euros from 1 000 to 100 000 000"),
+        (read_budget, "", "'' is no budget; write whole euros from 1 000 to 100 000 000"),
+        (read_budget, "180", "'180' is no budget; write whole euros from 1 000 to 100 000 000"),
+        (read_budget, "много", "'много' is no budget; write whole euros from 1 000 to 100 000 000"),
+        (read_budget, "180000.00", "'180000.00' is no budget; write whole euros from 1 000 to 100 000 000"),
+        (read_budget, "180 000,50 €", "'180 000,50 €' is no budget; write whole euros from 1 000 to"),
         (read_kinds, "2, замък", "'замък' is no kind of home; write rooms from 1 to 5, or such as тристаен,"),
         (read_kinds, "6", "'6' is no kind of home; write rooms from 1 to 5, or such as тристаен, мезонет"),
         (read_places, "Борово, Атлантида", "'Атлантида' is no neighbourhood of Sofia"),
