@@ -537,7 +537,10 @@ def start(
     asker = Asker(lang or _language(), can_ask=sys.stdin.isatty() and not yes)
     if not yes and not asker.can_ask:
         raise typer.BadParameter(asker.say(Said("start.nobody")))
-    profile_path(settings.data_dir, profile)  # refuses a wrong name before anything is asked
+    # Wrong names are refused before anything is asked or written.
+    profile_path(settings.data_dir, profile)
+    for name in portals or ():
+        get_scraper(name)
     answers = ask(asker, budget=budget, kinds=kinds, places=neighbourhoods, metro=metro)
     # As `profiles new` and `profiles edit` do; an existing profile is changed.
     if not profile_path(settings.data_dir, profile).exists():

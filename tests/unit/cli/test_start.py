@@ -118,6 +118,7 @@ def test_options_say_it_all(command: Command, tmp_path: Path) -> None:
         ),
         (("--budget", "90000"), "there is nobody to ask here: give --budget and --yes"),
         (("--budget", "90000", "--profile", "a/b", "--yes"), "a/b"),
+        (("nowhere.bg", "--budget", "90000", "--yes"), "no site 'nowhere.bg'; allowed: "),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_written(
