@@ -1,5 +1,6 @@
 """The commands about proxies as a person uses them; wrong input is one sentence, and no password is shown."""
 
+import io
 import json
 import re
 import subprocess
@@ -169,3 +170,15 @@ def test_lists_that_differ_in_their_keys_alone_are_shown_and_switched_off_togeth
     assert told() == [("paid", True), ("own", True)]
     assert told("--off", "https://lists.example/all?***") == [("paid", False), ("own", False)]
     assert SourceList(tmp_path).sources() == []
+@pytest.mark.parametrize("line", ["me:topsecret@192.0.2.7", "192.0.2.7:99999:me:topsecret"])
+def test_a_line_that_is_no_proxy_does_not_show_its_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    command = commands(tmp_path, monkeypatch, capsys)
+    for word in ("add", "check"):
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{line}\n"))
+        told = command("proxies", word, "-")
+        assert (told.code > 0, "cannot be read" in told.err) == (True, True)
+        assert "topsecret" not in told.out + told.err
+
+
