@@ -124,6 +124,24 @@ def test_one_unknown_id_forgets_nothing(
     assert SourceList(tmp_path).load_usable() == []
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("add", "192.0.2.7:80", "/nowhere/list"),
+        ("sources", "--on", "monosans-http", "--on", "nobody"),
+        ("sources", "--on", "monosans-http", "--off", "nobody"),
+    ],
+)
+def test_of_a_right_and_a_wrong_name_none_is_taken(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+) -> None:
+    assert commands(tmp_path, monkeypatch, capsys)("proxies", *arguments).code == 2
+    assert SourceList(tmp_path).sources() == []
+
+
 def test_a_judge_that_is_gone_is_said(tmp_path: Path) -> None:
     result = run(tmp_path / "data", "proxies", "check", "1.2.3.4:80", PROXY_JUDGE_URL="https://127.0.0.1:9")
     assert result.returncode == 2
@@ -144,6 +162,18 @@ def test_passwords_come_by_standard_input(tmp_path: Path) -> None:
     listed = run(tmp_path / "data", "proxies", "refresh", "--json")
     assert (listed.returncode, json.loads(listed.stdout)["found"]) == (1, {"dead": 2})
     assert "topsecret" not in result.stdout + result.stderr + listed.stdout + listed.stderr
+
+
+@pytest.mark.parametrize("line", ["me:topsecret@192.0.2.7", "192.0.2.7:99999:me:topsecret"])
+def test_a_line_that_is_no_proxy_does_not_show_its_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    command = commands(tmp_path, monkeypatch, capsys)
+    for word in ("add", "check"):
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{line}\n"))
+        told = command("proxies", word, "-")
+        assert (told.code > 0, "cannot be read" in told.err) == (True, True)
+        assert "topsecret" not in told.out + told.err
 
 
 def test_the_rotator_without_a_redis_says_so(tmp_path: Path) -> None:
@@ -170,15 +200,3 @@ def test_lists_that_differ_in_their_keys_alone_are_shown_and_switched_off_togeth
     assert told() == [("paid", True), ("own", True)]
     assert told("--off", "https://lists.example/all?***") == [("paid", False), ("own", False)]
     assert SourceList(tmp_path).sources() == []
-@pytest.mark.parametrize("line", ["me:topsecret@192.0.2.7", "192.0.2.7:99999:me:topsecret"])
-def test_a_line_that_is_no_proxy_does_not_show_its_password(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str
-) -> None:
-    command = commands(tmp_path, monkeypatch, capsys)
-    for word in ("add", "check"):
-        monkeypatch.setattr("sys.stdin", io.StringIO(f"{line}\n"))
-        told = command("proxies", word, "-")
-        assert (told.code > 0, "cannot be read" in told.err) == (True, True)
-        assert "topsecret" not in told.out + told.err
-
-

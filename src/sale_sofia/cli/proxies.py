@@ -169,11 +169,13 @@ def add(
         raise typer.BadParameter(f"no tier {tier!r}; allowed: {', '.join(TIERS)}")
     if all_places and scheme not in schemes:
         raise typer.BadParameter(f"no scheme {scheme!r}; allowed: {', '.join(schemes)}")
-    for source in [ProxySource(place, cast("Tier", tier), cast("Scheme", scheme)) for place in all_places]:
+    found = [ProxySource(place, cast("Tier", tier), cast("Scheme", scheme)) for place in all_places]
+    for source in found:
         count = Count()
         for _ in asyncio.run(read_source(source, count)):
             pass
         _say_source(source.name, count)
+    for source in found:  # all of them can be read
         source_list.add(source)
     log.print("check them with `sale-sofia proxies refresh`")
 
@@ -195,11 +197,12 @@ def sources(
     for source in source_list.sources():
         if source.place not in shipped:  # two may differ only in their keys
             listed[source.name] = [*listed.get(source.name, ()), source]
-    for name in on or ():
-        source_list.add(*_find_lists(name, offered))
-    for name in off or ():
-        for source in _find_lists(name, listed):
-            source_list.drop(source)
+    begun = [source for name in on or () for source in _find_lists(name, offered)]
+    ended = [source for name in off or () for source in _find_lists(name, listed)]
+    for source in begun:
+        source_list.add(source)
+    for source in ended:
+        source_list.drop(source)
     used = {source.place for source in source_list.sources()}
     rows = [
         {
