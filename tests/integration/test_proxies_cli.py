@@ -124,6 +124,17 @@ def test_one_unknown_id_forgets_nothing(
     assert SourceList(tmp_path).load_usable() == []
 
 
+def test_a_file_is_found_again_from_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = commands(tmp_path / "data", monkeypatch, capsys)
+    (tmp_path / "list.txt").write_text("192.0.2.7:80\n")
+    monkeypatch.chdir(tmp_path)
+    assert command("proxies", "add", "list.txt", "192.0.2.8:80").code == 0
+    saved = [source.place for source in SourceList(tmp_path / "data").sources()]
+    assert saved == [str(tmp_path / "list.txt"), "192.0.2.8:80"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

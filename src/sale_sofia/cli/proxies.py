@@ -5,7 +5,7 @@ import ssl
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
@@ -169,7 +169,7 @@ def add(
         raise typer.BadParameter(f"no tier {tier!r}; allowed: {', '.join(TIERS)}")
     if all_places and scheme not in schemes:
         raise typer.BadParameter(f"no scheme {scheme!r}; allowed: {', '.join(schemes)}")
-    found = [ProxySource(place, cast("Tier", tier), cast("Scheme", scheme)) for place in all_places]
+    found = [_source(place, cast("Tier", tier), cast("Scheme", scheme)) for place in all_places]
     for source in found:
         count = Count()
         for _ in asyncio.run(read_source(source, count)):
@@ -178,6 +178,14 @@ def add(
     for source in found:  # all of them can be read
         source_list.add(source)
     log.print("check them with `sale-sofia proxies refresh`")
+
+
+def _source(place: str, tier: Tier, scheme: Scheme) -> ProxySource:
+    """The source; a file by its whole path, as workers may be started in another folder."""
+    source = ProxySource(place, tier, scheme)
+    if source.is_proxy or source.is_url:
+        return source
+    return replace(source, place=str(Path(place).expanduser().absolute()))
 
 
 @app.command()
