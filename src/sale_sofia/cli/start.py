@@ -37,7 +37,7 @@ from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.jobs import JobState
 from sale_sofia.installation import open_ready
 from sale_sofia.listings.dates import SOFIA
-from sale_sofia.listings.places import find_neighbourhood, neighbourhoods, place_key
+from sale_sofia.listings.places import find_neighbourhood, neighbourhoods, place_key, spellings, split_name
 from sale_sofia.listings.vocabulary import meaning
 from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.services.dashboard import (
@@ -452,15 +452,20 @@ def read_places(text: str) -> tuple[str, ...]:
 
 
 def _places(word: str) -> list[str]:
-    exact, key = find_neighbourhood(word), place_key(word)
+    exact, said = find_neighbourhood(word), split_name(word)
     names = [neighbourhood.name for neighbourhood in neighbourhoods()]
-    numbered = [name for name in names if place_key(name).startswith(f"{key} ")]
+    numbered = [] if said.kind else _beginning(names, f"{said.core} ")
     if exact is None and not numbered:
-        begins = key[:_TELLING]
-        like = [name for name in names if begins and place_key(name).startswith(begins)]
+        begins = said.core[:_TELLING]
+        like = _beginning(names, begins) if begins else []
         hint = Said("start.like", names=like) if like else None
         raise ValueError(Said("start.wrong_place", given=word, hint=hint))
     return [*([exact.name] if exact else []), *numbered]
+
+
+def _beginning(names: Sequence[str], start: str) -> list[str]:
+    """Those that begin so in any spelling, Latin ones too."""
+    return [name for name in names if any(place_key(way).startswith(start) for way in spellings(name))]
 
 
 def read_metro(text: str) -> int | None:

@@ -14,6 +14,8 @@ from sale_sofia.cli.start import read_budget, read_kinds, read_metro, read_place
 from sale_sofia.crawl.probe import Reading
 from tables import each_row
 
+OVCHA_KUPEL = ("Овча купел", "Овча купел 1", "Овча купел 2")
+
 
 @each_row(
     ("read", "text", "expected"),
@@ -28,8 +30,10 @@ from tables import each_row
         (read_kinds, "dvustaen", (("apartment",), (2,))),
         (read_places, "", ()),
         (read_places, "лозенец, Lozenets, Борово", ("Лозенец", "Борово")),
-        (read_places, "Овча купел", ("Овча купел", "Овча купел 1", "Овча купел 2")),
+        (read_places, "Овча купел", OVCHA_KUPEL),
+        (read_places, "Ovcha kupel, ж.к. Обеля", (*OVCHA_KUPEL, "Обеля", "Обеля 1", "Обеля 2")),
         (read_places, "Дружба", ("Дружба 1", "Дружба 2")),
+        (read_places, "Druzhba", ("Дружба 1", "Дружба 2")),
         (read_metro, "", None),
         (read_metro, " 15 ", 15),
     ],
@@ -50,6 +54,7 @@ def test_an_answer_is_read(read: Callable[[str], Any], text: str, expected: obje
         (read_kinds, "6", "'6' is no kind of home; write rooms from 1 to 5, or such as тристаен, мезонет"),
         (read_places, "Борово, Атлантида", "'Атлантида' is no neighbourhood of Sofia"),
         (read_places, "Дружба 7", "'Дружба 7' is no neighbourhood of Sofia; there are Дружба 1, Дружба 2"),
+        (read_places, "с. Дружба", "'с. Дружба' is no neighbourhood of Sofia; there are Дружба 1, Дружба 2"),
         (read_metro, "0", "'0' are no minutes; write a number from 1 to 120"),
         (read_metro, "близо", "'близо' are no minutes; write a number from 1 to 120"),
     ],
