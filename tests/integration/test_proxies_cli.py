@@ -89,6 +89,7 @@ def test_a_check_by_our_own_judge(tmp_path: Path, judge: tuple[int, int, Path]) 
         (("add", "1.2.3.4:80:me:topsecret"), "a password on the command line"),
         (("add", "1.2.3.4:80", "--tier", "best"), "no tier 'best'; allowed: own, free, paid"),
         (("add", "1.2.3.4:80", "--scheme", "ftp"), "no scheme 'ftp'; allowed: http, https, socks5"),
+        (("add", "-"), "there is no line on standard input"),
         (("add", "/nowhere/list"), "/nowhere/list: cannot be read: No such file or directory"),
         (("stats", "nowhere.bg"), "no portal 'nowhere.bg'; allowed: "),
         (("remove", "0123456789ab"), "no proxy '0123456789ab'; `sale-sofia proxies list` shows the ids"),
@@ -104,6 +105,7 @@ def test_wrong_input_is_one_sentence(
 ) -> None:
     monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setattr(sys, "argv", ["sale-sofia", "proxies", *arguments])
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n"))
     with pytest.raises(SystemExit) as ended:
         main()
     errors = capsys.readouterr().err

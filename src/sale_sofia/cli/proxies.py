@@ -165,10 +165,9 @@ def add(
     """
     source_list, schemes = SourceList(load_settings().data_dir), get_args(Scheme)
     all_places = _read_places(places)
-    if all_places and tier not in TIERS:
-        raise typer.BadParameter(f"no tier {tier!r}; allowed: {', '.join(TIERS)}")
-    if all_places and scheme not in schemes:
-        raise typer.BadParameter(f"no scheme {scheme!r}; allowed: {', '.join(schemes)}")
+    refuse(not all_places, "there is no line on standard input")
+    refuse(tier not in TIERS, f"no tier {tier!r}; allowed: {', '.join(TIERS)}")
+    refuse(scheme not in schemes, f"no scheme {scheme!r}; allowed: {', '.join(schemes)}")
     found = [_source(place, cast("Tier", tier), cast("Scheme", scheme)) for place in all_places]
     for source in found:
         count = Count()
