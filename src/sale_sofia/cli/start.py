@@ -552,8 +552,9 @@ def start(
         new_profile(settings.data_dir, profile, DEFAULT)
     path, _ = edit_profile(settings.data_dir, profile, list(answers.changes().items()))
     tell(asker.say(Said("start.profile", path=str(path), profile=profile)))
-    names = _readable(asker, list(dict.fromkeys(portals or enabled_sites())))
+    names = list(dict.fromkeys(portals or enabled_sites()))
     if not no_crawl:
+        names = _readable(asker, names)
         _tell_estimate(settings, asker, names, profile)
         if not yes and not typer.confirm(asker.say(Said("start.confirm")), default=True):
             tell(asker.say(Said("start.later", profile=profile)))

@@ -152,6 +152,8 @@ def test_in_a_terminal_it_asks_until_it_is_right_and_begins_only_with_a_yes(
 
 
 def test_where_no_portal_can_be_read_nothing_begins(command: Command, tmp_path: Path) -> None:
+    # Without a crawl none is asked.
+    assert command("start", "olx.bg", "--budget", "90000", "--yes", "--no-crawl", "--no-dashboard").code == 0
     told = command("start", "olx.bg", "--budget", "90000", "--yes")
     assert (told.code, "no portal can be read; nothing was begun" in told.err) == (1, True), told.err
     assert not (tmp_path / "crawled").exists()
