@@ -195,10 +195,13 @@ def test_the_rotator_without_a_redis_says_so(tmp_path: Path) -> None:
     assert "start one with `sale-sofia up`, or set REDIS_URL" in result.stderr
 
 
-def test_no_proxies_are_said_in_words_and_not_as_an_empty_table(tmp_path: Path) -> None:
-    result = run(tmp_path / "data", "proxies", "stats")
-    assert (result.returncode, result.stdout) == (0, "")
-    assert "no proxies are known; `sale-sofia proxies sources` lists" in " ".join(result.stderr.split())
+@pytest.mark.parametrize(("word", "code"), [("stats", 0), ("list", 0), ("check", 1)])
+def test_no_proxies_are_said_in_words_and_not_as_an_empty_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], word: str, code: int
+) -> None:
+    told = commands(tmp_path, monkeypatch, capsys)("proxies", word)
+    assert (told.code, told.out) == (code, "")
+    assert "no proxies are known; `sale-sofia proxies sources` lists" in told.err
 
 
 def test_lists_that_differ_in_their_keys_alone_are_shown_and_switched_off_together(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ from sale_sofia.websites.registry import AVAILABLE_SITES
 
 _STDIN = "-"
 _NOTHING = "–"
+_NO_PROXIES = "no proxies are known; `sale-sofia proxies sources` lists where some may be had"
 _MOST_COLONS = 2  # in scheme://host:port; a third one stands before a user
 
 
@@ -243,7 +244,8 @@ def list_proxies(as_json: AsJson = False) -> None:
     for proxy in proxies:
         seen = (proxy.tier, proxy.exit_address or _NOTHING, proxy.anonymity, proxy.source)
         table.add_row(proxy.id, proxy.address.masked, *seen)
-    print_answer({"proxies": [_record(proxy) for proxy in proxies]}, table, as_json=as_json)
+    record = {"proxies": [_record(proxy) for proxy in proxies]}
+    print_answer(record, table, as_json=as_json, empty=_NO_PROXIES)
 
 
 def _record(proxy: Proxy) -> dict[str, Any]:
@@ -270,6 +272,8 @@ def check(
             for finding in findings
         ]
         print_json({"findings": records})
+    elif not findings:
+        tell(_NO_PROXIES if not places else "there is no proxy among these")
     else:
         table = Table(_folding_column("proxy"), "found", "exit", "anonymity", "seconds", "why")
         findings.sort(key=lambda finding: (not finding.usable, finding.label, finding.proxy.id))
@@ -353,7 +357,7 @@ def stats(
         print_json({"stats": rows, "recovery": {portal.domain: portal.recovery for portal in tables}})
         return
     if not any(portal.rows for portal in tables):
-        tell("no proxies are known; `sale-sofia proxies sources` lists where some may be had")
+        tell(_NO_PROXIES)
         return
     for portal in tables:
         headings = ("tier", "expected", "score", "successes", "latency", "ready in", "last reason")
