@@ -15,13 +15,18 @@ import pytest
 
 from backup_worlds import KEPT, contents, database_in, filled, opened, order, page_path, quiet
 from command_server import ForkedProcess
+from commands_here import commands
 from crawls import ALONE, FAST, crawl_arguments, differences, fork, run, stored, truth
 from forked_simulators import start_forked
 from postgres_servers import PASSWORD, PostgresServer
 from sale_sofia.crawl.runners.runners import site_lock
-from sale_sofia.operations.backup.making import make_backup
-from sale_sofia.operations.backup.reading import KEPT_FILES, KEPT_FOLDERS, BackupFile
+from sale_sofia.operations.backup.making import copy_rows, make_backup
+from sale_sofia.operations.backup.reading import KEPT_FILES, KEPT_FOLDERS, BackupFile, BackupProgress
 from sale_sofia.operations.backup.restoring import restore
+from sale_sofia.operations.copying import Copied
+from sale_sofia.operations.services.ownership import Ownership
+from sale_sofia.operations.settings import RUN_FOLDER
+from sale_sofia.storage.database import Database
 from sale_sofia.storage.migrate import check
 from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
@@ -138,8 +143,10 @@ def test_the_commands_say_what_they_did(tmp_path: Path) -> None:
     made = json.loads(told.stdout)
     assert Path(made["file"]).parent == data / "backups"
     assert made["about"]["rows"]["listings"] == 30
-    again = json.loads(run(data, "backup", "--keep", "1", "--no-pages", "--json").stdout)
-    assert again["removed"] == [made["file"]]
+    lean = json.loads(run(data, "backup", "--keep", "1", "--no-pages", "--json").stdout)
+    assert lean["removed"] == []  # no other has the pages
+    again = json.loads(run(data, "backup", "--keep", "1", "--json").stdout)
+    assert again["removed"] == [made["file"], lean["file"]]
     listed = run(data, "backup", "list", "--json")
     assert [one["file"] for one in json.loads(listed.stdout)["backups"]] == [again["file"]]
     assert json.loads(run(data, "backup", "verify", again["file"], "--json").stdout)["sound"] is True
@@ -153,6 +160,24 @@ def test_the_commands_say_what_they_did(tmp_path: Path) -> None:
     db.dispose()
     assert (busy.returncode, busy.stderr.count("\n")) == (2, 1)
     assert f"{SITE} is being crawled by process {os.getpid()}" in busy.stderr
+
+
+def test_nobody_begins_in_the_folder_while_its_tables_are_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, begun = tmp_path / "data", []
+    db = filled(data)
+    made = make_backup(db, order(data, tmp_path / "to"), quiet)
+    db.dispose()
+
+    def copy(source: Database, target: Database, progress: BackupProgress) -> Copied:
+        begun.append(Ownership(data / RUN_FOLDER).take(shared=True))
+        return copy_rows(source, target, progress)
+
+    monkeypatch.setattr("sale_sofia.cli.backup.copy_rows", copy)
+    command, new = commands(data, monkeypatch, capsys), f"sqlite:///{tmp_path / 'new.db'}"
+    told = command("restore", made.path, "--replace", "--database", new)
+    assert (told.code, begun) == (0, [False]), told.err
 
 
 def test_the_tables_go_into_a_server_when_one_is_named(

@@ -14,6 +14,8 @@ BAD_FILES = {
     "data/profiles/mine.yaml": "must: {rooms_least: many}\n",
     "data/proxies/sources.json": '[{"place": "x", "unknown": 1}]',
     "data/phone_secret": "short",
+    "data/imported/stations.json.gz": "[]",
+    "data/imported/walks.json.gz": "[]",
     "sites/imot.bg.yaml": "hosts: []\n",
 }
 
@@ -65,6 +67,9 @@ def test_every_file_that_a_command_would_refuse_is_told(tmp_path: Path) -> None:
         name: [one["detail"] for one in wrong if str(tmp_path / name) in one["detail"]] for name in BAD_FILES
     }
     assert [name for name, found in told.items() if not found] == []
+    (data / "alerts.yaml").rename(data / "channels.yaml")
+    alone = found_wrong(data, SITES_DIR=str(tmp_path / "sites"))[1]
+    assert [one["name"] for one in alone if str(data / "channels.yaml") in one["detail"]] == ["alerts"]
     assert len(told["data/schedule.yaml"]) == 2
     assert "is no time of day; write it in quotes" in told["data/schedule.yaml"][0]
     assert "say either `at` or `every_hours`" in told["data/schedule.yaml"][1]

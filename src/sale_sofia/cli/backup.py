@@ -284,17 +284,20 @@ def restore(
 
 @contextmanager
 def _ready(folder: Path, target: Path, server: Database | None, progress: BackupProgress) -> Iterator[None]:
-    """Fill the server's tables if there is one; inside, nobody works in the folder that is replaced."""
-    if server:
-        # Into the server instead of the file; if it is killed, the same command continues.
-        try:
-            with open_file(folder / DATABASE_FILE) as source:
-                copy_rows(source, server, progress)
-        finally:
-            server.dispose()
-        for path in folder.glob(f"{DATABASE_FILE}*"):
-            path.unlink()
+    """Fill the server's tables if there is one; meanwhile and inside, nobody works in the folder replaced.
+
+    A crawl begun during the copy would end this restore, and the filled tables the next one.
+    """
     with _alone(target):
+        if server:
+            # Into the server instead of the file; if it is killed, the same command continues.
+            try:
+                with open_file(folder / DATABASE_FILE) as source:
+                    copy_rows(source, server, progress)
+            finally:
+                server.dispose()
+            for path in folder.glob(f"{DATABASE_FILE}*"):
+                path.unlink()
         yield
 
 

@@ -5,7 +5,7 @@ import ssl
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
@@ -13,7 +13,7 @@ import typer
 from rich.table import Column, Table
 from rich.text import Text
 
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_answer, print_json, tell
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_answer, print_json, refuse, tell
 from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies.checker import ProxyFinding
@@ -34,9 +34,11 @@ from sale_sofia.proxies.settings import JUDGE_HOST, JUDGE_HTTP_PORT, JUDGE_PORT,
 from sale_sofia.proxies.sources import Count, ProxySource, SourceList, public_lists, read_source
 from sale_sofia.settings.errors import RedisUnreachable
 from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.websites.registry import AVAILABLE_SITES
 
 _STDIN = "-"
 _NOTHING = "–"
+_NO_PROXIES = "no proxies are known; `sale-sofia proxies sources` lists where some may be had"
 _MOST_COLONS = 2  # in scheme://host:port; a third one stands before a user
 
 
@@ -164,17 +166,26 @@ def add(
     """
     source_list, schemes = SourceList(load_settings().data_dir), get_args(Scheme)
     all_places = _read_places(places)
-    if all_places and tier not in TIERS:
-        raise typer.BadParameter(f"no tier {tier!r}; allowed: {', '.join(TIERS)}")
-    if all_places and scheme not in schemes:
-        raise typer.BadParameter(f"no scheme {scheme!r}; allowed: {', '.join(schemes)}")
-    for source in [ProxySource(place, cast("Tier", tier), cast("Scheme", scheme)) for place in all_places]:
+    refuse(not all_places, "there is no line on standard input")
+    refuse(tier not in TIERS, f"no tier {tier!r}; allowed: {', '.join(TIERS)}")
+    refuse(scheme not in schemes, f"no scheme {scheme!r}; allowed: {', '.join(schemes)}")
+    found = [_source(place, cast("Tier", tier), cast("Scheme", scheme)) for place in all_places]
+    for source in found:
         count = Count()
         for _ in asyncio.run(read_source(source, count)):
             pass
         _say_source(source.name, count)
+    for source in found:  # all of them can be read
         source_list.add(source)
     log.print("check them with `sale-sofia proxies refresh`")
+
+
+def _source(place: str, tier: Tier, scheme: Scheme) -> ProxySource:
+    """The source; a file by its whole path, as workers may be started in another folder."""
+    source = ProxySource(place, tier, scheme)
+    if source.is_proxy or source.is_url:
+        return source
+    return replace(source, place=str(Path(place).expanduser().absolute()))
 
 
 @app.command()
@@ -194,11 +205,12 @@ def sources(
     for source in source_list.sources():
         if source.place not in shipped:  # two may differ only in their keys
             listed[source.name] = [*listed.get(source.name, ()), source]
-    for name in on or ():
-        source_list.add(*_find_lists(name, offered))
-    for name in off or ():
-        for source in _find_lists(name, listed):
-            source_list.drop(source)
+    begun = [source for name in on or () for source in _find_lists(name, offered)]
+    ended = [source for name in off or () for source in _find_lists(name, listed)]
+    for source in begun:
+        source_list.add(source)
+    for source in ended:
+        source_list.drop(source)
     used = {source.place for source in source_list.sources()}
     rows = [
         {
@@ -232,7 +244,8 @@ def list_proxies(as_json: AsJson = False) -> None:
     for proxy in proxies:
         seen = (proxy.tier, proxy.exit_address or _NOTHING, proxy.anonymity, proxy.source)
         table.add_row(proxy.id, proxy.address.masked, *seen)
-    print_answer({"proxies": [_record(proxy) for proxy in proxies]}, table, as_json=as_json)
+    record = {"proxies": [_record(proxy) for proxy in proxies]}
+    print_answer(record, table, as_json=as_json, empty=_NO_PROXIES)
 
 
 def _record(proxy: Proxy) -> dict[str, Any]:
@@ -259,6 +272,8 @@ def check(
             for finding in findings
         ]
         print_json({"findings": records})
+    elif not findings:
+        tell(_NO_PROXIES if not places else "there is no proxy among these")
     else:
         table = Table(_folding_column("proxy"), "found", "exit", "anonymity", "seconds", "why")
         findings.sort(key=lambda finding: (not finding.usable, finding.label, finding.proxy.id))
@@ -331,13 +346,18 @@ def stats(
 ) -> None:
     """Show how proxies do on each portal: success, latency, rest, last reason."""
     settings = load_settings()
-    tables = asyncio.run(domain_tables(settings, _shared_redis_url(settings), site))
+    redis_url = _shared_redis_url(settings)
+    if site is not None and site not in AVAILABLE_SITES:
+        # The rotator's users name others.
+        named = [portal.domain for portal in asyncio.run(domain_tables(settings, redis_url))]
+        refuse(site not in named, f"no portal {site!r}; allowed: {', '.join(AVAILABLE_SITES)}")
+    tables = asyncio.run(domain_tables(settings, redis_url, site))
     if as_json:
         rows = {portal.domain: [asdict(row) for row in portal.rows] for portal in tables}
         print_json({"stats": rows, "recovery": {portal.domain: portal.recovery for portal in tables}})
         return
     if not any(portal.rows for portal in tables):
-        tell("no proxies are known; `sale-sofia proxies sources` lists where some may be had")
+        tell(_NO_PROXIES)
         return
     for portal in tables:
         headings = ("tier", "expected", "score", "successes", "latency", "ready in", "last reason")
@@ -362,13 +382,16 @@ def _state(row: DomainStats) -> str:
 def remove(ids: Annotated[list[str], typer.Argument(help="Ids, as `proxies list` shows them.")]) -> None:
     """Forget proxies; their sources stay, so that the next refresh may find them again."""
     settings = load_settings()
-    removed = asyncio.run(_remove_proxies(settings, ids))
-    remaining = [proxy for proxy in SourceList(settings.data_dir).load_usable() if proxy.id not in ids]
-    SourceList(settings.data_dir).remember(remaining)
+    usable = SourceList(settings.data_dir).load_usable()
+    known = {proxy.id for proxy in (*usable, *asyncio.run(_pool_proxies(settings)))}
+    if unknown := [proxy_id for proxy_id in ids if proxy_id not in known]:
+        raise typer.BadParameter(f"no proxy {unknown[0]!r}; `sale-sofia proxies list` shows the ids")
+    asyncio.run(_remove_proxies(settings, ids))
+    SourceList(settings.data_dir).remember([proxy for proxy in usable if proxy.id not in ids])
     forget_stats(settings, ids)
-    log.print(f"{removed} forgotten")
+    log.print(f"{len(set(ids))} forgotten")
 
 
-async def _remove_proxies(settings: Settings, ids: Sequence[str]) -> int:
+async def _remove_proxies(settings: Settings, ids: Sequence[str]) -> None:
     async with open_pool(settings, _shared_redis_url(settings)) as pool:
-        return await pool.remove(ids)
+        await pool.remove(ids)

@@ -37,7 +37,7 @@ from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.jobs import JobState
 from sale_sofia.installation import open_ready
 from sale_sofia.listings.dates import SOFIA
-from sale_sofia.listings.places import find_neighbourhood, neighbourhoods, place_key
+from sale_sofia.listings.places import find_neighbourhood, neighbourhoods, place_key, spellings, split_name
 from sale_sofia.listings.vocabulary import meaning
 from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.services.dashboard import (
@@ -387,7 +387,8 @@ def render(
 # What a buyer looks for, asked in a terminal or given by options.
 
 T = TypeVar("T")
-_MONEY: Final = re.compile(r"\d{1,12}")
+_MONEY: Final = re.compile(r"\d{1,12}|\d{1,3}(?:[.,'’]\d{3}){1,3}")
+"""Whole euros; signs may stand between thousands, as cents after one would make a hundred times as much."""
 _MOST_ROOMS: Final = 5
 _TELLING: Final = 4
 """Letters at the start of a wrong name by which similar names are suggested."""
@@ -421,10 +422,11 @@ class Answers:
 
 def read_budget(text: str) -> int:
     """Euros for the whole flat: 180000, 180 000, 180 000 €, 180.000."""
-    plain = re.sub(r"[\s.,'’]|€|eur|евро", "", text.casefold())
-    if not _MONEY.fullmatch(plain) or not LEAST_BUDGET_EUR <= int(plain) <= MOST_BUDGET_EUR:
+    plain = re.sub(r"\s|€|eur|евро", "", text.casefold())
+    euros = int(re.sub(r"\D", "", plain)) if _MONEY.fullmatch(plain) else 0
+    if not LEAST_BUDGET_EUR <= euros <= MOST_BUDGET_EUR:
         raise ValueError(Said("start.wrong_budget", given=text, least=LEAST_BUDGET_EUR, most=MOST_BUDGET_EUR))
-    return int(plain)
+    return euros
 
 
 def read_kinds(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -450,15 +452,20 @@ def read_places(text: str) -> tuple[str, ...]:
 
 
 def _places(word: str) -> list[str]:
-    exact, key = find_neighbourhood(word), place_key(word)
+    exact, said = find_neighbourhood(word), split_name(word)
     names = [neighbourhood.name for neighbourhood in neighbourhoods()]
-    numbered = [name for name in names if place_key(name).startswith(f"{key} ")]
+    numbered = [] if said.kind else _beginning(names, f"{said.core} ")
     if exact is None and not numbered:
-        begins = key[:_TELLING]
-        like = [name for name in names if begins and place_key(name).startswith(begins)]
+        begins = said.core[:_TELLING]
+        like = _beginning(names, begins) if begins else []
         hint = Said("start.like", names=like) if like else None
         raise ValueError(Said("start.wrong_place", given=word, hint=hint))
     return [*([exact.name] if exact else []), *numbered]
+
+
+def _beginning(names: Sequence[str], start: str) -> list[str]:
+    """Those that begin so in any spelling, Latin ones too."""
+    return [name for name in names if any(place_key(way).startswith(start) for way in spellings(name))]
 
 
 def read_metro(text: str) -> int | None:
@@ -535,15 +542,19 @@ def start(
     asker = Asker(lang or _language(), can_ask=sys.stdin.isatty() and not yes)
     if not yes and not asker.can_ask:
         raise typer.BadParameter(asker.say(Said("start.nobody")))
-    profile_path(settings.data_dir, profile)  # refuses a wrong name before anything is asked
+    # Wrong names are refused before anything is asked or written.
+    profile_path(settings.data_dir, profile)
+    for name in portals or ():
+        get_scraper(name)
     answers = ask(asker, budget=budget, kinds=kinds, places=neighbourhoods, metro=metro)
     # As `profiles new` and `profiles edit` do; an existing profile is changed.
     if not profile_path(settings.data_dir, profile).exists():
         new_profile(settings.data_dir, profile, DEFAULT)
     path, _ = edit_profile(settings.data_dir, profile, list(answers.changes().items()))
     tell(asker.say(Said("start.profile", path=str(path), profile=profile)))
-    names = _readable(asker, list(dict.fromkeys(portals or enabled_sites())))
+    names = list(dict.fromkeys(portals or enabled_sites()))
     if not no_crawl:
+        names = _readable(asker, names)
         _tell_estimate(settings, asker, names, profile)
         if not yes and not typer.confirm(asker.say(Said("start.confirm")), default=True):
             tell(asker.say(Said("start.later", profile=profile)))

@@ -20,6 +20,7 @@ WALKS: Final = "walks"
 """The file of walks to the metro, computed from the stations and neighbourhoods in use."""
 NEARBY: Final = "nearby"
 """The file of what is near each neighbourhood, computed from the schools, stops and areas in use."""
+FILES: Final = (*KINDS, WALKS, NEARBY)
 Stamp = tuple[tuple[str, int], ...]
 
 

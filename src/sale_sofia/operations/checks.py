@@ -13,6 +13,7 @@ import redis
 
 from sale_sofia.advice.scoring.profile import load_profiles
 from sale_sofia.alerts.editing import check_file
+from sale_sofia.alerts.kept import kept_channels
 from sale_sofia.alerts.rules import load_alerts
 from sale_sofia.crawl.fetch.base import Fetcher
 from sale_sofia.crawl.fetch.robots import RobotsGate
@@ -23,6 +24,7 @@ from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_
 from sale_sofia.crawl.visit.politely import PoliteFetcher, polite_gate
 from sale_sofia.flats.matching.fingerprint import load_secret
 from sale_sofia.flats.settings import SECRET_FILE
+from sale_sofia.geography import imported
 from sale_sofia.installation import open_database
 from sale_sofia.operations import settings as fixed
 from sale_sofia.operations.doctor import CheckResult, verdict
@@ -50,6 +52,7 @@ _CORRECT: Final = "Correct the file, or take it from a backup."
 def check_files(settings: Settings) -> list[CheckResult]:
     """A result for each kind of file, or for each mistake: which file, where in it, what is allowed."""
     folder, proxies = settings.data_dir, SourceList(settings.data_dir)
+    imported.use(folder)
     mistakes: dict[str, list[Exception]] = {
         "site files": [
             *_mistakes(load_start_urls),
@@ -59,6 +62,7 @@ def check_files(settings: Settings) -> list[CheckResult]:
         "alerts": _mistakes(lambda: _check_alerts(settings)),
         "profiles": list(load_profiles(folder).mistakes.values()),
         "proxies": _mistakes(proxies.sources, proxies.load_usable),
+        "places": _mistakes(*(partial(imported.own, kind) for kind in imported.FILES)),
         "phone key": _mistakes(lambda: load_secret(folder)) if (folder / SECRET_FILE).exists() else [],
     }
     verdicts = []
@@ -87,6 +91,7 @@ def _load_site(name: str) -> None:
 def _check_alerts(settings: Settings) -> None:
     """Check the alerts file; what its rules name is looked up if there is a current database."""
     if (file := load_alerts(settings.data_dir)) is None:
+        kept_channels(settings.data_dir)  # which are else read with the rules
         return
     database = open_database(settings)
     try:

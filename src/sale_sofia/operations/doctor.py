@@ -125,9 +125,12 @@ def _fits(version: str, sign: str, bound: str) -> bool:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """The numbers a version begins with, as `9.1.2.post2` with 9, 1 and 2."""
+    """The numbers a version begins with, as `9.1.2.post2` with 9, 1 and 2; `9.1.0` is the same as `9.1`."""
     match = _NUMBERS.match(version)
-    return tuple(map(int, match.group().split("."))) if match else ()
+    numbers = [int(number) for number in match.group().split(".")] if match else []
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
 
 
 def run_checks(

@@ -141,11 +141,11 @@ class DomainTotals:
     """All but the time of open circuits, which counts for each run that saw them open."""
     open_seconds: float = 0.0
 
-    def add(self, run: DomainMetrics) -> None:
-        """Add the counters of one run."""
-        spans, run.circuit_open.spans = run.circuit_open.spans, ()
+    def add(self, run: DomainMetrics, now: float) -> None:
+        """Add the counters of one run; open time that is only foretold counts once it has passed."""
+        self.open_seconds += run.circuit_open.seconds_within(0.0, now)
+        run.circuit_open.spans = ()
         self.counted.merge(run)
-        self.open_seconds += sum(until - since for since, until in spans) / 1000
 
 
 Totals = dict[str, DomainTotals]
@@ -168,21 +168,22 @@ class RunTotals:
             elif job.id not in self._settled_jobs:
                 settled.append(job.id)
         totals = deepcopy(self._settled)
-        _add_runs(totals, connection, settled)
+        _add_runs(totals, connection, settled, now)
         # Remembered only once all were read: those of a read that broke off are read again.
         self._settled, totals = totals, deepcopy(totals)
         self._settled_jobs.update(settled)
-        _add_runs(totals, connection, moving)
+        _add_runs(totals, connection, moving, now)
         return totals
 
 
-def _add_runs(totals: Totals, connection: Connection, job_ids: Sequence[str]) -> None:
+def _add_runs(totals: Totals, connection: Connection, job_ids: Sequence[str], now: float) -> None:
     for start in range(0, len(job_ids), STREAMED_ROWS):
         batch = job_ids[start : start + STREAMED_ROWS]
         rows = select(run_metrics.c.domain, run_metrics.c.counters).where(run_metrics.c.job_id.in_(batch))
         for row in connection.execute(rows):
             if row.counters:
-                totals.setdefault(row.domain, DomainTotals()).add(DomainMetrics.from_dict(row.counters))
+                run = DomainMetrics.from_dict(row.counters)
+                totals.setdefault(row.domain, DomainTotals()).add(run, now)
 
 
 _SUMS: Final[tuple[tuple[str, str, Callable[[DomainTotals], float]], ...]] = (

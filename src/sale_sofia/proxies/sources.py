@@ -92,14 +92,19 @@ def texts_of(head: str, rest: Iterable[str]) -> Iterator[str]:
 
 
 def masked_line(line: str) -> str:
-    """Make a line safe to show: what stands before an @, or after a port, could be a password."""
+    """Make a line safe to show, and short."""
+    return masked_text(line)[: fixed.SHOWN_CHARACTERS]
+
+
+def masked_text(line: str) -> str:
+    """Mask what could be a password: what stands before an @, or after a port."""
     text = line.strip()
     if "@" in text:
         text = f"{MASK}@{text.rpartition('@')[2]}"
     parts = text.split(":")
     if len(parts) > 3 and "[" not in text:  # noqa: PLR2004 - host:port:user:password
         text = ":".join([*parts[:2], MASK])
-    return text[: fixed.SHOWN_CHARACTERS]
+    return text
 
 
 def _has_content(line: str) -> bool:
@@ -230,7 +235,8 @@ def _pieces(source: ProxySource) -> Iterator[str]:
             while piece := file.read(_PIECE):
                 yield decoder.decode(piece)
     except OSError as error:
-        raise SourceUnreadable(f"{source.name}: cannot be read: {error.strerror}") from None
+        # Perhaps it was meant to be a proxy.
+        raise SourceUnreadable(f"{masked_text(source.place)}: cannot be read: {error.strerror}") from None
 
 
 async def _download(source: ProxySource) -> str:

@@ -71,7 +71,7 @@ def rotate_log(path: Path, beyond: int = LOG_MOST_BYTES) -> None:
     """Start a log larger than this anew; the last ones stay beside it as `.1` (the newest), `.2` and so on.
 
     The file itself is never moved, as programs hold it open: it is copied, then truncated, while nobody
-    writes. If the disk refuses that, the log stays as it is.
+    writes. If the disk refuses that, all of them stay as they are.
     """
     with suppress(OSError), path.open("r+b") as file:
         if os.fstat(file.fileno()).st_size <= beyond:
@@ -79,18 +79,22 @@ def rotate_log(path: Path, beyond: int = LOG_MOST_BYTES) -> None:
         with locked_for_writing(file.fileno()):
             if os.fstat(file.fileno()).st_size <= beyond:  # another process was faster
                 return
-            for number in range(ROTATED_LOGS, 1, -1):
+            # Read through the locked file: opening and closing it again would release the lock.
+            target = os.open(rotated_path(path, 0), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            try:
+                with os.fdopen(target, "wb") as copy:
+                    shutil.copyfileobj(file, copy)
+            except OSError:
+                rotated_path(path, 0).unlink()
+                raise
+            for number in range(ROTATED_LOGS, 0, -1):
                 with suppress(FileNotFoundError):
                     rotated_path(path, number - 1).replace(rotated_path(path, number))
-            # Read through the locked file: opening and closing it again would release the lock.
-            target = os.open(rotated_path(path, 1), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(target, "wb") as copy:
-                shutil.copyfileobj(file, copy)
             file.truncate(0)
 
 
 def rotated_path(path: Path, number: int) -> Path:
-    """Return the path of a rotated log; 1 is the newest."""
+    """Return the path of a rotated log; 1 is the newest, 0 one that is being copied."""
     return path.with_name(f"{path.name}.{number}")
 
 

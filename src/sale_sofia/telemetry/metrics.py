@@ -460,7 +460,8 @@ class MetricsFlusher:
 
     async def tick(self) -> None:
         """Flush when it is due. A database error does not stop the crawl: the flush is retried later."""
-        if self.clock() - self._flushed_at >= METRICS_FLUSH_SECONDS:
+        # Less than 0: the clock was set back.
+        if not 0 <= self.clock() - self._flushed_at < METRICS_FLUSH_SECONDS:
             self._flushed_at = self.clock()
             with suppress(DatabaseError):
                 await self.flush_async()

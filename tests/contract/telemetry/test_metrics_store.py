@@ -103,7 +103,15 @@ def test_a_tick_flushes_when_it_is_time_and_forgives_the_database(store_url: str
 
     async def ticks() -> list[int]:
         seen = []
-        for moment, locked in ((100.0, False), (104.9, False), (105.0, True), (105.1, False), (110.0, False)):
+        set_back = 50.0
+        for moment, locked in (
+            (100.0, False),
+            (104.9, False),
+            (105.0, True),
+            (105.1, False),
+            (110.0, False),
+            (set_back, False),
+        ):
             now[0] = moment
             writer.collector.retried("imot.bg")
             if locked:
@@ -115,7 +123,7 @@ def test_a_tick_flushes_when_it_is_time_and_forgives_the_database(store_url: str
         return seen
 
     assert METRICS_FLUSH_SECONDS == 5
-    assert asyncio.run(ticks()) == [1, 1, 1, 1, 5]
+    assert asyncio.run(ticks()) == [1, 1, 1, 1, 5, 6]
     writer.database.dispose()
 
 

@@ -14,6 +14,8 @@ from sale_sofia.cli.start import read_budget, read_kinds, read_metro, read_place
 from sale_sofia.crawl.probe import Reading
 from tables import each_row
 
+OVCHA_KUPEL = ("Овча купел", "Овча купел 1", "Овча купел 2")
+
 
 @each_row(
     ("read", "text", "expected"),
@@ -21,14 +23,17 @@ from tables import each_row
         (read_budget, "180000", 180_000),
         (read_budget, " 180 000 € ", 180_000),
         (read_budget, "180.000 евро", 180_000),
+        (read_budget, "1,250,000", 1_250_000),
         (read_kinds, "", (("apartment", "maisonette"), ())),
         (read_kinds, "3, 2", (("apartment",), (2, 3))),
         (read_kinds, "тристаен, МЕЗОНЕТ", (("apartment", "maisonette"), (3,))),
         (read_kinds, "dvustaen", (("apartment",), (2,))),
         (read_places, "", ()),
         (read_places, "лозенец, Lozenets, Борово", ("Лозенец", "Борово")),
-        (read_places, "Овча купел", ("Овча купел", "Овча купел 1", "Овча купел 2")),
+        (read_places, "Овча купел", OVCHA_KUPEL),
+        (read_places, "Ovcha kupel, ж.к. Обеля", (*OVCHA_KUPEL, "Обеля", "Обеля 1", "Обеля 2")),
         (read_places, "Дружба", ("Дружба 1", "Дружба 2")),
+        (read_places, "Druzhba", ("Дружба 1", "Дружба 2")),
         (read_metro, "", None),
         (read_metro, " 15 ", 15),
     ],
@@ -40,13 +45,16 @@ def test_an_answer_is_read(read: Callable[[str], Any], text: str, expected: obje
 @each_row(
     ("read", "text", "said"),
     [
-        (read_budget, "", "'' is no budget; write euros from 1 000 to 100 000 000"),
-        (read_budget, "180", "'180' is no budget; write euros from 1 000 to 100 000 000"),
-        (read_budget, "много", "'много' is no budget; write euros from 1 000 to 100 000 000"),
+        (read_budget, "", "'' is no budget; write whole euros from 1 000 to 100 000 000"),
+        (read_budget, "180", "'180' is no budget; write whole euros from 1 000 to 100 000 000"),
+        (read_budget, "много", "'много' is no budget; write whole euros from 1 000 to 100 000 000"),
+        (read_budget, "180000.00", "'180000.00' is no budget; write whole euros from 1 000 to 100 000 000"),
+        (read_budget, "180 000,50 €", "'180 000,50 €' is no budget; write whole euros from 1 000 to"),
         (read_kinds, "2, замък", "'замък' is no kind of home; write rooms from 1 to 5, or such as тристаен,"),
         (read_kinds, "6", "'6' is no kind of home; write rooms from 1 to 5, or such as тристаен, мезонет"),
         (read_places, "Борово, Атлантида", "'Атлантида' is no neighbourhood of Sofia"),
         (read_places, "Дружба 7", "'Дружба 7' is no neighbourhood of Sofia; there are Дружба 1, Дружба 2"),
+        (read_places, "с. Дружба", "'с. Дружба' is no neighbourhood of Sofia; there are Дружба 1, Дружба 2"),
         (read_metro, "0", "'0' are no minutes; write a number from 1 to 120"),
         (read_metro, "близо", "'близо' are no minutes; write a number from 1 to 120"),
     ],
@@ -115,6 +123,7 @@ def test_options_say_it_all(command: Command, tmp_path: Path) -> None:
         ),
         (("--budget", "90000"), "there is nobody to ask here: give --budget and --yes"),
         (("--budget", "90000", "--profile", "a/b", "--yes"), "a/b"),
+        (("nowhere.bg", "--budget", "90000", "--yes"), "no site 'nowhere.bg'; allowed: "),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_written(
@@ -143,6 +152,8 @@ def test_in_a_terminal_it_asks_until_it_is_right_and_begins_only_with_a_yes(
 
 
 def test_where_no_portal_can_be_read_nothing_begins(command: Command, tmp_path: Path) -> None:
+    # Without a crawl none is asked.
+    assert command("start", "olx.bg", "--budget", "90000", "--yes", "--no-crawl", "--no-dashboard").code == 0
     told = command("start", "olx.bg", "--budget", "90000", "--yes")
     assert (told.code, "no portal can be read; nothing was begun" in told.err) == (1, True), told.err
     assert not (tmp_path / "crawled").exists()

@@ -125,6 +125,18 @@ def test_dependency_of_another_version(
     assert (check.ok, check.detail, check.advice) == (not wanted, detail, REINSTALL if wanted else None)
 
 
+@each_row(
+    ("version", "requirement", "fits"),
+    [("9.1", "x>=9.1.0", True), ("9.1.0", "x>=9.1", True), ("5.8", "x<5.8.0", False), ("10", "x>=9", True)],
+)
+def test_zeros_at_its_end_make_no_other_version(
+    version: str, requirement: str, monkeypatch: pytest.MonkeyPatch, *, fits: bool
+) -> None:
+    monkeypatch.setattr(metadata, "requires", lambda _: [requirement])
+    monkeypatch.setattr(metadata, "version", lambda _: version)
+    assert [check.ok for check in doctor.dependencies()] == [fits]
+
+
 @pytest.mark.slow
 def test_nothing_is_imported_to_learn_its_version(settings: Settings) -> None:
     program = (

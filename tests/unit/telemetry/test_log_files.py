@@ -1,7 +1,10 @@
 """Log files that are put aside: nothing is lost, torn or written twice, and there is an end to them."""
 
+import errno
 import os
+import shutil
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -31,6 +34,23 @@ def test_only_the_last_ones_are_kept(tmp_path: Path) -> None:
     kept = {file.name: file.read_text("ascii") for file in tmp_path.iterdir() if file != path}
     newest = ROTATED_LOGS + 2
     assert kept == {f"up.log.{age}": f"log {newest + 1 - age}\n" for age in range(1, ROTATED_LOGS + 1)}
+
+
+def test_on_a_full_disk_all_logs_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "up.log"
+    for number in range(ROTATED_LOGS):
+        path.write_text(f"log {number}\n", "ascii")
+        rotate_log(path, beyond=3)
+    path.write_text("the last one\n", "ascii")
+    before = {file.name: file.read_text("ascii") for file in tmp_path.iterdir()}
+
+    def refuse(_source: object, copy: IO[bytes]) -> None:
+        copy.write(b"the la")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(shutil, "copyfileobj", refuse)
+    rotate_log(path, beyond=3)
+    assert {file.name: file.read_text("ascii") for file in tmp_path.iterdir()} == before
 
 
 def test_a_small_log_stays_and_a_missing_one_is_no_fault(tmp_path: Path) -> None:

@@ -446,15 +446,20 @@ def list_backups(folder: Path) -> BackupList:
 def remove_old(folder: Path, newest: BackupFile, keep: int) -> list[Path]:
     """Remove the oldest backups of the same database until `keep` are left; the newest always stays.
 
-    Files that cannot be read stay, and are not counted.
+    So does the newest that has the pages. Files that cannot be read stay, and are not counted.
     """
     with backup_lock(folder):
         others = [
-            backup.path
+            backup
             for backup in list_backups(folder).backups
             if backup.about.database == newest.about.database and backup.path != newest.path
         ]
-        surplus = others[: max(0, len(others) + 1 - keep)]
+        with_pages = [backup.path for backup in (*others, newest) if backup.about.pages]
+        surplus = [
+            backup.path
+            for backup in others[: max(0, len(others) + 1 - keep)]
+            if backup.path not in with_pages[-1:]
+        ]
         for path in surplus:
             path.unlink(missing_ok=True)
     return surplus

@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
@@ -22,6 +22,8 @@ from sale_sofia.telemetry.settings import LOG_FOLDER
 
 _FOLDER: Final = Path(__file__).parent
 """The server's working directory, so that nothing of the user's folder is read or imported."""
+_NEAREST: Final = {"0.0.0.0": fixed.DASHBOARD_HOST, "::": "::1"}  # noqa: S104 - not listened on here
+"""Where a server that listens on every address of a family is asked; on `::` it hears no IPv4."""
 
 
 class DashboardNotStarted(ServiceUnavailable):
@@ -52,8 +54,7 @@ class DashboardServer:
     def wait_ready(self, signals: StopSignals) -> None:
         """Return once it answers; raises DashboardNotStarted or Interrupted."""
         end = time.monotonic() + fixed.DASHBOARD_START_SECONDS
-        everywhere = ipaddress.ip_address(self.host).is_unspecified
-        url = f"http://{fixed.DASHBOARD_HOST}:{self.port}" if everywhere else self.url
+        url = replace(self, host=_NEAREST.get(self.host, self.host)).url
         with httpx.Client(base_url=url, timeout=fixed.DASHBOARD_ASK_SECONDS, trust_env=False) as client:
             while True:
                 with suppress(httpx.HTTPError):

@@ -1,0 +1,33 @@
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+import pytest
+
+from sale_sofia.operations.services.dashboard import DashboardServer
+from sale_sofia.operations.services.processes import StopSignals
+from tables import each_row
+
+
+@each_row(
+    ("host", "asked"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8501/healthz"),
+        ("0.0.0.0", "http://127.0.0.1:8501/healthz"),  # noqa: S104 - nothing listens
+        ("::", "http://[::1]:8501/healthz"),
+        ("2001:db8::1", "http://[2001:db8::1]:8501/healthz"),
+    ],
+)
+def test_a_server_is_asked_where_it_listens(
+    host: str, asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urls: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        urls.append(str(request.url))
+        return httpx.Response(200)
+
+    monkeypatch.setattr(httpx, "Client", partial(httpx.Client, transport=httpx.MockTransport(answer)))
+    DashboardServer(cast("Any", None), host, 8501, tmp_path / "log").wait_ready(StopSignals())
+    assert urls == [asked]
