@@ -34,6 +34,7 @@ from sale_sofia.cli.console import (
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import merge_flats, moment, number
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.prices import asked_eur_sqm
 from sale_sofia.flats.views import nearby_record
 from sale_sofia.geography.imported import use
 from sale_sofia.geography.settings import ATTRIBUTION
@@ -144,7 +145,7 @@ def _flats_table(title: str, found: Sequence[JudgedFlat], around: Around) -> Tab
             number(flat.area_sqm),
             f"{number(flat.floor)}/{number(flat.floors_total)}",
             f"{number(flat.price_eur)}{' +VAT' if flat.vat == 'excluded' else ''}",
-            number(flat.price_per_sqm_eur),
+            number(asked_eur_sqm(flat)),
             f"{flat.days_on_market(around.now):.0f} ({_SAID_BY[flat.since.source]})",
             *score,
             status if flat.offered else f"{status}, gone",
@@ -161,7 +162,7 @@ def _unknown(name: str, flat: Flat) -> str:
 def _record(judged: JudgedFlat, around: Around) -> dict[str, Any]:
     """One flat for programs."""
     flat = judged.flat
-    per_sqm = flat.price_per_sqm_eur
+    per_sqm = asked_eur_sqm(flat)
     scored = (around.scores or {}).get(flat.property_id)
     return {
         "property_id": flat.property_id,

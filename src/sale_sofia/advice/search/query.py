@@ -216,8 +216,8 @@ class SearchQuery(BaseModel):
     price_max: Amount | None = Field(
         None, description="Price up to, in euros, with VAT where it comes on top."
     )
-    eur_sqm_min: Amount | None = Field(None, description="Price per m² from, in euros.")
-    eur_sqm_max: Amount | None = Field(None, description="Price per m² up to, in euros.")
+    eur_sqm_min: Amount | None = Field(None, description="Price per m² from, in euros, with VAT.")
+    eur_sqm_max: Amount | None = Field(None, description="Price per m² up to, in euros, with VAT.")
     area_min: Amount | None = Field(None, description="Area from, in m², as advertised (gross).")
     area_max: Amount | None = Field(None, description="Area up to, in m², as advertised (gross).")
     net_area_min: Amount | None = Field(None, description="Net area from, in m².")
