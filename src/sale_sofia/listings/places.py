@@ -271,11 +271,7 @@ def _look_up(name: Name) -> Neighbourhood | None:
 
 def own_areas(place: Neighbourhood) -> tuple[Area, ...]:
     """Return the areas that are the neighbourhood itself; none where it is only part of one, as Дружба 1."""
-    return tuple(
-        area
-        for area in areas_of(place.id)
-        if len(area.neighbourhoods) == 1 or find_neighbourhood(area.name) == place
-    )
+    return tuple(area for area in areas_of(place.id) if area.whole or find_neighbourhood(area.name) == place)
 
 
 def borders_of(text: str) -> tuple[str, tuple[Area, ...]] | None:

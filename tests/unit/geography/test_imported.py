@@ -188,6 +188,15 @@ def test_districts_are_known_by_name_once_they_are_imported(tmp_path: Path) -> N
     assert own[0] == "Лозенец"  # the neighbourhood comes first
 
 
+def test_what_is_left_of_a_larger_area_is_not_the_borders_of_who_lies_in_it(tmp_path: Path) -> None:
+    square = [[lon + 0.075, lat - 0.01] for lon, lat in SQUARE]
+    read = read_features(written(tmp_path / "own.geojson", feature("Дружба 1", square)))
+    content = {"features": read_areas(read, number_of=number_of), "meta": {"imported_at": 5.0}}
+    imported.keep(tmp_path, "neighbourhoods", content)
+    assert borders_of("Дружба 1") is not None
+    assert borders_of("Дружба 2") is None  # somewhere in what is drawn as Дружба, where Дружба 1 is too
+
+
 # Timetables.
 
 STOPS = ["stop_id,stop_code,stop_name,stop_lat,stop_lon", "A,1,,42.69,23.32", "B,2,,42.70,23.33",
