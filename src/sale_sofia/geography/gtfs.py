@@ -8,6 +8,7 @@ import csv
 import io
 import statistics
 import zipfile
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
@@ -48,7 +49,7 @@ def read_timetable(path: Path) -> dict[str, Any]:
         with zipfile.ZipFile(path) as archive:
             _check(archive)
             return _timetable(archive, path.name)
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise WrongPlaces([f"{path}: is no ZIP file that can be read: {error}"]) from None
     except (csv.Error, UnicodeDecodeError) as error:
         raise WrongPlaces([f"{path}: a table cannot be read: {error}"]) from None

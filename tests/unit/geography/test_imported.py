@@ -287,6 +287,16 @@ def test_a_zip_that_unpacks_to_too_much_is_not_unpacked(tmp_path: Path) -> None:
         read_timetable(tmp_path / "own.zip")
 
 
+def test_a_zip_with_a_damaged_table_is_one_sentence(tmp_path: Path) -> None:
+    path = packed(tmp_path / "own.zip")
+    damaged = bytearray(path.read_bytes())
+    start = damaged.index(b"stops.txt") + len("stops.txt")
+    damaged[start : start + 20] = b"\xff" * 20
+    path.write_bytes(damaged)
+    with pytest.raises(WrongPlaces, match="is no ZIP file that can be read"):
+        read_timetable(path)
+
+
 @pytest.mark.skipif(not DATA_SOFIA.exists(), reason="the collected open data is not here")
 def test_the_collected_timetable_is_the_same_after_a_way_through_gtfs(tmp_path: Path) -> None:
     """Written out as trips with times, and read again: stops, lines, minutes, departures of all patterns."""
