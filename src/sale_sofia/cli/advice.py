@@ -31,6 +31,7 @@ from sale_sofia.buyer.changes import What, note_change
 from sale_sofia.cli.console import (
     BAD_INPUT,
     AsJson,
+    has_subcommand,
     log,
     out,
     plain_table,
@@ -171,7 +172,7 @@ Name = Annotated[str, typer.Argument(help="The name of a profile.")]
 @app.callback(invoke_without_command=True)
 def profiles(context: typer.Context, as_json: AsJson = False) -> None:
     """List the profiles: what each buyer is looking for. Each is a file in DATA_DIR/profiles."""
-    if context.invoked_subcommand is not None:
+    if has_subcommand(context):
         return
     loaded = profile_files.load_profiles(load_settings().data_dir)
     if as_json:

@@ -22,6 +22,7 @@ from sale_sofia.buyer.searches import forget_search, list_searches, save_search
 from sale_sofia.cli.console import (
     ALLOWED,
     AsJson,
+    has_subcommand,
     log,
     moment_of,
     out,
@@ -210,9 +211,10 @@ def search(
 
     For example: sale-sofia search --neighbourhood Лозенец,Изток --rooms 3 --price-max 250000 --save mine
     """
-    if context.invoked_subcommand is not None:
-        wrong = save or any(value not in (None, False, []) for value in conditions.values())
-        refuse(wrong, f"conditions do not go with `search {context.invoked_subcommand}`; leave them out")
+    wrong = save or replace or any(value not in (None, False, []) for value in conditions.values())
+    word = context.invoked_subcommand
+    refuse(word and wrong, f"conditions do not go with `search {word}`; leave them out")
+    if has_subcommand(context):
         return
     settings = load_settings()
     use(settings.data_dir)  # the query may name places of this DATA_DIR
