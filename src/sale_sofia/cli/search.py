@@ -14,7 +14,7 @@ from rich.table import Table
 
 from sale_sofia.advice.scoring.profile import load_profile
 from sale_sofia.advice.search.conditions import Around
-from sale_sofia.advice.search.query import SHOWN_FLATS, SHOWN_UNKNOWN, SearchQuery, is_list
+from sale_sofia.advice.search.query import SHOWN_FLATS, SHOWN_UNKNOWN, SearchQuery, WrongSearch, is_list
 from sale_sofia.advice.search.run import JudgedFlat, saved_query
 from sale_sofia.advice.search.run import search as find
 from sale_sofia.alerts.rules import check_unused
@@ -240,12 +240,19 @@ def saved(as_json: AsJson = False) -> None:
     found = open_ready(load_settings()).run_read(list_searches)
     lines = []
     for row in found:
-        params = SearchQuery.of(row.query).to_params()
-        words = "; ".join(f"{name} {', '.join(values)}" for name, values in params.items())
         by = f" by {row.saved_by}" if row.saved_by else ""
-        lines.append(f"{row.name}: {words or 'every flat'} (saved {moment(row.saved_at)}{by})")
+        lines.append(f"{row.name}: {_conditions(row.query)} (saved {moment(row.saved_at)}{by})")
     none_yet = "no search is saved; `sale-sofia search … --save NAME` keeps one"
     print_answer({"searches": list(map(asdict, found))}, *lines, as_json=as_json, empty=none_yet)
+
+
+def _conditions(stored: Mapping[str, Any]) -> str:
+    """The conditions of a saved search, or why it can no longer be used."""
+    try:
+        params = SearchQuery.of(stored).to_params()
+    except WrongSearch as error:
+        return f"cannot be used: {error}"
+    return "; ".join(f"{name} {', '.join(values)}" for name, values in params.items()) or "every flat"
 
 
 @app.command()

@@ -66,6 +66,7 @@ def test_own_borders_are_imported_searched_by_shown_and_given_back(command: Comm
         2,
         True,
     )
+    assert "mine: cannot be used: within: 'район Изгрев'" in command("search", "saved").out
     found = command("search", "--within", "Лозенец", "--json").json()
     assert sorted(one["property_id"] for one in found["flats"]) == [1, 2]
 
