@@ -80,6 +80,7 @@ def test_a_search_is_saved_run_and_forgotten(say: Command) -> None:
     assert other.err == "sale-sofia: there is another search 'за нас'; replace it with --replace"
     assert say("search", "--save", "за нас", "--replace").code == 0
     assert say("search", "forget", "за нас").err == "the search 'за нас' is forgotten"
+    assert say("search", "--profile", "nobody", "--save", "за никого").code == 2
     gone = say("search", "run", "за нас")
     assert (gone.code, gone.out) == (2, "")
     assert gone.err.startswith("sale-sofia: no saved search 'за нас'; none is saved yet")

@@ -219,6 +219,7 @@ def search(
     settings = load_settings()
     use(settings.data_dir)  # the query may name places of this DATA_DIR
     query, database = query_of(conditions), open_ready(settings)
+    _check_profile(query)
     if save is not None:
         stored = query.model_dump(mode="json")
         store = partial(save_search, name=save, query=stored, now=time.time(), replace=replace, by=me().who)
@@ -231,7 +232,9 @@ def search(
 def run(name: SearchName, limit: Limit = SHOWN_FLATS, as_json: AsJson = False) -> None:
     """Run a saved search, on the flats as they are now."""
     database = open_ready(load_settings())
-    _show(database, database.run_read(partial(saved_query, name=name)), limit, as_json=as_json)
+    query = database.run_read(partial(saved_query, name=name))
+    _check_profile(query)
+    _show(database, query, limit, as_json=as_json)
 
 
 @app.command()
@@ -264,10 +267,13 @@ def forget(name: SearchName) -> None:
     log.print(f"the search {name!r} is forgotten")
 
 
-def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) -> None:
+def _check_profile(query: SearchQuery) -> None:
+    """Refuse an unknown profile."""
     if query.profile is not None:
-        load_profile(load_settings().data_dir, query.profile)  # refuses an unknown profile
+        load_profile(load_settings().data_dir, query.profile)
 
+
+def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) -> None:
     def first(_total: int) -> slice:
         return slice(limit)
 
