@@ -133,6 +133,8 @@ def test_names_are_understood_in_any_spelling() -> None:
     )
     assert query.neighbourhood == ("Лозенец", "Младост 1А")
     assert (query.district, query.city) == (("Студентски",), "София")
+    lines = SearchQuery.from_params({"line": ["М2", "м3", "X9", "94", "Т5"]}).line  # М, м, Т are Cyrillic
+    assert lines == ("M2", "M3", "bХ9", "b94", "t5")
 
 
 LINE = "42.66,23.30;42.70,23.30;42.66,23.30"

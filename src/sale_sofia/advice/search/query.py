@@ -44,7 +44,7 @@ from sale_sofia.listings.places import (
     place_key,
     town_name,
 )
-from sale_sofia.listings.text import squeeze
+from sale_sofia.listings.text import LOOKALIKES, squeeze
 from sale_sofia.settings.types import why_refused
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import available_sites
@@ -111,13 +111,18 @@ def _line(text: str) -> str:
     """The code of a line, from the code or from a number that only one kind of transport has."""
     from sale_sofia.geography.nearby import lines  # noqa: PLC0415 - numpy, which no crawl needs
 
-    key = squeeze(text).casefold()
-    same = [code for code in lines() if key in (code.casefold(), line_number(code).casefold())]
-    exact = [code for code in same if code.casefold() == key]
+    key = _line_key(text)
+    same = [code for code in lines() if key in (_line_key(code), _line_key(line_number(code)))]
+    exact = [code for code in same if _line_key(code) == key]
     if len(found := exact or same) != 1:
         hint = Said("wrong_search.there_are", names=found) if found else Said("wrong_search.help")
         raise ValueError(Said("wrong_search.line", hint=hint))
     return found[0]
+
+
+def _line_key(text: str) -> str:
+    """Case and look-alikes do not count: М2 and X9 are typed in either alphabet."""
+    return squeeze(text).upper().translate(LOOKALIKES)
 
 
 def _city(text: str) -> str:
