@@ -129,7 +129,11 @@ def test_any_takes_a_default_condition_away() -> None:
 
 def test_names_are_understood_in_any_spelling() -> None:
     query = SearchQuery.from_params(
-        {"neighbourhood": ["kv. lozenets", "ж.к. Младост 1А"], "district": "студентски", "city": "Sofia"}
+        {
+            "neighbourhood": ["kv. lozenets", "ж.к. Младост 1А"],
+            "district": "район студентски",
+            "city": "Sofia",
+        }
     )
     assert query.neighbourhood == ("Лозенец", "Младост 1А")
     assert (query.district, query.city) == (("Студентски",), "София")

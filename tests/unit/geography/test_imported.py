@@ -176,9 +176,10 @@ def test_imported_stations_count_for_every_walk(tmp_path: Path) -> None:
     ]
 
 
-def test_districts_are_known_by_name_once_they_are_imported(tmp_path: Path) -> None:
+@pytest.mark.parametrize("written_as", ["Лозенец", "Район Лозенец"])
+def test_districts_are_known_by_name_once_they_are_imported(written_as: str, tmp_path: Path) -> None:
     assert borders_of("район Лозенец") is None
-    read = read_areas(read_features(written(tmp_path / "own.geojson", feature("Лозенец", SQUARE))))
+    read = read_areas(read_features(written(tmp_path / "own.geojson", feature(written_as, SQUARE))))
     imported.keep(tmp_path, "districts", {"features": read, "meta": {"imported_at": 5.0}})
     known = borders_of("Район лозенец")
     assert known is not None

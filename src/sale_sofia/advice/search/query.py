@@ -38,6 +38,7 @@ from sale_sofia.listings.model import (
 from sale_sofia.listings.places import (
     SOFIA,
     borders_of,
+    district_key,
     districts,
     find_neighbourhood,
     neighbourhoods,
@@ -92,7 +93,7 @@ def _point(text: str) -> str:
 
 
 def _district(text: str) -> str:
-    key = place_key(text)
+    key = district_key(text)
     found = next((name for name in districts() if place_key(name) == key), None)
     if found is None:
         raise ValueError(Said("wrong_search.district", names=districts()))
