@@ -157,8 +157,8 @@ def _working_day(archive: zipfile.ZipFile, trips: Mapping[str, int]) -> tuple[da
     if not days:
         raise WrongPlaces(["neither calendar.txt nor calendar_dates.txt has a day"])
     best: tuple[int, date, set[str]] = (0, min(days), set())
-    for ahead in range(fixed.GTFS_MOST_DAYS):
-        day = min(days) + timedelta(ahead)
+    # More trips than a week before go only where a service began since, or on either day's own exception.
+    for day in sorted({day + timedelta(ahead) for day in days for ahead in range(len(_DAYS) + 1)}):
         if day.weekday() >= _WORKING:
             continue
         active = {

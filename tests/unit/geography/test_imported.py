@@ -249,6 +249,13 @@ def test_a_timetable_is_the_morning_of_a_working_day(tmp_path: Path) -> None:
     ]
 
 
+def test_a_service_that_began_long_ago_does_not_hide_those_of_today(tmp_path: Path) -> None:
+    rows = [*TABLES["calendar.txt"], "old,1,1,1,1,1,1,1,20200101,20301231"]
+    trips = [*TABLES["trips.txt"], "r1,old,t6"]
+    found = read_timetable(packed(tmp_path / "own.zip", calendar=rows, trips=trips))
+    assert found["meta"]["day"] == "2026-11-03"
+
+
 @each_row(
     ("changed", "faults"),
     [
