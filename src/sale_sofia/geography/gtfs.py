@@ -25,8 +25,8 @@ _CALENDARS: Final = ("calendar.txt", "calendar_dates.txt")
 _DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _WORKING: Final = 5
 _LEAST_STOPS: Final = 2
-_SIGNS: Final = {"0": "t", "1": "M", "3": "b", "11": "tb", "4": "b", "7": "b", "9": "t", "8": "tb"}
-"""Signs of lines by the kind of route; of the kinds with three digits the first counts."""
+_SIGNS: Final = {"0": "t", "1": "M", "11": "tb", "4xx": "M", "8xx": "tb", "9xx": "t"}
+"""Signs of lines by the kind of route, where it is no bus; of three digits the first counts."""
 
 Row = Mapping[str, str]
 
@@ -186,7 +186,7 @@ def _lines(archive: zipfile.ZipFile) -> dict[str, str]:
     lines = {}
     for row in _rows(archive, "routes.txt", ("route_id", "route_type")):
         kind = row["route_type"].strip()
-        sign = _SIGNS.get(kind if len(kind) < len("100") else kind[0], "b")
+        sign = _SIGNS.get(f"{kind[0]}xx" if len(kind) == len("100") else kind, "b")
         name = (row.get("route_short_name") or row.get("route_long_name") or row["route_id"]).strip()
         lines[row["route_id"]] = name if sign == "M" and name.startswith(("M", "М")) else f"{sign}{name}"
     return {route: f"M{line[1:]}" if line.startswith("М") else line for route, line in lines.items()}

@@ -256,6 +256,12 @@ def test_a_service_that_began_long_ago_does_not_hide_those_of_today(tmp_path: Pa
     assert found["meta"]["day"] == "2026-11-03"
 
 
+def test_kinds_of_routes_with_three_digits_are_those_of_their_first(tmp_path: Path) -> None:
+    routes = ["route_id,route_short_name,route_type", "r1,5,106", "r2,М2,401"]
+    found = read_timetable(packed(tmp_path / "own.zip", routes=routes))
+    assert [line for line, *_ in found["patterns"]] == ["M2", "b5"]
+
+
 @each_row(
     ("changed", "faults"),
     [
