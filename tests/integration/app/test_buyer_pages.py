@@ -318,6 +318,17 @@ def test_a_search_that_cannot_be_is_said(tmp_path: Path) -> None:
             assert "Не е запазено: " in buyer.fill(path, name="Наше", price_min="5", price_max="3")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("price_max", "1234567"), ("area_min", "64.5"), ("floor_min", "-1")]
+)
+def test_a_number_of_a_search_can_be_sent_again(tmp_path: Path, name: str, value: str) -> None:
+    with browser(tmp_path) as buyer:
+        field = LexborHTMLParser(buyer.html(f"/search?{name}={value}")).css_first(f"input[name={name}]")
+    assert field
+    assert field.attributes["value"] == value
+    assert re.fullmatch(field.attributes["pattern"] or "", value)
+
+
 def test_the_file_of_a_search_has_its_values_and_no_formula(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN | {"title": "=1+1", "url": "https://www.imot.bg/x"})
     with browser(tmp_path) as buyer:
