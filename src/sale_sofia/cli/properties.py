@@ -193,7 +193,7 @@ def _contradictions_table(found: Sequence[View]) -> Table:
 def _value(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(_value, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 @app.command()

@@ -7,6 +7,7 @@ from typing import cast
 import pytest
 
 from commands_here import commands
+from sale_sofia.cli.properties import _value
 from sale_sofia.cli.search import _unknown
 from sale_sofia.flats.flat import Flat
 from sale_sofia.history.sweeps import Sweep
@@ -39,3 +40,11 @@ def test_how_much_can_be_seen_is_said_only_beside_what_there_is(
 def test_a_price_that_is_shown_lacks_its_vat(price: float | None, vat: str | None, said: str) -> None:
     flat = cast("Flat", SimpleNamespace(price_eur=price, vat=vat))
     assert (_unknown("price", flat), _unknown("floor", flat)) == (said, "floor")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(1_234_567.0, "1234567"), (42.69803, "42.69803"), (64.5, "64.5"), (["S", 0.1], "S, 0.1")],
+)
+def test_a_fact_of_a_property_is_told_in_full(value: object, said: str) -> None:
+    assert _value(value) == said
