@@ -35,7 +35,7 @@ from sale_sofia.cli.console import (
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import merge_flats, moment, number
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.prices import asked_eur_sqm
+from sale_sofia.flats.prices import asked_eur_sqm, price_band
 from sale_sofia.flats.views import nearby_record
 from sale_sofia.geography.imported import use
 from sale_sofia.geography.settings import ATTRIBUTION
@@ -157,7 +157,9 @@ def _flats_table(title: str, found: Sequence[JudgedFlat], around: Around) -> Tab
 
 def _unknown(name: str, flat: Flat) -> str:
     """The name of what is unknown; where only the VAT of a price is, it says so."""
-    return "VAT of the price" if name == "price" and flat.price_eur is not None and flat.vat is None else name
+    price = price_band(flat) if name == "price" or (name == "eur_sqm" and flat.area_sqm) else None
+    vat_alone = price is not None and price.most is not None and not price.exact
+    return "VAT of the price" if vat_alone else name
 
 
 def _record(judged: JudgedFlat, around: Around) -> dict[str, Any]:
