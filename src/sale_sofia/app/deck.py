@@ -21,7 +21,7 @@ from sale_sofia.app.visit import PageVisit
 from sale_sofia.app.words import pluralise, say, word_for
 from sale_sofia.buyer.opinions import Opinion, opinions_on, statuses_for
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.prices import asked_eur_sqm
+from sale_sofia.flats.prices import asked_eur_sqm, vat_due
 from sale_sofia.flats.projection import load_flats
 from sale_sofia.flats.rows import PriceStep, previous_price, price_steps
 from sale_sofia.flats.tables import flats as flat_rows
@@ -92,6 +92,11 @@ class FlatCard:
     def photos(self) -> list[str]:
         """The first photos."""
         return fmt.photos(self.flat)[:PHOTOS_ON_CARD]
+
+    @property
+    def without_vat(self) -> bool:
+        """Whether VAT comes on top of the price, as the portal or the description says."""
+        return vat_due(self.flat) is True
 
     @property
     def moved(self) -> CardNote | None:

@@ -35,7 +35,7 @@ from sale_sofia.cli.console import (
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import merge_flats, moment, number
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.prices import asked_eur_sqm, price_band
+from sale_sofia.flats.prices import asked_eur_sqm, price_band, vat_due
 from sale_sofia.flats.views import nearby_record
 from sale_sofia.geography.imported import use
 from sale_sofia.geography.settings import ATTRIBUTION
@@ -145,7 +145,7 @@ def _flats_table(title: str, found: Sequence[JudgedFlat], around: Around) -> Tab
             number(flat.rooms),
             number(flat.area_sqm),
             f"{number(flat.floor)}/{number(flat.floors_total)}",
-            f"{number(flat.price_eur)}{' +VAT' if flat.vat == 'excluded' else ''}",
+            f"{number(flat.price_eur)}{' +VAT' if vat_due(flat) else ''}",
             number(asked_eur_sqm(flat)),
             f"{flat.days_on_market(around.now):.0f} ({_SAID_BY[flat.since.source]})",
             *score,
