@@ -105,6 +105,15 @@ def test_what_is_no_geojson_is_one_sentence(held: str, fault: str, tmp_path: Pat
     assert fault in str(refused.value)
 
 
+@pytest.mark.parametrize("corner", [SQUARE[1], [23.33, 42.6700001]])
+def test_a_corner_that_comes_twice_is_one(corner: list[float], tmp_path: Path) -> None:
+    ring = [*SQUARE[:2], corner, *SQUARE[2:]]
+    (area,) = read_areas(read_features(written(tmp_path / "own.geojson", feature("Лозенец", ring))))
+    assert area["properties"]["name"] == "Лозенец"
+    with pytest.raises(WrongPlaces, match="its border crosses itself"):
+        read_areas(read_features(written(tmp_path / "own.geojson", feature("Лозенец", [corner] * 4))))
+
+
 def test_of_many_faults_the_first_are_told(tmp_path: Path) -> None:
     read = read_features(written(tmp_path / "own.geojson", *[feature("Нийде", SQUARE)] * 30))
     with pytest.raises(WrongPlaces) as refused:
