@@ -526,6 +526,15 @@ def test_a_number_that_no_flat_has_is_said(tmp_path: Path, path: str) -> None:
         assert "77" in buyer.text(path, 404)
 
 
+def test_prices_are_compared_with_the_vat_on_top_of_them(tmp_path: Path) -> None:
+    more = {"price_eur": 100_000.0, "vat": "excluded"}
+    put_adverts(tmp_path, KNOWN | more, KNOWN | {"price_eur": 110_000.0})
+    with browser(tmp_path) as buyer:
+        html = " ".join(buyer.html("/compare?ids=1,2").split())
+    assert '≠ Цена</th><td >€ 100 000 без ДДС</td><td class="best">€ 110 000</td>' in html
+    assert '≠ Цена на m²</th><td >€ 1 200/m²</td><td class="best">€ 1 100/m²</td>' in html
+
+
 def test_flats_side_by_side_with_differences_first_and_other_weights(tmp_path: Path) -> None:
     near = KNOWN | {"title": "Близо", "metro_distance_m": 200, "condition": "needs_renovation"}
     new = KNOWN | {"title": "Нов", "metro_distance_m": 1900, "condition": "new", "year_built": 2024}

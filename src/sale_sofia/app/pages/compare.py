@@ -24,7 +24,7 @@ from sale_sofia.app.settings import (
 from sale_sofia.app.visit import TICKED, PageVisit, Values, numbers, whole_number
 from sale_sofia.app.words import say
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.prices import asked_eur_sqm
+from sale_sofia.flats.prices import asked_eur_sqm, price_band, vat_due
 from sale_sofia.flats.store import UnknownProperty
 
 Number = Callable[[Flat], float | None]
@@ -123,10 +123,12 @@ _BETTER: Final[Mapping[str, Number]] = {
 def lines(deck: Deck, flats: Sequence[Flat], scores: Mapping[int, Score]) -> tuple[ComparedLine, ...]:
     """All lines, in the order of the table."""
     fair = deck.visit.state.verdicts(flats)
-    price, per_sqm = _lower(lambda flat: flat.price_eur), _lower(asked_eur_sqm)
+    price = _lower(lambda flat: paid.least if (paid := price_band(flat)) else None)
     measured = (
-        ComparedLine("compare.price", lambda flat: fmt.euro(flat.price_eur), price),
-        ComparedLine("compare.eur_sqm", lambda flat: fmt.euro_per_sqm(asked_eur_sqm(flat)), per_sqm),
+        ComparedLine("compare.price", _price, price),
+        ComparedLine(
+            "compare.eur_sqm", lambda flat: fmt.euro_per_sqm(asked_eur_sqm(flat)), _lower(asked_eur_sqm)
+        ),
         ComparedLine(
             "costs.total",
             lambda flat: _total(flat, deck.profile)[0],
@@ -141,6 +143,11 @@ def lines(deck: Deck, flats: Sequence[Flat], scores: Mapping[int, Score]) -> tup
         ComparedLine("compare.portals", lambda flat: ", ".join(flat.portals)),
     )
     return (*measured, *(_fact_line(name) for name in FACTS), *map(_place_line, deck.profile.places))
+
+
+def _price(flat: Flat) -> str:
+    """As printed, and whether VAT comes on top."""
+    return f"{fmt.euro(flat.price_eur)} {say('card.vat') if vat_due(flat) else ''}".strip()
 
 
 def _fact_line(name: str) -> ComparedLine:
