@@ -88,7 +88,6 @@ def _switches(query: SearchQuery) -> Iterator[Named]:
 
 
 _MEASURES: Final[dict[str, Callable[[Flat, Around], float | None]]] = {
-    "eur_sqm": lambda flat, _: flat.price_per_sqm_eur,
     "area": lambda flat, _: flat.area_sqm,
     "net_area": lambda flat, _: flat.area_net_sqm,
     "bathrooms": lambda flat, _: flat.bathrooms,
@@ -101,18 +100,22 @@ _MEASURES: Final[dict[str, Callable[[Flat, Around], float | None]]] = {
 def _ranges(query: SearchQuery) -> Iterator[Named]:
     if query.price_min is not None or query.price_max is not None:
         yield "price", partial(_is_priced, low=query.price_min, high=query.price_max)
+    if query.eur_sqm_min is not None or query.eur_sqm_max is not None:
+        yield "eur_sqm", partial(_is_priced, low=query.eur_sqm_min, high=query.eur_sqm_max, per_sqm=True)
     for name, measure in _MEASURES.items():
         low, high = getattr(query, f"{name}_min", None), getattr(query, f"{name}_max", None)
         if low is not None or high is not None:
             yield name, partial(_lies_between, measure=measure, low=low, high=high)
 
 
-def _is_priced(flat: Flat, _: Around, low: float | None, high: float | None) -> bool | None:
+def _is_priced(
+    flat: Flat, _: Around, low: float | None, high: float | None, *, per_sqm: bool = False
+) -> bool | None:
     """With VAT where it comes on top; a price "from" has no most."""
-    band = price_band(flat)
-    if band is None:
+    band, area = price_band(flat), flat.area_sqm if per_sqm else 1
+    if band is None or not area:
         return None
-    least, most = band.least, math.inf if band.most is None else band.most
+    least, most = band.least / area, math.inf if band.most is None else band.most / area
     bottom, top = -math.inf if low is None else low, math.inf if high is None else high
     if least > top or most < bottom:
         return False

@@ -80,6 +80,7 @@ def test_a_search_is_saved_run_and_forgotten(say: Command) -> None:
     assert other.err == "sale-sofia: there is another search 'за нас'; replace it with --replace"
     assert say("search", "--save", "за нас", "--replace").code == 0
     assert say("search", "forget", "за нас").err == "the search 'за нас' is forgotten"
+    assert say("search", "--profile", "nobody", "--save", "за никого").code == 2
     gone = say("search", "run", "за нас")
     assert (gone.code, gone.out) == (2, "")
     assert gone.err.startswith("sale-sofia: no saved search 'за нас'; none is saved yet")
@@ -181,6 +182,10 @@ def test_what_is_rejected_is_not_found_again(say: Command) -> None:
         (("viewing", "export", "x.csv"), "x.csv does not end in .ics"),
         (("search", "--neighbourhood", "Люлин"), "'Люлин': no neighbourhood of Sofia is called so;"),
         (("search", "--price-max", "5", "run", "x"), "conditions do not go with `search run`"),
+        (("search", "--json", "saved"), "options go after the word: `sale-sofia search saved …`"),
+        (("search", "--limit", "3", "run", "x"), "options go after the word: `sale-sofia search run …`"),
+        (("properties", "--json", "show", "1"), "options go after the word: `sale-sofia properties show …`"),
+        (("profiles", "--json", "show"), "options go after the word: `sale-sofia profiles show …`"),
         (("search", "--profile", "nobody"), "no profile 'nobody'; there are default"),
         (("search", "--new-since", "soon"), "'soon' is no moment; allowed: today, yesterday, a date like"),
     ],

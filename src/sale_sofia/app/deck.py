@@ -12,7 +12,6 @@ from sale_sofia.advice.scoring.scoring import FlatFacts, Score, Scorer, look, ra
 from sale_sofia.advice.scoring.store import read_yardsticks
 from sale_sofia.advice.scoring.yardsticks import Yardstick
 from sale_sofia.advice.tables import scores as stored_scores
-from sale_sofia.advice.valuation.flats import asked_eur_sqm
 from sale_sofia.advice.valuation.model import FairBand
 from sale_sofia.advice.valuation.valuation import Verdict
 from sale_sofia.app import formatting as fmt
@@ -22,6 +21,7 @@ from sale_sofia.app.visit import PageVisit
 from sale_sofia.app.words import pluralise, say, word_for
 from sale_sofia.buyer.opinions import Opinion, opinions_on, statuses_for
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.prices import asked_eur_sqm, vat_due
 from sale_sofia.flats.projection import load_flats
 from sale_sofia.flats.rows import PriceStep, previous_price, price_steps
 from sale_sofia.flats.tables import flats as flat_rows
@@ -94,6 +94,11 @@ class FlatCard:
         return fmt.photos(self.flat)[:PHOTOS_ON_CARD]
 
     @property
+    def without_vat(self) -> bool:
+        """Whether VAT comes on top of the price, as the portal or the description says."""
+        return vat_due(self.flat) is True
+
+    @property
     def moved(self) -> CardNote | None:
         """The last change of the price."""
         price, before = self.flat.price_eur, self.previous_eur
@@ -139,7 +144,7 @@ class FlatCard:
         flat = self.flat
         texts = (
             fmt.area(flat.area_sqm),
-            fmt.euro_per_sqm(flat.price_per_sqm_eur),
+            fmt.euro_per_sqm(asked_eur_sqm(flat)),
             word_for("rooms", min(flat.rooms, 5)) if flat.rooms is not None else fmt.UNKNOWN,
             f"{say('card.floor')} {fmt.floor(flat.floor, flat.floors_total)}",
             word_for("construction", flat.construction) if flat.construction else fmt.UNKNOWN,
@@ -203,7 +208,7 @@ class FlatCard:
             "vat": flat.vat,
             "previous_price_eur": self.previous_eur,
             "fair_price": self._fair_price(),
-            "price_per_sqm_eur": flat.price_per_sqm_eur,
+            "price_per_sqm_eur": asked_eur_sqm(flat),
             "area_sqm": flat.area_sqm,
             "rooms": flat.rooms,
             "floor": flat.floor,

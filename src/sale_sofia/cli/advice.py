@@ -24,7 +24,6 @@ from sale_sofia.advice.scoring.profile import DEFAULT, Loaded, Profile, ProfileE
 from sale_sofia.advice.scoring.runs import score_all
 from sale_sofia.advice.scoring.store import count_verdicts, ranked, read_yardsticks
 from sale_sofia.advice.settings import MARKET_LISTED, SCORES_SHOWN
-from sale_sofia.advice.valuation.flats import asked_eur_sqm
 from sale_sofia.advice.valuation.model import Error
 from sale_sofia.advice.valuation.trial import ModelTrial, try_file
 from sale_sofia.advice.valuation.valuation import BASIS, ComparableFlat, Valuation, value_property
@@ -32,6 +31,7 @@ from sale_sofia.buyer.changes import What, note_change
 from sale_sofia.cli.console import (
     BAD_INPUT,
     AsJson,
+    has_subcommand,
     log,
     out,
     plain_table,
@@ -42,7 +42,7 @@ from sale_sofia.cli.console import (
 )
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import merge_flats, moment, number
-from sale_sofia.flats.prices import price_band
+from sale_sofia.flats.prices import asked_eur_sqm, price_band
 from sale_sofia.flats.rows import find_flat, read_flats
 from sale_sofia.installation import open_database, open_ready
 from sale_sofia.listings.places import find_neighbourhood
@@ -56,7 +56,7 @@ _STYLES = {"pass": "green", "fail": "red", "unknown": "yellow"}
 _SIGNS = {"pass": "+", "fail": "–", "unknown": "?"}
 """A sign beside each colour, for those who do not see it."""
 _RANKED_FACTS = (
-    "title", "price_eur", "area_sqm", "price_per_sqm_eur", "rooms", "floor", "floors_total", "neighbourhood",
+    "title", "price_eur", "area_sqm", "rooms", "floor", "floors_total", "neighbourhood",
 )  # fmt: skip
 
 
@@ -94,7 +94,8 @@ def _ranking(connection: Connection, profile: str, *, passing: bool, limit: int)
         flat = flats[row["property_id"]]
         facts = {name: getattr(flat, name) for name in _RANKED_FACTS}
         stored = {name: value for name, value in row.items() if name not in {"digest", "profile"}}
-        lines.append({**stored, **facts, "url": flat.adverts[0].url})
+        facts |= {"price_per_sqm_eur": asked_eur_sqm(flat), "url": flat.adverts[0].url}
+        lines.append({**stored, **facts})
     return {"scores": lines, "verdicts": count_verdicts(connection, profile)}
 
 
@@ -171,7 +172,7 @@ Name = Annotated[str, typer.Argument(help="The name of a profile.")]
 @app.callback(invoke_without_command=True)
 def profiles(context: typer.Context, as_json: AsJson = False) -> None:
     """List the profiles: what each buyer is looking for. Each is a file in DATA_DIR/profiles."""
-    if context.invoked_subcommand is not None:
+    if has_subcommand(context):
         return
     loaded = profile_files.load_profiles(load_settings().data_dir)
     if as_json:

@@ -15,7 +15,7 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from sqlalchemy import Connection, make_url
 
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, refuse, tell
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, has_subcommand, log, out, print_json, tell
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.crawl.runners.runners import running_job
 from sale_sofia.history.jobs import unfinished_jobs
@@ -72,9 +72,7 @@ def backup(
 
     For example: sale-sofia backup --to /mnt/backups --keep 7
     """
-    if context.invoked_subcommand is not None:
-        has_options = to or keep or no_pages or as_json
-        refuse(has_options, f"options go after the word: `sale-sofia backup {context.invoked_subcommand} …`")
+    if has_subcommand(context):
         return
     settings = load_settings()
     folder = _folder(settings, to)

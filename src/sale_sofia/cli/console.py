@@ -130,6 +130,20 @@ def refuse(wrong: object, sentence: str) -> None:
         raise typer.BadParameter(sentence)
 
 
+def has_subcommand(context: typer.Context) -> bool:
+    """Whether a command of the group follows; exits as wrong input if options stand before it.
+
+    They would be the group's own, and the command would not see them.
+    """
+    if context.invoked_subcommand is None:
+        return False
+    sources = map(context.get_parameter_source, context.params)
+    given = any(source is not None and source.name == "COMMANDLINE" for source in sources)
+    command = f"{context.command_path} {context.invoked_subcommand}"
+    refuse(given, f"options go after the word: `{command} …`")
+    return True
+
+
 def print_line(sentence: str, style: str | None = None) -> None:
     """Print one line on standard output; the terminal wraps it."""
     out.print(sentence, style=style, soft_wrap=True)

@@ -38,7 +38,7 @@ from sale_sofia.geography.nearby import keep_nearby
 from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 from sale_sofia.installation import open_database, open_ready
-from sale_sofia.listings.places import districts, find_neighbourhood, place_key
+from sale_sofia.listings.places import district_key, districts, find_neighbourhood
 from sale_sofia.operations.doctor import CheckResult, run_checks
 from sale_sofia.settings.model import load_settings
 
@@ -172,8 +172,8 @@ def _import_features(path: Path, features: list[Feature], kind: str | None, *, l
 
 
 def _guess_kind(features: Sequence[Feature]) -> str:
-    district_keys = set(map(place_key, districts()))
-    if not all(place_key(feature.name) in district_keys for feature in features):
+    district_keys = set(map(district_key, districts()))
+    if not all(district_key(feature.name) in district_keys for feature in features):
         return "neighbourhoods"
     both = all(_place_id(feature.name) is not None for feature in features)
     refuse(both, "districts and neighbourhoods have these names; say --as districts or --as neighbourhoods")

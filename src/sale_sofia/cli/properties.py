@@ -11,7 +11,7 @@ from rich.table import Table
 
 from sale_sofia.buyer.corrections import CORRECTABLE
 from sale_sofia.buyer.corrections import correct as say_fact
-from sale_sofia.cli.console import AsJson, log, plain_table, print_answer, refuse
+from sale_sofia.cli.console import AsJson, has_subcommand, log, plain_table, print_answer, refuse
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import ago, make_bars, moment, number, on_market_words
 from sale_sofia.flats import overrides
@@ -42,7 +42,7 @@ def properties(
     as_json: AsJson = False,
 ) -> None:
     """List properties, each flat once: where, on how many portals, and from what price to what price."""
-    if context.invoked_subcommand is not None:
+    if has_subcommand(context):
         return
     with open_ready(load_settings()).read() as connection:
         lines = list_properties(connection, order=order, limit=limit)
@@ -193,7 +193,7 @@ def _contradictions_table(found: Sequence[View]) -> Table:
 def _value(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(_value, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 @app.command()

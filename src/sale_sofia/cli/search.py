@@ -14,7 +14,7 @@ from rich.table import Table
 
 from sale_sofia.advice.scoring.profile import load_profile
 from sale_sofia.advice.search.conditions import Around
-from sale_sofia.advice.search.query import SHOWN_FLATS, SHOWN_UNKNOWN, SearchQuery, is_list
+from sale_sofia.advice.search.query import SHOWN_FLATS, SHOWN_UNKNOWN, SearchQuery, WrongSearch, is_list
 from sale_sofia.advice.search.run import JudgedFlat, saved_query
 from sale_sofia.advice.search.run import search as find
 from sale_sofia.alerts.rules import check_unused
@@ -22,6 +22,7 @@ from sale_sofia.buyer.searches import forget_search, list_searches, save_search
 from sale_sofia.cli.console import (
     ALLOWED,
     AsJson,
+    has_subcommand,
     log,
     moment_of,
     out,
@@ -34,6 +35,7 @@ from sale_sofia.cli.console import (
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import merge_flats, moment, number
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.prices import asked_eur_sqm, price_band, vat_due
 from sale_sofia.flats.views import nearby_record
 from sale_sofia.geography.imported import use
 from sale_sofia.geography.settings import ATTRIBUTION
@@ -143,8 +145,8 @@ def _flats_table(title: str, found: Sequence[JudgedFlat], around: Around) -> Tab
             number(flat.rooms),
             number(flat.area_sqm),
             f"{number(flat.floor)}/{number(flat.floors_total)}",
-            f"{number(flat.price_eur)}{' +VAT' if flat.vat == 'excluded' else ''}",
-            number(flat.price_per_sqm_eur),
+            f"{number(flat.price_eur)}{' +VAT' if vat_due(flat) else ''}",
+            number(asked_eur_sqm(flat)),
             f"{flat.days_on_market(around.now):.0f} ({_SAID_BY[flat.since.source]})",
             *score,
             status if flat.offered else f"{status}, gone",
@@ -155,13 +157,15 @@ def _flats_table(title: str, found: Sequence[JudgedFlat], around: Around) -> Tab
 
 def _unknown(name: str, flat: Flat) -> str:
     """The name of what is unknown; where only the VAT of a price is, it says so."""
-    return "VAT of the price" if name == "price" and flat.price_eur is not None and flat.vat is None else name
+    price = price_band(flat) if name == "price" or (name == "eur_sqm" and flat.area_sqm) else None
+    vat_alone = price is not None and price.most is not None and not price.exact
+    return "VAT of the price" if vat_alone else name
 
 
 def _record(judged: JudgedFlat, around: Around) -> dict[str, Any]:
     """One flat for programs."""
     flat = judged.flat
-    per_sqm = flat.price_per_sqm_eur
+    per_sqm = asked_eur_sqm(flat)
     scored = (around.scores or {}).get(flat.property_id)
     return {
         "property_id": flat.property_id,
@@ -209,13 +213,15 @@ def search(
 
     For example: sale-sofia search --neighbourhood Лозенец,Изток --rooms 3 --price-max 250000 --save mine
     """
-    if context.invoked_subcommand is not None:
-        wrong = save or any(value not in (None, False, []) for value in conditions.values())
-        refuse(wrong, f"conditions do not go with `search {context.invoked_subcommand}`; leave them out")
+    wrong = save or replace or any(value not in (None, False, []) for value in conditions.values())
+    word = context.invoked_subcommand
+    refuse(word and wrong, f"conditions do not go with `search {word}`; leave them out")
+    if has_subcommand(context):
         return
     settings = load_settings()
     use(settings.data_dir)  # the query may name places of this DATA_DIR
     query, database = query_of(conditions), open_ready(settings)
+    _check_profile(query)
     if save is not None:
         stored = query.model_dump(mode="json")
         store = partial(save_search, name=save, query=stored, now=time.time(), replace=replace, by=me().who)
@@ -228,7 +234,9 @@ def search(
 def run(name: SearchName, limit: Limit = SHOWN_FLATS, as_json: AsJson = False) -> None:
     """Run a saved search, on the flats as they are now."""
     database = open_ready(load_settings())
-    _show(database, database.run_read(partial(saved_query, name=name)), limit, as_json=as_json)
+    query = database.run_read(partial(saved_query, name=name))
+    _check_profile(query)
+    _show(database, query, limit, as_json=as_json)
 
 
 @app.command()
@@ -237,12 +245,19 @@ def saved(as_json: AsJson = False) -> None:
     found = open_ready(load_settings()).run_read(list_searches)
     lines = []
     for row in found:
-        params = SearchQuery.of(row.query).to_params()
-        words = "; ".join(f"{name} {', '.join(values)}" for name, values in params.items())
         by = f" by {row.saved_by}" if row.saved_by else ""
-        lines.append(f"{row.name}: {words or 'every flat'} (saved {moment(row.saved_at)}{by})")
+        lines.append(f"{row.name}: {_conditions(row.query)} (saved {moment(row.saved_at)}{by})")
     none_yet = "no search is saved; `sale-sofia search … --save NAME` keeps one"
     print_answer({"searches": list(map(asdict, found))}, *lines, as_json=as_json, empty=none_yet)
+
+
+def _conditions(stored: Mapping[str, Any]) -> str:
+    """The conditions of a saved search, or why it can no longer be used."""
+    try:
+        params = SearchQuery.of(stored).to_params()
+    except WrongSearch as error:
+        return f"cannot be used: {error}"
+    return "; ".join(f"{name} {', '.join(values)}" for name, values in params.items()) or "every flat"
 
 
 @app.command()
@@ -254,10 +269,13 @@ def forget(name: SearchName) -> None:
     log.print(f"the search {name!r} is forgotten")
 
 
-def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) -> None:
+def _check_profile(query: SearchQuery) -> None:
+    """Refuse an unknown profile."""
     if query.profile is not None:
-        load_profile(load_settings().data_dir, query.profile)  # refuses an unknown profile
+        load_profile(load_settings().data_dir, query.profile)
 
+
+def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) -> None:
     def first(_total: int) -> slice:
         return slice(limit)
 

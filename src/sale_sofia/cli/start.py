@@ -26,7 +26,7 @@ from sale_sofia.advice.valuation.flats import TooFewFlats
 from sale_sofia.advice.valuation.valuation import current_model
 from sale_sofia.cli import crawl as crawling
 from sale_sofia.cli import sites
-from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, log, out, tell
+from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, has_subcommand, log, out, tell
 from sale_sofia.cli.crawl import run_jobs
 from sale_sofia.cli.progress import LANGUAGE, conclude
 from sale_sofia.crawl.frontier.estimate import sentences
@@ -333,7 +333,7 @@ def simulate(
     ] = None,
 ) -> None:
     """Serve simulated portals on loopback until Ctrl-C, and name the search at which to crawl each."""
-    if context.invoked_subcommand is not None:
+    if has_subcommand(context):
         return
     config = SimulatorConfig(
         sites=tuple(sites.split(",")),

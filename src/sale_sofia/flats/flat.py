@@ -263,10 +263,3 @@ class Flat:
     def nearby(self) -> Nearby:
         """School, supermarket, stop and big road near it, as far as they are known."""
         return what_is_near(self.exact_place, (self.city, self.neighbourhood))
-
-    @property
-    def price_per_sqm_eur(self) -> float | None:
-        """The current price per square metre."""
-        if self.price_eur is None or not self.area_sqm:
-            return None
-        return self.price_eur / self.area_sqm

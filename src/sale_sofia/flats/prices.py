@@ -61,6 +61,12 @@ def price_band(flat: Flat) -> Band | None:
     return _paid(flat, flat.price_eur, flat.vat)
 
 
+def asked_eur_sqm(flat: Flat) -> float | None:
+    """The asking price per m², VAT included; as printed where no advert mentions VAT."""
+    price = price_band(flat)
+    return None if price is None or not flat.area_sqm else price.least / flat.area_sqm
+
+
 def lowest_offers(flat: Flat) -> list[Offer]:
     """The lowest offer of each portal that still has the flat, by the highest possible price."""
     lowest: dict[str, Offer] = {}

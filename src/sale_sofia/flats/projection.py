@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection, Row, delete, func, select, text
 
 from sale_sofia.flats.flat import Advert, Flat
-from sale_sofia.flats.prices import find_cheaper, price_band
+from sale_sofia.flats.prices import asked_eur_sqm, find_cheaper, price_band
 from sale_sofia.flats.rows import ADVERT_NAMES, Group, current_properties, no_collecting, read_groups
 from sale_sofia.flats.settings import (
     FLATS_SAVED_AT_ONCE,
@@ -163,7 +163,7 @@ def searched(flat: Flat) -> Iterator[Any]:
         **dict(zip(("price_least", "price_most"), price_band(flat) or (None, None), strict=True)),
         **_walk(flat),
         **_nearby(flat),
-        "eur_sqm": flat.price_per_sqm_eur,
+        "eur_sqm": asked_eur_sqm(flat),
         "heating": barred(flat.heating),
         "orientation": barred(flat.orientation),
         "act": flat.act,

@@ -50,6 +50,8 @@ class Area:
     neighbourhoods: tuple[int, ...]
     """Those that it outlines, is a piece of, or contains; empty where no listing names the area."""
     shape: Shape
+    whole: bool
+    """Whether it is one neighbourhood, and no larger area in which several lie."""
 
 
 @until_changed
@@ -74,12 +76,13 @@ def _others(shipped_areas: Iterable[Area], replaced: Collection[int]) -> Iterato
 
 
 def _area(feature: dict[str, Any]) -> Area:
-    properties = feature["properties"]
+    properties, numbers = feature["properties"], tuple(feature["properties"]["neighbourhoods"])
     return Area(
         properties.get("osm", ""),
         properties["name"],
-        tuple(properties["neighbourhoods"]),
+        numbers,
         read_shape(feature["geometry"]),
+        len(numbers) == 1,
     )
 
 

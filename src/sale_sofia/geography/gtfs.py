@@ -8,6 +8,7 @@ import csv
 import io
 import statistics
 import zipfile
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
@@ -24,8 +25,8 @@ _CALENDARS: Final = ("calendar.txt", "calendar_dates.txt")
 _DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _WORKING: Final = 5
 _LEAST_STOPS: Final = 2
-_SIGNS: Final = {"0": "t", "1": "M", "3": "b", "11": "tb", "4": "b", "7": "b", "9": "t", "8": "tb"}
-"""Signs of lines by the kind of route; of the kinds with three digits the first counts."""
+_SIGNS: Final = {"0": "t", "1": "M", "11": "tb", "4xx": "M", "8xx": "tb", "9xx": "t"}
+"""Signs of lines by the kind of route, where it is no bus; of three digits the first counts."""
 
 Row = Mapping[str, str]
 
@@ -48,7 +49,7 @@ def read_timetable(path: Path) -> dict[str, Any]:
         with zipfile.ZipFile(path) as archive:
             _check(archive)
             return _timetable(archive, path.name)
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise WrongPlaces([f"{path}: is no ZIP file that can be read: {error}"]) from None
     except (csv.Error, UnicodeDecodeError) as error:
         raise WrongPlaces([f"{path}: a table cannot be read: {error}"]) from None
@@ -156,8 +157,8 @@ def _working_day(archive: zipfile.ZipFile, trips: Mapping[str, int]) -> tuple[da
     if not days:
         raise WrongPlaces(["neither calendar.txt nor calendar_dates.txt has a day"])
     best: tuple[int, date, set[str]] = (0, min(days), set())
-    for ahead in range(fixed.GTFS_MOST_DAYS):
-        day = min(days) + timedelta(ahead)
+    # More trips than a week before go only where a service began since, or on either day's own exception.
+    for day in sorted({day + timedelta(ahead) for day in days for ahead in range(len(_DAYS) + 1)}):
         if day.weekday() >= _WORKING:
             continue
         active = {
@@ -185,7 +186,7 @@ def _lines(archive: zipfile.ZipFile) -> dict[str, str]:
     lines = {}
     for row in _rows(archive, "routes.txt", ("route_id", "route_type")):
         kind = row["route_type"].strip()
-        sign = _SIGNS.get(kind if len(kind) < len("100") else kind[0], "b")
+        sign = _SIGNS.get(f"{kind[0]}xx" if len(kind) == len("100") else kind, "b")
         name = (row.get("route_short_name") or row.get("route_long_name") or row["route_id"]).strip()
         lines[row["route_id"]] = name if sign == "M" and name.startswith(("M", "М")) else f"{sign}{name}"
     return {route: f"M{line[1:]}" if line.startswith("М") else line for route, line in lines.items()}

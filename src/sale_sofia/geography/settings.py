@@ -52,8 +52,6 @@ GTFS_MOST_GROWTH: Final = 100
 """Highest compression ratio of a table: times and numbers reach 15. More is a zip bomb."""
 GTFS_MOST_ROWS: Final = 20_000_000
 """Of one table."""
-GTFS_MOST_DAYS: Final = 400
-"""Days of a timetable searched for a working day: calendars reach a year ahead."""
 MORNING_MINUTES: Final = (390, 630)
 """Minutes after midnight within which trips leave: 06:30 to 10:30."""
 RUSH_MINUTES: Final = (450, 570)

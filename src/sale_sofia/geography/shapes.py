@@ -4,12 +4,14 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Final, NamedTuple
 
 from sale_sofia.geography.settings import ARRIVE_BY, CENTRE, CENTRE_PLACE, METRES_PER_DEGREE
 
 _NORTH, _EAST = METRES_PER_DEGREE
+_LEAST_RING: Final = 4
+"""Corners of a triangle that closes."""
 
 
 class Point(NamedTuple):
@@ -106,7 +108,7 @@ def _ring(corners: Sequence[Sequence[float]]) -> Ring:
         ring = tuple(Point(float(lat), float(lon)) for lon, lat, *_ in corners)
     except (TypeError, ValueError):
         raise ValueError("its corners are no pairs of numbers") from None
-    if len(ring) < 4 or ring[0] != ring[-1]:  # noqa: PLR2004 - a triangle that closes
+    if len(ring) < _LEAST_RING or ring[0] != ring[-1]:
         raise ValueError("a ring of an area must close and have three corners or more")
     return ring
 
@@ -177,8 +179,12 @@ def crosses_itself(ring: Ring) -> bool:
     """Whether a side of a closed ring touches one that is not its neighbour, or turns back on a neighbour.
 
     Corners are rounded to a millionth of a degree (a tenth of a metre), so that the arithmetic is exact.
+    Those that are then equal to the one before are one corner, and fewer than three make no ring.
     """
-    corners = [(round(point.lat * 1e6), round(point.lon * 1e6)) for point in ring]
+    rounded = ((round(point.lat * 1e6), round(point.lon * 1e6)) for point in ring)
+    corners = [corner for corner, _ in groupby(rounded)]
+    if len(corners) < _LEAST_RING:
+        return True
     sides = [(min(pair), max(pair), number) for number, pair in enumerate(pairwise(corners))]
     last = len(sides) - 1
     sides.sort()

@@ -250,6 +250,11 @@ def districts() -> tuple[str, ...]:
     return tuple(place_data()["districts"])
 
 
+def district_key(text: str) -> str:
+    """Return the key of a district's name, with or without the word for it."""
+    return place_key(text).removeprefix(f"{_DISTRICT} ")
+
+
 @lru_cache(maxsize=4096)
 def find_neighbourhood(text: str) -> Neighbourhood | None:
     """Return the neighbourhood of Sofia that a text names, or `None`.
@@ -271,11 +276,7 @@ def _look_up(name: Name) -> Neighbourhood | None:
 
 def own_areas(place: Neighbourhood) -> tuple[Area, ...]:
     """Return the areas that are the neighbourhood itself; none where it is only part of one, as Дружба 1."""
-    return tuple(
-        area
-        for area in areas_of(place.id)
-        if len(area.neighbourhoods) == 1 or find_neighbourhood(area.name) == place
-    )
+    return tuple(area for area in areas_of(place.id) if area.whole or find_neighbourhood(area.name) == place)
 
 
 def borders_of(text: str) -> tuple[str, tuple[Area, ...]] | None:
@@ -283,9 +284,10 @@ def borders_of(text: str) -> tuple[str, tuple[Area, ...]] | None:
     found = find_neighbourhood(text)
     if found and (areas := own_areas(found)):
         return found.name, areas
-    key = place_key(text).removeprefix(f"{_DISTRICT} ")
+    key = district_key(text)
+    name = next((name for name in districts() if place_key(name) == key), key)
     return next(
-        ((f"{_DISTRICT} {area.name}", (area,)) for area in drawn("districts") if place_key(area.name) == key),
+        ((f"{_DISTRICT} {name}", (area,)) for area in drawn("districts") if district_key(area.name) == key),
         None,
     )
 

@@ -19,6 +19,7 @@ from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.evaluations import By, mark
 from sale_sofia.buyer.opinions import say_status, welcome
 from sale_sofia.buyer.tables import saved_searches
+from sale_sofia.flats.prices import asked_eur_sqm, price_band
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.storage.database import Database
@@ -194,8 +195,8 @@ def test_all_that_is_not_asked_for_is_there(world: Database) -> None:
 @each_row(
     ("sort", "value"),
     [
-        ("price", lambda flat: flat.price_eur),
-        ("eur_sqm", lambda flat: flat.price_per_sqm_eur),
+        ("price", lambda flat: band.least if (band := price_band(flat)) else None),
+        ("eur_sqm", asked_eur_sqm),
         ("newest", lambda flat: -flat.first_seen_at),
         ("days", lambda flat: flat.since.at),
     ],

@@ -12,6 +12,7 @@ from property_worlds import advert, dispose_all, new_matching
 from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.flats.flat import Flat, Trap
 from sale_sofia.flats.merging import AdvertRow, merge_many, merge_one
+from sale_sofia.flats.prices import asked_eur_sqm
 from sale_sofia.flats.rows import advert_columns, read_adverts, read_flats
 from sale_sofia.flats.store import ListingSource, save_sources
 from sale_sofia.flats.tables import listing_sources
@@ -72,7 +73,7 @@ def test_an_advert_that_was_never_matched_is_a_flat_by_itself(store_url: str) ->
     assert flat.orientation == ("S", "E")
     assert (flat.photo_urls, flat.features) == (("https://x/1.jpg",), frozenset({"Лукс"}))
     assert (flat.elevator, flat.bathrooms, flat.storage, flat.traps) == (None, None, (), {})
-    assert flat.price_per_sqm_eur == pytest.approx(183_400 / 87)
+    assert asked_eur_sqm(flat) == pytest.approx(183_400 * 1.2 / 87)
     assert [(one.listing_id, one.site, one.offered) for one in flat.adverts] == [(1, "imot.bg", True)]
 
 
@@ -136,7 +137,7 @@ def test_of_equally_many_the_newest_counts_and_an_advert_without_a_price_gives_n
         groups=((1, 2),),
     )
     (flat,) = flats(database).values()
-    assert (flat.floor, flat.price_eur, flat.price_per_sqm_eur) == (5, None, None)
+    assert (flat.floor, flat.price_eur, asked_eur_sqm(flat)) == (5, None, None)
     assert (flat.lat, flat.lon) == (42.672, 23.322)
 
 

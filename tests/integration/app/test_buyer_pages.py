@@ -318,6 +318,17 @@ def test_a_search_that_cannot_be_is_said(tmp_path: Path) -> None:
             assert "Не е запазено: " in buyer.fill(path, name="Наше", price_min="5", price_max="3")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("price_max", "1234567"), ("area_min", "64.5"), ("floor_min", "-1")]
+)
+def test_a_number_of_a_search_can_be_sent_again(tmp_path: Path, name: str, value: str) -> None:
+    with browser(tmp_path) as buyer:
+        field = LexborHTMLParser(buyer.html(f"/search?{name}={value}")).css_first(f"input[name={name}]")
+    assert field
+    assert field.attributes["value"] == value
+    assert re.fullmatch(field.attributes["pattern"] or "", value)
+
+
 def test_the_file_of_a_search_has_its_values_and_no_formula(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN | {"title": "=1+1", "url": "https://www.imot.bg/x"})
     with browser(tmp_path) as buyer:
@@ -513,6 +524,15 @@ def test_a_number_that_no_flat_has_is_said(tmp_path: Path, path: str) -> None:
     put_adverts(tmp_path, KNOWN)
     with browser(tmp_path) as buyer:
         assert "77" in buyer.text(path, 404)
+
+
+def test_prices_are_compared_with_the_vat_on_top_of_them(tmp_path: Path) -> None:
+    more = {"price_eur": 100_000.0, "vat": "excluded"}
+    put_adverts(tmp_path, KNOWN | more, KNOWN | {"price_eur": 110_000.0})
+    with browser(tmp_path) as buyer:
+        html = " ".join(buyer.html("/compare?ids=1,2").split())
+    assert '≠ Цена</th><td >€ 100 000 без ДДС</td><td class="best">€ 110 000</td>' in html
+    assert '≠ Цена на m²</th><td >€ 1 200/m²</td><td class="best">€ 1 100/m²</td>' in html
 
 
 def test_flats_side_by_side_with_differences_first_and_other_weights(tmp_path: Path) -> None:

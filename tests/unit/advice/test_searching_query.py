@@ -129,10 +129,16 @@ def test_any_takes_a_default_condition_away() -> None:
 
 def test_names_are_understood_in_any_spelling() -> None:
     query = SearchQuery.from_params(
-        {"neighbourhood": ["kv. lozenets", "ж.к. Младост 1А"], "district": "студентски", "city": "Sofia"}
+        {
+            "neighbourhood": ["kv. lozenets", "ж.к. Младост 1А"],
+            "district": "район студентски",
+            "city": "Sofia",
+        }
     )
     assert query.neighbourhood == ("Лозенец", "Младост 1А")
     assert (query.district, query.city) == (("Студентски",), "София")
+    lines = SearchQuery.from_params({"line": ["М2", "м3", "X9", "94", "Т5"]}).line  # М, м, Т are Cyrillic
+    assert lines == ("M2", "M3", "bХ9", "b94", "t5")
 
 
 LINE = "42.66,23.30;42.70,23.30;42.66,23.30"

@@ -8,7 +8,6 @@ import pytest
 
 from sale_sofia.advice.settings import FOLDS
 from sale_sofia.advice.valuation.flats import (
-    asked_eur_sqm,
     comparable_flats,
     is_comparable,
     matrix,
@@ -25,6 +24,7 @@ from sale_sofia.advice.valuation.model import (
     weighted_quantiles,
 )
 from sale_sofia.flats.flat import Flat, Trap
+from sale_sofia.flats.prices import asked_eur_sqm
 from sale_sofia.geography.shapes import Point, metres
 from tables import each_row
 from valued_flats import PLACES, some_flats

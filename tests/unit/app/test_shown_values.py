@@ -21,7 +21,7 @@ from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.files import read_yaml
 from sale_sofia.settings.words import FILES, LANGUAGES, dictionary
 from tables import each_row
-from unit.advice.scored import empty_flat, profile
+from unit.advice.scored import empty_flat, profile, trap
 
 APP = Path(sale_sofia.__file__).parent / "app"
 KEY = re.compile(r"""\bsay\(\s*f?(["'])([^"']+)\1""")
@@ -219,6 +219,15 @@ def test_a_title_that_says_no_more_than_the_facts_gives_way_to_kind_and_place(
 ) -> None:
     card = FlatCard(empty_flat(**fields), None, "new", None, 0.0)
     assert (card.title, card.own_title) == (title, own)
+
+
+def test_vat_on_top_is_told_beside_the_price_also_where_only_the_description_says_so() -> None:
+    said = {"price_eur": 100_000.0, "area_sqm": 50.0, "traps": {"price_without_vat": trap("без ДДС")}}
+    cards = [FlatCard(empty_flat(**facts), None, "new", None, 0.0) for facts in (said, said | {"traps": {}})]
+    assert [(card.without_vat, card.as_json()["price_per_sqm_eur"]) for card in cards] == [
+        (True, 2400.0),
+        (False, 2000.0),
+    ]
 
 
 def test_minutes_to_places_of_the_buyers_own_are_told_with_their_source() -> None:

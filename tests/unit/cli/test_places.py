@@ -52,7 +52,7 @@ def test_own_borders_are_imported_searched_by_shown_and_given_back(command: Comm
     assert [one["property_id"] for one in found["flats"]] == [1]
     doubtful = command("places", "import", "--geojson", areas(mine, "Лозенец", "Изгрев"))
     assert (doubtful.code, "say --as districts or --as neighbourhoods" in doubtful.err) == (2, True)
-    assert command("places", "import", "--geojson", areas(mine, "Триадица", "Изгрев")).code == 0
+    assert command("places", "import", "--geojson", areas(mine, "Триадица", "район Изгрев")).code == 0
     shown = command("places", "show", "--json").json()["places"]
     assert (shown["districts"]["source"], shown["districts"]["count"]) == ("mine.geojson", 2)
     assert shown["neighbourhoods"]["count"] == 1
@@ -66,6 +66,7 @@ def test_own_borders_are_imported_searched_by_shown_and_given_back(command: Comm
         2,
         True,
     )
+    assert "mine: cannot be used: within: 'район Изгрев'" in command("search", "saved").out
     found = command("search", "--within", "Лозенец", "--json").json()
     assert sorted(one["property_id"] for one in found["flats"]) == [1, 2]
 

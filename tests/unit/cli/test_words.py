@@ -1,15 +1,15 @@
 """What commands say where a number alone would mislead."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
+from typing import Any
 
 import pytest
 
 from commands_here import commands
+from sale_sofia.cli.properties import _value
 from sale_sofia.cli.search import _unknown
-from sale_sofia.flats.flat import Flat
 from sale_sofia.history.sweeps import Sweep
+from unit.advice.scored import empty_flat, trap
 
 
 def test_an_error_log_without_errors_is_said_in_a_sentence(
@@ -33,9 +33,24 @@ def test_how_much_can_be_seen_is_said_only_beside_what_there_is(
 
 
 @pytest.mark.parametrize(
-    ("price", "vat", "said"),
-    [(99_000.0, None, "VAT of the price"), (99_000.0, "excluded", "price"), (None, None, "price")],
+    ("facts", "said"),
+    [
+        ({"price_eur": 99_000.0}, ("VAT of the price", "eur_sqm")),
+        ({"price_eur": 99_000.0, "area_sqm": 50.0}, ("VAT of the price", "VAT of the price")),
+        ({"price_eur": 99_000.0, "traps": {"price_from": trap("цени от")}}, ("price", "eur_sqm")),
+        ({"price_eur": 99_000.0, "vat": "excluded"}, ("price", "eur_sqm")),
+        ({"price_eur": None, "area_sqm": 50.0}, ("price", "eur_sqm")),
+    ],
 )
-def test_a_price_that_is_shown_lacks_its_vat(price: float | None, vat: str | None, said: str) -> None:
-    flat = cast("Flat", SimpleNamespace(price_eur=price, vat=vat))
-    assert (_unknown("price", flat), _unknown("floor", flat)) == (said, "floor")
+def test_a_price_that_is_shown_lacks_its_vat(facts: dict[str, Any], said: tuple[str, str]) -> None:
+    flat = empty_flat(under_construction=True, **facts)
+    assert (_unknown("price", flat), _unknown("eur_sqm", flat)) == said
+    assert _unknown("floor", flat) == "floor"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(1_234_567.0, "1234567"), (42.69803, "42.69803"), (64.5, "64.5"), (["S", 0.1], "S, 0.1")],
+)
+def test_a_fact_of_a_property_is_told_in_full(value: object, said: str) -> None:
+    assert _value(value) == said

@@ -105,6 +105,15 @@ def test_what_is_no_geojson_is_one_sentence(held: str, fault: str, tmp_path: Pat
     assert fault in str(refused.value)
 
 
+@pytest.mark.parametrize("corner", [SQUARE[1], [23.33, 42.6700001]])
+def test_a_corner_that_comes_twice_is_one(corner: list[float], tmp_path: Path) -> None:
+    ring = [*SQUARE[:2], corner, *SQUARE[2:]]
+    (area,) = read_areas(read_features(written(tmp_path / "own.geojson", feature("Лозенец", ring))))
+    assert area["properties"]["name"] == "Лозенец"
+    with pytest.raises(WrongPlaces, match="its border crosses itself"):
+        read_areas(read_features(written(tmp_path / "own.geojson", feature("Лозенец", [corner] * 4))))
+
+
 def test_of_many_faults_the_first_are_told(tmp_path: Path) -> None:
     read = read_features(written(tmp_path / "own.geojson", *[feature("Нийде", SQUARE)] * 30))
     with pytest.raises(WrongPlaces) as refused:
@@ -176,9 +185,10 @@ def test_imported_stations_count_for_every_walk(tmp_path: Path) -> None:
     ]
 
 
-def test_districts_are_known_by_name_once_they_are_imported(tmp_path: Path) -> None:
+@pytest.mark.parametrize("written_as", ["Лозенец", "Район Лозенец"])
+def test_districts_are_known_by_name_once_they_are_imported(written_as: str, tmp_path: Path) -> None:
     assert borders_of("район Лозенец") is None
-    read = read_areas(read_features(written(tmp_path / "own.geojson", feature("Лозенец", SQUARE))))
+    read = read_areas(read_features(written(tmp_path / "own.geojson", feature(written_as, SQUARE))))
     imported.keep(tmp_path, "districts", {"features": read, "meta": {"imported_at": 5.0}})
     known = borders_of("Район лозенец")
     assert known is not None
@@ -186,6 +196,15 @@ def test_districts_are_known_by_name_once_they_are_imported(tmp_path: Path) -> N
     own = borders_of("Лозенец")
     assert own is not None
     assert own[0] == "Лозенец"  # the neighbourhood comes first
+
+
+def test_what_is_left_of_a_larger_area_is_not_the_borders_of_who_lies_in_it(tmp_path: Path) -> None:
+    square = [[lon + 0.075, lat - 0.01] for lon, lat in SQUARE]
+    read = read_features(written(tmp_path / "own.geojson", feature("Дружба 1", square)))
+    content = {"features": read_areas(read, number_of=number_of), "meta": {"imported_at": 5.0}}
+    imported.keep(tmp_path, "neighbourhoods", content)
+    assert borders_of("Дружба 1") is not None
+    assert borders_of("Дружба 2") is None  # somewhere in what is drawn as Дружба, where Дружба 1 is too
 
 
 # Timetables.
@@ -239,6 +258,19 @@ def test_a_timetable_is_the_morning_of_a_working_day(tmp_path: Path) -> None:
     ]
 
 
+def test_a_service_that_began_long_ago_does_not_hide_those_of_today(tmp_path: Path) -> None:
+    rows = [*TABLES["calendar.txt"], "old,1,1,1,1,1,1,1,20200101,20301231"]
+    trips = [*TABLES["trips.txt"], "r1,old,t6"]
+    found = read_timetable(packed(tmp_path / "own.zip", calendar=rows, trips=trips))
+    assert found["meta"]["day"] == "2026-11-03"
+
+
+def test_kinds_of_routes_with_three_digits_are_those_of_their_first(tmp_path: Path) -> None:
+    routes = ["route_id,route_short_name,route_type", "r1,5,106", "r2,М2,401"]
+    found = read_timetable(packed(tmp_path / "own.zip", routes=routes))
+    assert [line for line, *_ in found["patterns"]] == ["M2", "b5"]
+
+
 @each_row(
     ("changed", "faults"),
     [
@@ -276,6 +308,16 @@ def test_a_zip_that_unpacks_to_too_much_is_not_unpacked(tmp_path: Path) -> None:
     (tmp_path / "own.zip").write_bytes(b"PK but no more")
     with pytest.raises(WrongPlaces, match="is no ZIP file that can be read"):
         read_timetable(tmp_path / "own.zip")
+
+
+def test_a_zip_with_a_damaged_table_is_one_sentence(tmp_path: Path) -> None:
+    path = packed(tmp_path / "own.zip")
+    damaged = bytearray(path.read_bytes())
+    start = damaged.index(b"stops.txt") + len("stops.txt")
+    damaged[start : start + 20] = b"\xff" * 20
+    path.write_bytes(damaged)
+    with pytest.raises(WrongPlaces, match="is no ZIP file that can be read"):
+        read_timetable(path)
 
 
 @pytest.mark.skipif(not DATA_SOFIA.exists(), reason="the collected open data is not here")

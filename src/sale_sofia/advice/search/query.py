@@ -38,13 +38,14 @@ from sale_sofia.listings.model import (
 from sale_sofia.listings.places import (
     SOFIA,
     borders_of,
+    district_key,
     districts,
     find_neighbourhood,
     neighbourhoods,
     place_key,
     town_name,
 )
-from sale_sofia.listings.text import squeeze
+from sale_sofia.listings.text import LOOKALIKES, squeeze
 from sale_sofia.settings.types import why_refused
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import available_sites
@@ -92,7 +93,7 @@ def _point(text: str) -> str:
 
 
 def _district(text: str) -> str:
-    key = place_key(text)
+    key = district_key(text)
     found = next((name for name in districts() if place_key(name) == key), None)
     if found is None:
         raise ValueError(Said("wrong_search.district", names=districts()))
@@ -111,13 +112,18 @@ def _line(text: str) -> str:
     """The code of a line, from the code or from a number that only one kind of transport has."""
     from sale_sofia.geography.nearby import lines  # noqa: PLC0415 - numpy, which no crawl needs
 
-    key = squeeze(text).casefold()
-    same = [code for code in lines() if key in (code.casefold(), line_number(code).casefold())]
-    exact = [code for code in same if code.casefold() == key]
+    key = _line_key(text)
+    same = [code for code in lines() if key in (_line_key(code), _line_key(line_number(code)))]
+    exact = [code for code in same if _line_key(code) == key]
     if len(found := exact or same) != 1:
         hint = Said("wrong_search.there_are", names=found) if found else Said("wrong_search.help")
         raise ValueError(Said("wrong_search.line", hint=hint))
     return found[0]
+
+
+def _line_key(text: str) -> str:
+    """Case and look-alikes do not count: М2 and X9 are typed in either alphabet."""
+    return squeeze(text).upper().translate(LOOKALIKES)
 
 
 def _city(text: str) -> str:
@@ -216,8 +222,8 @@ class SearchQuery(BaseModel):
     price_max: Amount | None = Field(
         None, description="Price up to, in euros, with VAT where it comes on top."
     )
-    eur_sqm_min: Amount | None = Field(None, description="Price per m² from, in euros.")
-    eur_sqm_max: Amount | None = Field(None, description="Price per m² up to, in euros.")
+    eur_sqm_min: Amount | None = Field(None, description="Price per m² from, in euros, with VAT.")
+    eur_sqm_max: Amount | None = Field(None, description="Price per m² up to, in euros, with VAT.")
     area_min: Amount | None = Field(None, description="Area from, in m², as advertised (gross).")
     area_max: Amount | None = Field(None, description="Area up to, in m², as advertised (gross).")
     net_area_min: Amount | None = Field(None, description="Net area from, in m².")

@@ -97,14 +97,28 @@ def _days(query: SearchQuery, around: Around) -> Condition:
 
 def _price(query: SearchQuery, _: Around) -> Condition:
     """With VAT where it comes on top; a price "from" has no most."""
-    least, most = _F.price_least, func.coalesce(_F.price_most, _ENDLESS)
+    most = func.coalesce(_F.price_most, _ENDLESS)
+    return _in_band(_F.price_least, most, query.price_min, query.price_max)
+
+
+def _eur_sqm(query: SearchQuery, _: Around) -> Condition:
+    """As the price."""
+    area = func.nullif(_F.area_sqm, 0)
+    most = func.coalesce(_F.price_most, _ENDLESS) / area
+    return _in_band(_F.price_least / area, most, query.eur_sqm_min, query.eur_sqm_max)
+
+
+def _in_band(
+    least: ColumnElement[Any], most: ColumnElement[Any], low: float | None, high: float | None
+) -> Condition:
+    """True where the whole band is within these limits, false where all of it is outside, else unknown."""
     outside, inside = [], []
-    if query.price_min is not None:
-        outside.append(most < query.price_min)
-        inside.append(least >= query.price_min)
-    if query.price_max is not None:
-        outside.append(least > query.price_max)
-        inside.append(most <= query.price_max)
+    if low is not None:
+        outside.append(most < low)
+        inside.append(least >= low)
+    if high is not None:
+        outside.append(least > high)
+        inside.append(most <= high)
     return case((least.is_(None), null()), (or_(*outside), False), (and_(*inside), True), else_=null())
 
 
@@ -206,6 +220,7 @@ _CONDITIONS: Final[Mapping[str, Ask]] = {
     "waits_for_you": lambda _, around: _F.property_id.in_(sorted(around.waiting)),
     "price": _price,
     **{name: _between(name, _F[name]) for name in _RANGES if name in _F},
+    "eur_sqm": _eur_sqm,
     "area": _between("area", _F.area_sqm),
     "net_area": _between("net_area", _F.area_net_sqm),
     "year": _between("year", _F.year_built),
@@ -526,7 +541,7 @@ class FittingRows:
             case "newest":
                 return (-flats.c.first_seen_at,)
             case "price":
-                return flats.c.price_eur.is_(None), flats.c.price_eur
+                return flats.c.price_least.is_(None), flats.c.price_least
             case "eur_sqm":
                 return flats.c.eur_sqm.is_(None), flats.c.eur_sqm
             case "score" if self._best_first:

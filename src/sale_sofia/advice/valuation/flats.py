@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sale_sofia.advice import settings as fixed
 from sale_sofia.advice.scoring.settings import COMPARED_TYPES
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.prices import price_band, vat_due
+from sale_sofia.flats.prices import asked_eur_sqm, vat_due
 from sale_sofia.flats.settings import ACTS
 from sale_sofia.geography.settings import SOFIA_METRES
 from sale_sofia.geography.shapes import SOFIA_CENTRE, Point, metres
@@ -39,12 +39,6 @@ class TooFewFlats(ValueError):
         )
         self.count = count
         self.needed = needed
-
-
-def asked_eur_sqm(flat: Flat) -> float | None:
-    """The asking price per m², VAT included; as printed where no advert mentions VAT."""
-    price = price_band(flat)
-    return None if price is None or not flat.area_sqm else price.least / flat.area_sqm
 
 
 def log_eur_sqm(flat: Flat) -> float:

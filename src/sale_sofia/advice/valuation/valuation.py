@@ -14,7 +14,6 @@ from sqlalchemy import Connection, select
 from sale_sofia.advice.settings import COMPARABLES_SHOWN, COVERAGE, DISTORTED, JUDGED_FLATS
 from sale_sofia.advice.valuation.flats import (
     TooFewFlats,
-    asked_eur_sqm,
     comparable_flats,
     matrix,
     place_of,
@@ -31,7 +30,7 @@ from sale_sofia.advice.valuation.model import (
     write_file,
 )
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.prices import price_band
+from sale_sofia.flats.prices import asked_eur_sqm, price_band
 from sale_sofia.flats.projection import load_flats, refresh_flats
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.store import resolve

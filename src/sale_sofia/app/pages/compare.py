@@ -6,7 +6,6 @@ from typing import Any, Final, NamedTuple
 from sale_sofia.advice.costs import all_costs, loan
 from sale_sofia.advice.scoring.profile import OwnPlace, Profile
 from sale_sofia.advice.scoring.scoring import Score, Scorer, ranking
-from sale_sofia.advice.valuation.flats import asked_eur_sqm
 from sale_sofia.advice.valuation.model import FairBand
 from sale_sofia.advice.valuation.valuation import Verdict
 from sale_sofia.app import formatting as fmt
@@ -25,6 +24,7 @@ from sale_sofia.app.settings import (
 from sale_sofia.app.visit import TICKED, PageVisit, Values, numbers, whole_number
 from sale_sofia.app.words import say
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.prices import asked_eur_sqm, price_band, vat_due
 from sale_sofia.flats.store import UnknownProperty
 
 Number = Callable[[Flat], float | None]
@@ -123,10 +123,12 @@ _BETTER: Final[Mapping[str, Number]] = {
 def lines(deck: Deck, flats: Sequence[Flat], scores: Mapping[int, Score]) -> tuple[ComparedLine, ...]:
     """All lines, in the order of the table."""
     fair = deck.visit.state.verdicts(flats)
-    price, per_sqm = _lower(lambda flat: flat.price_eur), _lower(lambda flat: flat.price_per_sqm_eur)
+    price = _lower(lambda flat: paid.least if (paid := price_band(flat)) else None)
     measured = (
-        ComparedLine("compare.price", lambda flat: fmt.euro(flat.price_eur), price),
-        ComparedLine("compare.eur_sqm", lambda flat: fmt.euro_per_sqm(flat.price_per_sqm_eur), per_sqm),
+        ComparedLine("compare.price", _price, price),
+        ComparedLine(
+            "compare.eur_sqm", lambda flat: fmt.euro_per_sqm(asked_eur_sqm(flat)), _lower(asked_eur_sqm)
+        ),
         ComparedLine(
             "costs.total",
             lambda flat: _total(flat, deck.profile)[0],
@@ -141,6 +143,11 @@ def lines(deck: Deck, flats: Sequence[Flat], scores: Mapping[int, Score]) -> tup
         ComparedLine("compare.portals", lambda flat: ", ".join(flat.portals)),
     )
     return (*measured, *(_fact_line(name) for name in FACTS), *map(_place_line, deck.profile.places))
+
+
+def _price(flat: Flat) -> str:
+    """As printed, and whether VAT comes on top."""
+    return f"{fmt.euro(flat.price_eur)} {say('card.vat') if vat_due(flat) else ''}".strip()
 
 
 def _fact_line(name: str) -> ComparedLine:

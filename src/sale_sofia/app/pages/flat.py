@@ -14,7 +14,7 @@ from sale_sofia.advice.scoring.judging import BreakerFinding, Criterion, State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.scoring import Score
 from sale_sofia.advice.scoring.settings import BEST
-from sale_sofia.advice.valuation.flats import asked_eur_sqm, not_valued_for
+from sale_sofia.advice.valuation.flats import not_valued_for
 from sale_sofia.advice.valuation.valuation import Valuation, value_property
 from sale_sofia.alerts.rules import BUYER_KINDS
 from sale_sofia.app import charts
@@ -64,7 +64,7 @@ from sale_sofia.buyer.viewings import STATES, UnknownViewing, Viewing, viewings_
 from sale_sofia.buyer.visitors import take_up
 from sale_sofia.flats.flat import EarlierOffer, Flat
 from sale_sofia.flats.overrides import WrongDecision, split
-from sale_sofia.flats.prices import Band, vat_due
+from sale_sofia.flats.prices import Band, asked_eur_sqm, vat_due
 from sale_sofia.flats.rows import PriceStep, price_steps, read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.store import ListingSource, UnknownProperty, listing_rows, sources_of

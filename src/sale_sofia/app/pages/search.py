@@ -37,6 +37,7 @@ from sale_sofia.buyer.searches import (
     save_search,
 )
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.prices import asked_eur_sqm
 from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.geography.surroundings import Nearby
 from sale_sofia.listings.dates import SOFIA as SOFIA_TIME
@@ -330,7 +331,7 @@ def _sort_note(request: SearchRequest, flat: Flat, now: float) -> CardNote | Non
         case "newest" if flat.new_at is not None:
             return CardNote(say("today.note.new", ago=fmt.ago(flat.new_at, now)))
         case "eur_sqm":
-            return CardNote(fmt.euro_per_sqm(flat.price_per_sqm_eur))
+            return CardNote(fmt.euro_per_sqm(asked_eur_sqm(flat)))
         case "days":
             return CardNote(say("card.on_market", days=fmt.days(flat.days_on_market(now))))
         case _:
@@ -359,7 +360,7 @@ def _row(card: FlatCard, profile: Profile) -> dict[str, object]:
     row = {
         "id": card.id,
         "price": flat.price_eur,
-        "eur_sqm": flat.price_per_sqm_eur,
+        "eur_sqm": asked_eur_sqm(flat),
         "area": flat.area_sqm,
         "rooms": flat.rooms,
         "floor": flat.floor,
