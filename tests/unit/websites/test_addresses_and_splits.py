@@ -86,6 +86,20 @@ def test_the_number_in_an_olx_address(code: str, number: str) -> None:
     assert site.listing_id("https://www.olx.bg/d/ad/apartament.html") is None
 
 
+@each_row(
+    ("url", "number"),
+    [
+        ("https://www.alo.bg/prodava-apartament-10218634", "10218634"),
+        ("https://www.alo.bg/prodava-apartament-1021863412", "1021863412"),
+        ("https://www.alo.bg/1021863412/", "1021863412"),
+        ("https://www.alo.bg/prodava-apartament-1021863412345", None),
+        ("https://www.alo.bg/obiava-1b177634821891002", None),
+    ],
+)
+def test_the_number_in_an_alo_address_is_never_cut(url: str, number: str | None) -> None:
+    assert get_scraper("alo.bg").listing_id(url) == number
+
+
 def ids_of(url: str) -> list[str]:
     return [number for number in parse_qs(urlsplit(url).query)["sraion"][0].split("~") if number]
 
