@@ -63,6 +63,14 @@ def test_whose_host_it_is() -> None:
             "https://x.bg/a?q=2&page=3",
         ),
         ({"last": MORE, "query": {"page": [1, 1]}}, "https://x.bg/a", 1, None),
+        ({"last": MORE, "query": {"offset": [0, 40]}}, "https://x.bg/a", 3, "https://x.bg/a?offset=40"),
+        (
+            {"last": MORE, "query": {"offset": [0, 40]}},
+            "https://x.bg/a?offset=40",
+            3,
+            "https://x.bg/a?offset=80",
+        ),
+        ({"last": MORE, "query": {"offset": [0, 40]}}, "https://x.bg/a?offset=80", 3, None),
         (
             {"more": MORE, "query": {"startIndex": [0, 20], "stopIndex": [19, 20]}},
             "https://x.bg/api?n[]=487",
