@@ -584,8 +584,12 @@ def sources(site: str, folder: Path = CONFIG_FOLDER) -> dict[str, tuple[Any, Pat
     entries: dict[str, tuple[Any, Path]] = {}
     for path, values in _in_effect((path, read_text(path)) for path in _layers(site, folder)):
         for key, value in _leaves(values):
+            within = [name for name in entries if f"{name}.".startswith(f"{key}.")]
+            if value == {} and within:
+                continue  # an empty section is laid over another: nothing changes
             # A value replaces a whole section, and a section a value.
-            entries = {name: entry for name, entry in entries.items() if not f"{name}.".startswith(f"{key}.")}
+            above = [name for name in entries if f"{key}.".startswith(f"{name}.")]
+            entries = {name: entry for name, entry in entries.items() if name not in (*within, *above)}
             entries[key] = value, path
     return entries
 
