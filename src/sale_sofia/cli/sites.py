@@ -5,7 +5,7 @@ import json
 import re
 import time
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -29,6 +29,8 @@ from sale_sofia.cli.console import (
     print_line,
 )
 from sale_sofia.cli.progress import make_bars, moment
+from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl.fetch.classify import classify
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.probe import Look, Probe, Reading, keep, make_folder, probe_sites, without_phones
 from sale_sofia.crawl.probe import as_json as probe_record
@@ -37,6 +39,7 @@ from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.crawl.settings import FIELDS, FREE_TEXTS, PERSONAL, REQUESTS, SAMPLE_CHARACTERS
 from sale_sofia.crawl.urls import check_start_url
 from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate
+from sale_sofia.crawl.visit.judging import error_of
 from sale_sofia.crawl.visit.politely import PoliteFetcher, polite_gate
 from sale_sofia.history.drift.judging import Check, DriftVerdict, checks
 from sale_sofia.history.drift.runs import accept_drift, evidence_of
@@ -535,8 +538,13 @@ def _simulated_pages(site: str) -> list[Page]:
 
 
 async def _fetch_page(site: TableSite, url: str) -> Page:
-    """Fetch a page at the portal's rate; ValueError if robots.txt forbids it or the fetch fails."""
+    """Fetch a page at the portal's rate; ValueError if that may not be, or the answer is not the page."""
     settings, start = get_settings(), check_start_url(site, url)
+    if site.config.proxies.use:
+        raise ValueError(
+            f"{site.name} is asked through proxies alone, and a check asks directly; "
+            "save the page and give it with --file"
+        )
     fetcher = make_fetcher(settings)
     gate = polite_gate(settings, site.config, rate_per_minute(settings, site.config))
     polite = PoliteFetcher(
@@ -549,15 +557,24 @@ async def _fetch_page(site: TableSite, url: str) -> Page:
     request_for = request_maker(settings, site.config, (start,))
     try:
         robots = robots_gate(settings, polite, request_for, {})
-        if settings.robots_obeyed and not await robots.allowed(start):
+        may_ask = robots.allowed if settings.robots_obeyed else None
+        if may_ask and not await may_ask(start):
             raise ValueError(f"{start}: robots.txt does not allow it, or could not be read")
-        answer = await polite.fetch(request_for(start))
+        answer = await polite.ask(request_for(start), partial(_page_answer, site, start), may_ask)
     except CrawlError as error:
         raise ValueError(f"{url}: {error}") from error
     finally:
         await gate.close()
         await fetcher.close()
     return Page(url, answer.body, answer.headers.get("content-type"))
+
+
+async def _page_answer(site: TableSite, url: str, answer: Response) -> Response:
+    """The answer, if it is the page; raises `CrawlError` for a block, or a page that is not there."""
+    verdict = classify(answer, url, datetime.now(UTC), proof=site.config.proof)
+    if verdict.kind not in {"ok", "redirected"}:
+        raise error_of(verdict, answer.status)
+    return answer
 
 
 def _show_page(answer: Answer) -> None:
