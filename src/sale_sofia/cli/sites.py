@@ -59,8 +59,8 @@ from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 from sale_sofia.websites.repair import Proposal, written
 from sale_sofia.websites.site_file import (
     enabled_sites,
+    known_starts,
     load_site_config,
-    load_start_urls,
     own_sites_folder,
     sources,
 )
@@ -410,25 +410,32 @@ def _short(text: str) -> str:
     return line if len(line) <= SAMPLE_CHARACTERS else line[: SAMPLE_CHARACTERS - 1] + "…"
 
 
+_SECONDS_PER_MINUTE = 60
+
+
 @app.command("list")
 def list_sites(as_json: AsJson = False) -> None:
     """List the portals, how often each is asked and where a crawl of it begins."""
-    rows = list(_site_rows())
+    rows = list(_site_rows(load_settings()))
     table = Table("site", "hosts", "a request every", "at once", "start URLs")
     for row in rows:
-        hosts, delay = ", ".join(row["hosts"]), f"{row['delay_seconds']:g} s"
+        hosts, delay = ", ".join(row["hosts"]), f"{row['delay_seconds']:.3g} s"
         name = row["site"] if row["enabled"] else f"{row['site']} (off)"
         table.add_row(name, hosts, delay, str(row["concurrency"]), str(len(row["start_urls"])))
     print_answer({"sites": rows}, table, as_json=as_json)
 
 
-def _site_rows() -> Iterator[dict[str, Any]]:
+def _site_rows(settings: Settings) -> Iterator[dict[str, Any]]:
     for name in AVAILABLE_SITES:
         config = load_site_config(name)
-        politeness = config.politeness.model_dump(include={"delay_seconds", "concurrency"})
-        start_urls = list(config.start_urls or load_start_urls().get(name, ()))
-        on = {"enabled": config.enabled}
-        yield {"site": name, **on, "hosts": list(config.hosts), **politeness, "start_urls": start_urls}
+        yield {
+            "site": name,
+            "enabled": config.enabled,
+            "hosts": list(config.hosts),
+            "delay_seconds": round(_SECONDS_PER_MINUTE / rate_per_minute(settings, config), 6),
+            "concurrency": config.politeness.concurrency,
+            "start_urls": list(known_starts(name)),
+        }
 
 
 @app.command()

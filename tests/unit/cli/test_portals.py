@@ -1,4 +1,4 @@
-"""`sites check --url`: one page of a portal, asked for as a crawl would ask."""
+"""Portals on the command line: how often each is asked, and one page asked for as a crawl would ask."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -77,3 +77,9 @@ def test_a_portal_that_is_asked_through_proxies_is_not_asked_directly(
     with pytest.raises(ValueError, match=r"^imot\.bg is asked through proxies alone"):
         look(monkeypatch, portal, TableSite(config, page_limits()))
     assert portal.asked == []
+
+
+def test_the_list_says_how_often_a_crawl_asks() -> None:
+    settings = Settings(domain_rate_limits={"default": 10.0, "imot.bg": 5.0})
+    paces = {row["site"]: row["delay_seconds"] for row in sites._site_rows(settings)}  # noqa: SLF001
+    assert (paces["imot.bg"], paces["bazar.bg"], paces["olx.bg"]) == (12.0, 3.0, 6.5)
