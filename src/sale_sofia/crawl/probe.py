@@ -42,6 +42,7 @@ from sale_sofia.websites.engine import TableSite
 from sale_sofia.websites.reading import Answer, check_page, search_answer
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import SiteConfigError, all_starts, path_and_query
+from sale_sofia.websites.sitemaps import SECTION as SITEMAP
 
 _SECONDS_PER_MINUTE = 60
 Step = Callable[[str, str, int], None]
@@ -65,6 +66,7 @@ _KINDS: Final[Mapping[type[CrawlError], str]] = {
 }
 _SHUT: Final = frozenset({"blocked", "rate limited"})
 """Answers after which no more adverts are requested."""
+_NOTHING_FOUND: Final = "the portal says that nothing was found"
 _AWAY: Final = frozenset({"removed", "project"})
 """Pages that are not an advert of a flat, through no fault of the parser."""
 
@@ -335,7 +337,7 @@ class _Guest:
         if self._site.kind_of(start) == "listing":
             way = next(way for way in self._ways if start in way)
             return {"adverts": await self._open([url for url in way if self._site.kind_of(url) == "listing"])}
-        results = await self._look("results", "search", start)
+        results = await self._results(start)
         if results.search is None or not results.search.cards:
             return {"results": results}
         cards, further = results.search.cards, results.search.next_url
@@ -346,6 +348,15 @@ class _Guest:
         adverts = await self._open(list(spread.values()), reserved=1 if further else 0)
         next_page = await self._look("next page", "search", further) if further else None
         return {"results": results, "adverts": adverts, "next_page": next_page}
+
+    async def _results(self, start: str) -> Look:
+        """The first page of results; from an index of sitemaps, the first sitemap that has adverts."""
+        results = await self._look("results", "search", start)
+        waiting = list(results.search.further) if results.search else []
+        while waiting and results.search and not results.search.cards and self._polite.sent < REQUESTS:
+            results = await self._look("results", "search", waiting.pop(0))
+            waiting[:0] = results.search.further if results.search else ()
+        return results
 
     async def _open(self, urls: Sequence[str], reserved: int = 0) -> tuple[Look, ...]:
         """Open adverts until there are enough, we are blocked, or only `reserved` requests are left."""
@@ -381,7 +392,8 @@ class _Guest:
         match outcome:
             case Found():
                 search = self._site.search(page)
-                problem = None if search.cards else "no adverts: the portal says that nothing was found"
+                empty = "the sitemap lists none that count" if search.section == SITEMAP else _NOTHING_FOUND
+                problem = None if search.cards else f"no adverts: {empty}"
                 return Look(label, search.url, "search", problem, answer=answer, search=search)
             case Read():
                 advert = _advert(outcome.listing, self._site, page)
