@@ -557,10 +557,14 @@ def _checked(files: tuple[tuple[Path, str], ...]) -> SiteConfig:
     merged: dict[str, Any] = {}
     for _, values in _in_effect(files):
         merged = merge(merged, values)
+    path = files[-1][0]
     try:
-        return SiteConfig.model_validate(merged)
+        config = SiteConfig.model_validate(merged)
     except ValidationError as error:
-        raise SiteConfigError(sentences(files[-1][0], error, SiteConfig)) from None
+        raise SiteConfigError(sentences(path, error, SiteConfig)) from None
+    if config.site != path.stem:  # adverts are stored under the one and looked for under the other
+        raise SiteConfigError(f"{path}: site: must be {path.stem}, as the file is called, not {config.site}")
+    return config
 
 
 def _layers(site: str, folder: Path) -> list[Path]:

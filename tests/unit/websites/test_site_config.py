@@ -173,6 +173,15 @@ def test_a_file_without_its_site_is_laid_over_the_installed_one(
         load_site_config("imot.bg")
 
 
+def test_a_file_is_called_like_its_portal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied = tmp_path / "imot.rents.yaml"
+    copied.write_text((CONFIG_FOLDER / "sites" / "imot.bg.yaml").read_text("utf-8"), "utf-8")
+    monkeypatch.setenv("SITES_DIR", str(tmp_path))
+    wrong = rf"^{copied}: site: must be imot\.rents, as the file is called, not imot\.bg$"
+    with pytest.raises(SiteConfigError, match=wrong):
+        load_site_config("imot.rents")
+
+
 def test_what_is_shown_of_a_file_laid_over_another_is_what_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
