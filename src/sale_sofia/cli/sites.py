@@ -31,6 +31,7 @@ from sale_sofia.cli.console import (
 from sale_sofia.cli.progress import make_bars, moment
 from sale_sofia.crawl.fetch.base import Response
 from sale_sofia.crawl.fetch.classify import classify
+from sale_sofia.crawl.fetch.robots import Rules, known_delay
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.probe import Look, Probe, Reading, keep, make_folder, probe_sites, without_phones
 from sale_sofia.crawl.probe import as_json as probe_record
@@ -38,9 +39,9 @@ from sale_sofia.crawl.reparse import Repair, propose_repair
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.crawl.settings import FIELDS, FREE_TEXTS, PERSONAL, REQUESTS, SAMPLE_CHARACTERS
 from sale_sofia.crawl.urls import check_start_url
-from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate
+from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate, slowed
 from sale_sofia.crawl.visit.judging import error_of
-from sale_sofia.crawl.visit.politely import PoliteFetcher, polite_gate
+from sale_sofia.crawl.visit.politely import PoliteFetcher, open_gate
 from sale_sofia.history.drift.judging import Check, DriftVerdict, checks
 from sale_sofia.history.drift.runs import accept_drift, evidence_of
 from sale_sofia.history.drift.store import last_run, open_drift
@@ -553,7 +554,13 @@ async def _fetch_page(site: TableSite, url: str) -> Page:
             "save the page and give it with --file"
         )
     fetcher = make_fetcher(settings)
-    gate = polite_gate(settings, site.config, rate_per_minute(settings, site.config))
+    rate, known = rate_per_minute(settings, site.config), dict[str, Rules]()
+
+    def rate_of(_: str) -> float:
+        """The Crawl-delay counts too, once robots.txt is read."""
+        return slowed(rate, known_delay(known, start) if settings.robots_obeyed else None)
+
+    gate = open_gate(settings, rate_of, lambda _: site.config.politeness.concurrency)
     polite = PoliteFetcher(
         fetcher=fetcher,
         gate=gate,
@@ -563,7 +570,7 @@ async def _fetch_page(site: TableSite, url: str) -> Page:
     )
     request_for = request_maker(settings, site.config, (start,))
     try:
-        robots = robots_gate(settings, polite, request_for, {})
+        robots = robots_gate(settings, polite, request_for, known)
         may_ask = robots.allowed if settings.robots_obeyed else None
         if may_ask and not await may_ask(start):
             raise ValueError(f"{start}: robots.txt does not allow it, or could not be read")

@@ -69,6 +69,14 @@ def test_a_redirect_to_what_robots_txt_forbids_is_not_followed(monkeypatch: pyte
     assert portal.asked == [f"{HOST}/robots.txt", URL]
 
 
+def test_a_crawl_delay_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    robots = b"User-agent: *\nCrawl-delay: 86400\n"
+    portal = Portal({f"{HOST}/robots.txt": (200, {}, robots), URL: (200, {}, CHALLENGE)})
+    with pytest.raises(ValueError, match=r"not asked, the portal is to be left alone"):
+        look(monkeypatch, portal)
+    assert portal.asked == [f"{HOST}/robots.txt"]
+
+
 def test_a_portal_that_is_asked_through_proxies_is_not_asked_directly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
