@@ -290,10 +290,15 @@ class _Guest:
         """The whole probe, in at most `REQUESTS` requests."""
         self._tell("robots.txt")
         start, forbidden = await self._begin()
-        seen: dict[str, Any] = {"robots": self._polite.answers[-1] if self._polite.answers else None}
-        if start is not None:
-            seen["crawl_delay"] = await self._robots.crawl_delay(start)
-            rate = await self._slow_down(rate, seen["crawl_delay"])
+        delay = None if start is None else await self._robots.crawl_delay(start)
+        robots = self._polite.answers[-1] if self._polite.answers else None
+        seen: dict[str, Any] = {"robots": robots, "crawl_delay": delay}
+        if delay is not None and delay > TURN_SECONDS:
+            seen["refusal"] = (
+                f"not asked: its Crawl-delay is {delay:g} s, a probe waits {TURN_SECONDS:g} s at most"
+            )
+        elif start is not None:
+            rate = await self._slow_down(rate, delay)
             seen |= await self._look_around(start)
         elif self._polite.trouble:
             seen["refusal"] = f"robots.txt could not be had: {self._polite.trouble[0]}"

@@ -1,5 +1,6 @@
 """What a probe means: the verdict of what was seen, and what of it may be shown or kept."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,8 +102,11 @@ class Copy:
     """A copy of a portal, which answers without a network."""
 
     portal: Portal[Any]
+    robots: bytes = b""
 
     async def fetch(self, request: Request) -> Response:
+        if request.url.endswith("/robots.txt"):
+            return Response(request.url, 200, {}, self.robots, 0.0)
         answer = answer_to(self.portal, request.url)
         return Response(request.url, answer.status, {"content-type": answer.content_type}, answer.body, 0.0)
 
@@ -119,6 +123,19 @@ def test_an_index_of_sitemaps_is_followed_to_adverts(monkeypatch: pytest.MonkeyP
     assert (told.sentence, told.requests, len(told.read)) == ("reads well", 6, 3)
     assert told.results is not None
     assert (told.results.url, told.start_url) == (f"{BASE_URL}/sitemap/sitemap3.xml", start)
+
+
+def test_a_delay_of_a_day_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def no_sleep(seconds: float) -> None:
+        assert seconds < 1
+
+    portal = Copy(large_portal("imoti.net", 30, originals=30), b"User-agent: *\nCrawl-delay: 86400\n")
+    monkeypatch.setattr(probe, "make_fetcher", lambda _: portal)
+    monkeypatch.setattr(asyncio, "sleep", no_sleep)
+    start = (f"{BASE_URL}/bg/obiavi/r/prodava/sofia/",)
+    [told] = probe.probe_sites(Settings(), ["imoti.net"], start, lambda *_: None)
+    refusal = "not asked: its Crawl-delay is 86400 s, a probe waits 120 s at most"
+    assert (told.sentence, told.requests, told.crawl_delay) == (f"does not read ({refusal})", 1, 86_400.0)
 
 
 @each_row(
