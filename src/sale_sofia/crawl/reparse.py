@@ -62,7 +62,7 @@ def read_file(site: Site, file: Path, url: str) -> Answer:
 def read_manifest(path: Path) -> Iterator[Answer]:
     """One answer for each line, even an invalid one; `ManifestError` if the file cannot be read."""
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8").split("\n")  # other line ends may stand inside a text
     except OSError as error:
         raise ManifestError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -84,6 +84,8 @@ def _answer(path: Path, number: int, line: str) -> Answer:
         wrong = str(error)
     except OSError as error:
         wrong = f"{entry['file']}: {error.strerror}"
+    except ValueError as error:  # a sign that no file's name can have
+        wrong = f"{entry['file']!r}: {error}"
     else:
         return read_page(site, Page(entry["url"], body))
     fields = entry if isinstance(entry, dict) else {}
