@@ -18,7 +18,7 @@ SITE_FILE = r"""
 site: listi.test
 hosts: [listi.test]
 inventory: {adverts: 23, per_page: 100}
-urls: {listing: '^/sofia/imot-(?P<id>\d+)$'}
+urls: {listing: '^/[a-z]+/imot-(?P<id>\d+)$'}
 sitemap: {path: '^/sitemap', follow: '/sitemap-flats', adverts: '/sofia/'}
 listing:
   ids: [{css: 'meta[property="og:url"]', attr: content, match: '/imot-(\d+)$'}]
@@ -44,9 +44,12 @@ class Portal:
         self.asked.append(path)
         shards = {
             "/robots.txt": self.robots,
-            "/sitemap.xml": index("/sitemap-flats-1.xml", "/sitemap-flats-2.xml.gz", "/sitemap-news.xml"),
+            "/sitemap.xml": index(
+                "/sitemap-flats-1.xml", "/sitemap-flats-2.xml.gz", "/sitemap-flats-3.xml", "/sitemap-news.xml"
+            ),
             "/sitemap-flats-1.xml": self.shard(IDS[:12], "/varna/imot-999"),
             "/sitemap-flats-2.xml.gz": gzip.compress(self.shard(IDS[12:], "/about")),
+            "/sitemap-flats-3.xml": self.shard(IDS[:0], "/varna/imot-998"),
         }
         number = path.rpartition("-")[2]
         if number.isdecimal() and int(number) in IDS:
@@ -118,7 +121,8 @@ def test_a_sitemap_leads_to_every_advert_and_the_sweep_is_complete(tmp_path: Pat
         assert done.returncode == 0, done.stderr[-2000:]
         assert prices(data) == {str(one): one * 1000.0 for one in IDS}
         assert sorted(path for path in portal.asked if "sofia" not in path) == [
-            "/robots.txt", "/sitemap-flats-1.xml", "/sitemap-flats-2.xml.gz", "/sitemap.xml",
+            "/robots.txt", "/sitemap-flats-1.xml", "/sitemap-flats-2.xml.gz", "/sitemap-flats-3.xml",
+            "/sitemap.xml",
         ]  # fmt: skip
         portal.asked.clear()
         portal.changed[205] = "2026-11-14"

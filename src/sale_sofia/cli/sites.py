@@ -5,7 +5,7 @@ import json
 import re
 import time
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -29,6 +29,9 @@ from sale_sofia.cli.console import (
     print_line,
 )
 from sale_sofia.cli.progress import make_bars, moment
+from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl.fetch.classify import classify
+from sale_sofia.crawl.fetch.robots import Rules, known_delay
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.probe import Look, Probe, Reading, keep, make_folder, probe_sites, without_phones
 from sale_sofia.crawl.probe import as_json as probe_record
@@ -36,8 +39,9 @@ from sale_sofia.crawl.reparse import Repair, propose_repair
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.crawl.settings import FIELDS, FREE_TEXTS, PERSONAL, REQUESTS, SAMPLE_CHARACTERS
 from sale_sofia.crawl.urls import check_start_url
-from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate
-from sale_sofia.crawl.visit.politely import PoliteFetcher, polite_gate
+from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate, slowed
+from sale_sofia.crawl.visit.judging import error_of
+from sale_sofia.crawl.visit.politely import PoliteFetcher, open_gate
 from sale_sofia.history.drift.judging import Check, DriftVerdict, checks
 from sale_sofia.history.drift.runs import accept_drift, evidence_of
 from sale_sofia.history.drift.store import last_run, open_drift
@@ -56,8 +60,8 @@ from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 from sale_sofia.websites.repair import Proposal, written
 from sale_sofia.websites.site_file import (
     enabled_sites,
+    known_starts,
     load_site_config,
-    load_start_urls,
     own_sites_folder,
     sources,
 )
@@ -407,25 +411,32 @@ def _short(text: str) -> str:
     return line if len(line) <= SAMPLE_CHARACTERS else line[: SAMPLE_CHARACTERS - 1] + "…"
 
 
+_SECONDS_PER_MINUTE = 60
+
+
 @app.command("list")
 def list_sites(as_json: AsJson = False) -> None:
     """List the portals, how often each is asked and where a crawl of it begins."""
-    rows = list(_site_rows())
+    rows = list(_site_rows(load_settings()))
     table = Table("site", "hosts", "a request every", "at once", "start URLs")
     for row in rows:
-        hosts, delay = ", ".join(row["hosts"]), f"{row['delay_seconds']:g} s"
+        hosts, delay = ", ".join(row["hosts"]), f"{row['delay_seconds']:.3g} s"
         name = row["site"] if row["enabled"] else f"{row['site']} (off)"
         table.add_row(name, hosts, delay, str(row["concurrency"]), str(len(row["start_urls"])))
     print_answer({"sites": rows}, table, as_json=as_json)
 
 
-def _site_rows() -> Iterator[dict[str, Any]]:
+def _site_rows(settings: Settings) -> Iterator[dict[str, Any]]:
     for name in AVAILABLE_SITES:
         config = load_site_config(name)
-        politeness = config.politeness.model_dump(include={"delay_seconds", "concurrency"})
-        start_urls = list(config.start_urls or load_start_urls().get(name, ()))
-        on = {"enabled": config.enabled}
-        yield {"site": name, **on, "hosts": list(config.hosts), **politeness, "start_urls": start_urls}
+        yield {
+            "site": name,
+            "enabled": config.enabled,
+            "hosts": list(config.hosts),
+            "delay_seconds": round(_SECONDS_PER_MINUTE / rate_per_minute(settings, config), 6),
+            "concurrency": config.politeness.concurrency,
+            "start_urls": list(known_starts(name)),
+        }
 
 
 @app.command()
@@ -535,10 +546,21 @@ def _simulated_pages(site: str) -> list[Page]:
 
 
 async def _fetch_page(site: TableSite, url: str) -> Page:
-    """Fetch a page at the portal's rate; ValueError if robots.txt forbids it or the fetch fails."""
+    """Fetch a page at the portal's rate; ValueError if that may not be, or the answer is not the page."""
     settings, start = get_settings(), check_start_url(site, url)
+    if site.config.proxies.use:
+        raise ValueError(
+            f"{site.name} is asked through proxies alone, and a check asks directly; "
+            "save the page and give it with --file"
+        )
     fetcher = make_fetcher(settings)
-    gate = polite_gate(settings, site.config, rate_per_minute(settings, site.config))
+    rate, known = rate_per_minute(settings, site.config), dict[str, Rules]()
+
+    def rate_of(_: str) -> float:
+        """The Crawl-delay counts too, once robots.txt is read."""
+        return slowed(rate, known_delay(known, start) if settings.robots_obeyed else None)
+
+    gate = open_gate(settings, rate_of, lambda _: site.config.politeness.concurrency)
     polite = PoliteFetcher(
         fetcher=fetcher,
         gate=gate,
@@ -548,16 +570,25 @@ async def _fetch_page(site: TableSite, url: str) -> Page:
     )
     request_for = request_maker(settings, site.config, (start,))
     try:
-        robots = robots_gate(settings, polite, request_for, {})
-        if settings.robots_obeyed and not await robots.allowed(start):
+        robots = robots_gate(settings, polite, request_for, known)
+        may_ask = robots.allowed if settings.robots_obeyed else None
+        if may_ask and not await may_ask(start):
             raise ValueError(f"{start}: robots.txt does not allow it, or could not be read")
-        answer = await polite.fetch(request_for(start))
+        answer = await polite.ask(request_for(start), partial(_page_answer, site, start), may_ask)
     except CrawlError as error:
         raise ValueError(f"{url}: {error}") from error
     finally:
         await gate.close()
         await fetcher.close()
     return Page(url, answer.body, answer.headers.get("content-type"))
+
+
+async def _page_answer(site: TableSite, url: str, answer: Response) -> Response:
+    """The answer, if it is the page; raises `CrawlError` for a block, or a page that is not there."""
+    verdict = classify(answer, url, datetime.now(UTC), proof=site.config.proof)
+    if verdict.kind not in {"ok", "redirected"}:
+        raise error_of(verdict, answer.status)
+    return answer
 
 
 def _show_page(answer: Answer) -> None:

@@ -42,6 +42,7 @@ from sale_sofia.websites.engine import TableSite
 from sale_sofia.websites.reading import Answer, check_page, search_answer
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import SiteConfigError, all_starts, path_and_query
+from sale_sofia.websites.sitemaps import SECTION as SITEMAP
 
 _SECONDS_PER_MINUTE = 60
 Step = Callable[[str, str, int], None]
@@ -65,6 +66,7 @@ _KINDS: Final[Mapping[type[CrawlError], str]] = {
 }
 _SHUT: Final = frozenset({"blocked", "rate limited"})
 """Answers after which no more adverts are requested."""
+_NOTHING_FOUND: Final = "the portal says that nothing was found"
 _AWAY: Final = frozenset({"removed", "project"})
 """Pages that are not an advert of a flat, through no fault of the parser."""
 
@@ -288,10 +290,15 @@ class _Guest:
         """The whole probe, in at most `REQUESTS` requests."""
         self._tell("robots.txt")
         start, forbidden = await self._begin()
-        seen: dict[str, Any] = {"robots": self._polite.answers[-1] if self._polite.answers else None}
-        if start is not None:
-            seen["crawl_delay"] = await self._robots.crawl_delay(start)
-            rate = await self._slow_down(rate, seen["crawl_delay"])
+        delay = None if start is None else await self._robots.crawl_delay(start)
+        robots = self._polite.answers[-1] if self._polite.answers else None
+        seen: dict[str, Any] = {"robots": robots, "crawl_delay": delay}
+        if delay is not None and delay > TURN_SECONDS:
+            seen["refusal"] = (
+                f"not asked: its Crawl-delay is {delay:g} s, a probe waits {TURN_SECONDS:g} s at most"
+            )
+        elif start is not None:
+            rate = await self._slow_down(rate, delay)
             seen |= await self._look_around(start)
         elif self._polite.trouble:
             seen["refusal"] = f"robots.txt could not be had: {self._polite.trouble[0]}"
@@ -335,7 +342,7 @@ class _Guest:
         if self._site.kind_of(start) == "listing":
             way = next(way for way in self._ways if start in way)
             return {"adverts": await self._open([url for url in way if self._site.kind_of(url) == "listing"])}
-        results = await self._look("results", "search", start)
+        results = await self._results(start)
         if results.search is None or not results.search.cards:
             return {"results": results}
         cards, further = results.search.cards, results.search.next_url
@@ -346,6 +353,15 @@ class _Guest:
         adverts = await self._open(list(spread.values()), reserved=1 if further else 0)
         next_page = await self._look("next page", "search", further) if further else None
         return {"results": results, "adverts": adverts, "next_page": next_page}
+
+    async def _results(self, start: str) -> Look:
+        """The first page of results; from an index of sitemaps, the first sitemap that has adverts."""
+        results = await self._look("results", "search", start)
+        waiting = list(results.search.further) if results.search else []
+        while waiting and results.search and not results.search.cards and self._polite.sent < REQUESTS:
+            results = await self._look("results", "search", waiting.pop(0))
+            waiting[:0] = results.search.further if results.search else ()
+        return results
 
     async def _open(self, urls: Sequence[str], reserved: int = 0) -> tuple[Look, ...]:
         """Open adverts until there are enough, we are blocked, or only `reserved` requests are left."""
@@ -381,7 +397,8 @@ class _Guest:
         match outcome:
             case Found():
                 search = self._site.search(page)
-                problem = None if search.cards else "no adverts: the portal says that nothing was found"
+                empty = "the sitemap lists none that count" if search.section == SITEMAP else _NOTHING_FOUND
+                problem = None if search.cards else f"no adverts: {empty}"
                 return Look(label, search.url, "search", problem, answer=answer, search=search)
             case Read():
                 advert = _advert(outcome.listing, self._site, page)

@@ -5,7 +5,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from sale_sofia.telemetry.incidents import Incident, IncidentKind, close_inciden
 from sale_sofia.telemetry.settings import REPAIR_PAGES
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.reading import Answer, error_answer, read_page
-from sale_sofia.websites.registry import UnknownSite, get_scraper
+from sale_sofia.websites.registry import AVAILABLE_SITES, UnknownSite, get_scraper
 from sale_sofia.websites.repair import Facts, Proposal, Sample, known_facts, propose
 from sale_sofia.websites.settings import REPAIR_LEAST_PAGES, REPAIR_RIGHT_FOR_WRONG
 
@@ -62,7 +62,7 @@ def read_file(site: Site, file: Path, url: str) -> Answer:
 def read_manifest(path: Path) -> Iterator[Answer]:
     """One answer for each line, even an invalid one; `ManifestError` if the file cannot be read."""
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8").split("\n")  # other line ends may stand inside a text
     except OSError as error:
         raise ManifestError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -84,6 +84,8 @@ def _answer(path: Path, number: int, line: str) -> Answer:
         wrong = str(error)
     except OSError as error:
         wrong = f"{entry['file']}: {error.strerror}"
+    except ValueError as error:  # a sign that no file's name can have
+        wrong = f"{entry['file']!r}: {error}"
     else:
         return read_page(site, Page(entry["url"], body))
     fields = entry if isinstance(entry, dict) else {}
@@ -155,10 +157,19 @@ def reparse(
 ) -> Reparsed:
     """Parse the newest archived page of every advert again and store the result.
 
-    Adverts held back because they lacked what the site file requires count as new if they have it now.
+    Adverts held back because they lacked what the site file requires count as new if they have it now. Pages
+    of a portal that has no site file any more are counted as failed.
+
+    Raises:
+        UnknownSite: `site` has no site file.
     """
-    records = list(database.run_read(lambda connection: list(latest_pages(connection, site=site))))
-    return reparse_pages(database, archive, records, batch=batch, progress=progress)
+    if site is not None:
+        get_scraper(site)
+    records = database.run_read(lambda connection: list(latest_pages(connection, site=site)))
+    known = [record for record in records if record.site in AVAILABLE_SITES]
+    done = reparse_pages(database, archive, known, batch=batch, progress=progress)
+    others = len(records) - len(known)
+    return replace(done, pages=done.pages + others, failed=done.failed + others)
 
 
 def reparse_pages(

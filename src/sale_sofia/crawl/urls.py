@@ -3,6 +3,7 @@
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from sale_sofia.websites.addresses import host_of
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 
@@ -30,12 +31,19 @@ def target(site: Site, url: str) -> Target:
 
 def check_start_url(site: Site, url: str) -> str:
     """The address, when a crawl of this portal can begin there."""
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if not _is_address(url):
         raise BadAddress(f"{url!r} is not an address; allowed: http:// or https://, a host and a path")
     if site.kind_of(url) not in {"search", "listing"}:
         raise BadAddress(f"{url} leads to no search and no advert of {site.name}")
     return url
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half a bracket, or a port that is none
+        return False
 
 
 def allowed_hosts(site_hosts: tuple[str, ...], start_urls: tuple[str, ...]) -> frozenset[str]:
@@ -57,7 +65,7 @@ def advert_of(text: str) -> tuple[str, str]:
         # By the portal's host, or else by the form of the address, for a portal served elsewhere.
         ids = {site: get_scraper(site).listing_id(text) for site in AVAILABLE_SITES}
         matches = {site: advert for site, advert in ids.items() if advert}
-        host = urlsplit(text).hostname
+        host = host_of(text)
         own = {site: advert for site, advert in matches.items() if host in get_scraper(site).config.hosts}
         candidates = own or matches
         if len(candidates) != 1:

@@ -10,6 +10,7 @@ from math import isqrt
 from typing import Final
 
 from sale_sofia.listings.settings import (
+    AFTER_HTML_BYTES,
     DEEPEST_ELEMENT,
     DEPTH_SAMPLE_BYTES,
     FEW_TAGS,
@@ -212,7 +213,6 @@ _CHARSETS = frozenset({"windows-1251", "cp1251", "iso-8859-5", "koi8-r", "koi8-u
 """Cyrillic ones beside UTF-8, in which tags are ASCII; in others that Python knows they are not."""
 _HEAD_BYTES = 2048  # HTML: the declaration stands in the first 1024 bytes; portals put the title first
 _BEGINNING = 64  # bytes: a byte order mark and some white space
-_TAIL_CHARACTERS = 4096  # analytics snippets may follow the closing tag
 # Cyrillic of UTF-8 read as Latin is full of "Ð"; read as windows-1251 its vowels become pairs like "Рѕ".
 # Neither occurs in a Bulgarian text, and looking for a rare character first costs next to nothing.
 _READ_AS_LATIN = "Ð"
@@ -254,8 +254,7 @@ class Page:
         body = self._without(skipped) if skipped else self.body
         text = decode(body, self.content_type)
         refuse_hostile(body, limits)
-        tail = text[-_TAIL_CHARACTERS:]
-        if "</html" not in tail and "</html" not in tail.lower():  # the second look costs thirty times more
+        if not is_whole(body):
             raise TruncatedPage("the page does not end: </html> is missing")
         return text
 
@@ -275,6 +274,12 @@ class Page:
             raise PageTooLarge(f"the page has {len(self.body)} bytes; at most {limits.max_bytes} are read")
         if not self.body or self.body.isspace():
             raise EmptyPage("the page is empty")
+
+
+def is_whole(body: bytes) -> bool:
+    """Whether an HTML page closes near its end. One that breaks off on its way does not."""
+    tail = body[-AFTER_HTML_BYTES:]
+    return b"</html" in tail or b"</html" in tail.lower()
 
 
 def decode(body: bytes, content_type: str | None = None) -> str:

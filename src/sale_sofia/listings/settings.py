@@ -8,6 +8,8 @@ LONGEST_ADDRESS: Final = 2_000
 LONGEST_TITLE: Final = 160
 """Characters of a title on a card: two lines of a telephone."""
 
+AFTER_HTML_BYTES: Final = 4_096
+"""Bytes at the end of a whole HTML page in which it closes: counters and comments may follow."""
 JSON_MOST_CHARACTERS: Final = 4_000_000
 """Characters of a page whose JSON is read: the largest seen has 1.2 million; in memory it is tenfold."""
 JSON_MOST_STRINGS: Final = 3

@@ -89,7 +89,8 @@ def following(url: str, paging: PagingTable, last: int | None) -> str | None:
         moved = {first_key: first + size, last_key: first + 2 * size - 1}
     else:
         now = {key: numbers.get(key, start) for key, (start, _) in paging.query.items()}
-        if last is not None and max(now.values()) >= last:
+        pages = [(now[key] - start) // step + 1 for key, (start, step) in paging.query.items() if step]
+        if last is not None and max(pages, default=last) >= last:
             return None
         moved = {key: now[key] + step for key, (_, step) in paging.query.items()}
     others = [(key, value) for key, value in query if key not in moved]

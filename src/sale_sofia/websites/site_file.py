@@ -557,10 +557,14 @@ def _checked(files: tuple[tuple[Path, str], ...]) -> SiteConfig:
     merged: dict[str, Any] = {}
     for _, values in _in_effect(files):
         merged = merge(merged, values)
+    path = files[-1][0]
     try:
-        return SiteConfig.model_validate(merged)
+        config = SiteConfig.model_validate(merged)
     except ValidationError as error:
-        raise SiteConfigError(sentences(files[-1][0], error, SiteConfig)) from None
+        raise SiteConfigError(sentences(path, error, SiteConfig)) from None
+    if config.site != path.stem:  # adverts are stored under the one and looked for under the other
+        raise SiteConfigError(f"{path}: site: must be {path.stem}, as the file is called, not {config.site}")
+    return config
 
 
 def _layers(site: str, folder: Path) -> list[Path]:
@@ -584,8 +588,12 @@ def sources(site: str, folder: Path = CONFIG_FOLDER) -> dict[str, tuple[Any, Pat
     entries: dict[str, tuple[Any, Path]] = {}
     for path, values in _in_effect((path, read_text(path)) for path in _layers(site, folder)):
         for key, value in _leaves(values):
+            within = [name for name in entries if f"{name}.".startswith(f"{key}.")]
+            if value == {} and within:
+                continue  # an empty section is laid over another: nothing changes
             # A value replaces a whole section, and a section a value.
-            entries = {name: entry for name, entry in entries.items() if not f"{name}.".startswith(f"{key}.")}
+            above = [name for name in entries if f"{key}.".startswith(f"{name}.")]
+            entries = {name: entry for name, entry in entries.items() if name not in (*within, *above)}
             entries[key] = value, path
     return entries
 

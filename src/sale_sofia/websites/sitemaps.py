@@ -27,10 +27,11 @@ IdOf = Callable[[str], str | None]
 def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits, id_of: IdOf) -> SearchPage:
     """Return the adverts of a sitemap, or the sitemaps of an index.
 
-    A `lastmod` is a fact of the card: when it changes, the advert may have changed.
+    A `lastmod` is a fact of the card: when it changes, the advert may have changed. One whose
+    adverts do not count is empty: an index leads to sitemaps of rents and of other towns too.
 
     Raises:
-        PageError: it is no whole sitemap, or has no address of ours.
+        PageError: it is no whole sitemap, or has no address of an advert.
     """
     text = decode_json(_decompress(page.body, limits.max_bytes), page.content_type)
     if not _END.search(_without_comments(text[-_TAIL_CHARACTERS:])):
@@ -38,18 +39,21 @@ def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits,
     follow, adverts = compiled(table.follow or ""), compiled(table.adverts or "")
     further: list[str] = []
     cards: dict[str, SearchCard] = {}
-    count = 0
+    count, has_adverts = 0, False
     for kind, entry in _entries(text):
         count += 1
         address = _ADDRESS.search(entry)
         url = absolute(page.url, unescape(address[1].strip())) if address else ""
         if kind == "sitemap" and url and follow.search(url):
             further.append(url)
-        elif kind == "url" and url and adverts.search(url) and (own := id_of(url)):
+        elif kind == "url" and url and (own := id_of(url)):
+            has_adverts = True
+            if not adverts.search(url):
+                continue
             changed = _CHANGED.search(entry)
             facts = {"lastmod": changed[1].strip()} if changed else {}
             cards[own] = SearchCard(own, url, partial(CardReading, facts))
-    if not further and not cards:
+    if not further and not has_adverts:
         raise LayoutChanged(f"none of the {count} addresses of the sitemap is one of {site}'s adverts")
     return SearchPage(
         site=site,
@@ -58,7 +62,7 @@ def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits,
         next_url=None,
         total=None if further else len(cards),
         capped=False,
-        verified_empty=False,
+        verified_empty=not further and not cards,
         section=SECTION,
         exact=not further,
         further=tuple(further),

@@ -3,14 +3,16 @@
 import time
 from pathlib import Path
 
+import pytest
 from sqlalchemy import Connection, insert, select
 
 from app_runs import store
 from sale_sofia.crawl.fetch.archive import PageArchive
-from sale_sofia.crawl.reparse import reparse_pages
+from sale_sofia.crawl.reparse import reparse, reparse_pages
 from sale_sofia.crawl.tables import frontier, jobs
 from sale_sofia.history.pages import PageRecord, archived_page, failed_page, failed_pages, record_pages
 from sale_sofia.history.tables import listings
+from sale_sofia.websites.registry import UnknownSite
 from sale_sofia_simulator.render import RenderedPage, render_world
 from sale_sofia_simulator.world import make_world
 
@@ -69,3 +71,15 @@ def test_a_page_that_is_gone_from_the_archive_is_counted_so(tmp_path: Path) -> N
     gone = PageRecord("imot.bg", "https://www.imot.bg/a", "listing", "0" * 64, None, NOW)
     done = reparse_pages(store(tmp_path), PageArchive(tmp_path / "archive", 10**9), [gone])
     assert (done.pages, done.changed, done.missing) == (1, 0, 1)
+
+
+def test_a_portal_that_has_no_file_any_more_does_not_keep_the_others_from_being_read(tmp_path: Path) -> None:
+    database, archive, page = store(tmp_path), PageArchive(tmp_path / "archive", 10**9), a_listing()
+    digest = archive.put(page.body)
+    with database.write() as connection:
+        gone = PageRecord("flats.example", "https://flats.example/1", "listing", digest, None, NOW)
+        record_pages(connection, [gone, PageRecord(page.site, page.url, "listing", digest, None, NOW)])
+    done = reparse(database, archive, site=None, batch=10, progress=lambda _: None)
+    assert (done.pages, done.changed, done.failed, done.missing) == (2, 1, 1, 0)
+    with pytest.raises(UnknownSite, match=r"^no site 'flats.example'; allowed: alo\.bg, "):
+        reparse(database, archive, site="flats.example", batch=10, progress=lambda _: None)

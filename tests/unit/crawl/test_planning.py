@@ -21,7 +21,7 @@ from sale_sofia.crawl.frontier.planning import (
 from sale_sofia.crawl.frontier.ranking import Wish
 from sale_sofia.crawl.frontier.wanted import UnknownWish, Wanted, find_wanted, wanted_of
 from sale_sofia.crawl.runners.runners import SiteBusy, site_lock
-from sale_sofia.crawl.urls import BadAddress, allowed_hosts, check_start_url, target
+from sale_sofia.crawl.urls import BadAddress, UnknownAdvert, advert_of, allowed_hosts, check_start_url, target
 from sale_sofia.crawl.visit.assembly import slowed
 from sale_sofia.history.jobs import JobState, UnknownJob, set_job_state
 from sale_sofia.history.listings import Sighting, save_listings
@@ -52,10 +52,19 @@ def test_a_crawl_talks_to_the_hosts_its_start_urls_name() -> None:
     assert allowed_hosts(hosts, ("http://127.0.0.1:8701/obiavi/x",)) == {"127.0.0.1:8701"}
 
 
-@each_row("url", ["", "x", "ftp://www.imot.bg/obiavi/", "https://www.imot.bg/kontakti"])
+NOWHERE = ("", "x", "ftp://www.imot.bg/obiavi/", "https://www.imot.bg/kontakti", "http://[x")
+
+
+@each_row("url", [*NOWHERE, "https://www.imot.bg:99999/obiavi/"])
 def test_a_start_url_that_leads_nowhere(url: str) -> None:
     with pytest.raises(BadAddress):
         check_start_url(IMOT, url)
+
+
+def test_an_advert_is_named_by_its_address() -> None:
+    assert advert_of("https://firma.imot.bg/obiava-1b177634821891002") == ("imot.bg", "1b177634821891002")
+    with pytest.raises(UnknownAdvert, match=r"is the address of no advert of alo\.bg, "):
+        advert_of("http://[x/obiava-1")
 
 
 def test_the_same_crawl_goes_on_and_another_begins(database: Database, tmp_path: Path) -> None:

@@ -1,12 +1,20 @@
 """What a probe means: the verdict of what was seen, and what of it may be shown or kept."""
 
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
 import pytest
 
+from large_portals import BASE_URL, answer_to, large_portal
 from sale_sofia.cli.sites import sample
-from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl import probe
+from sale_sofia.crawl.fetch.base import Request, Response
 from sale_sofia.crawl.probe import Look, Probe, ProbedAdvert, values_of, without_phones
 from sale_sofia.listings.model import Listing
+from sale_sofia.settings.model import Settings
 from sale_sofia.websites.base import SearchCard, SearchPage
+from sale_sofia_simulator.portal import Portal, PortalOptions
 from tables import each_row
 
 SITE, URL = "imot.bg", "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
@@ -87,6 +95,47 @@ def test_two_of_three_adverts_must_have_what_matters(adverts: list[Look], senten
 )
 def test_paging_must_lead_on(first: Look, second: Look | None, sentence: str) -> None:
     assert seen(first, second, advert(), advert(), advert()).sentence == sentence
+
+
+@dataclass
+class Copy:
+    """A copy of a portal, which answers without a network."""
+
+    portal: Portal[Any]
+    robots: bytes = b""
+
+    async def fetch(self, request: Request) -> Response:
+        if request.url.endswith("/robots.txt"):
+            return Response(request.url, 200, {}, self.robots, 0.0)
+        answer = answer_to(self.portal, request.url)
+        return Response(request.url, answer.status, {"content-type": answer.content_type}, answer.body, 0.0)
+
+    async def close(self) -> None:
+        pass
+
+
+def test_an_index_of_sitemaps_is_followed_to_adverts(monkeypatch: pytest.MonkeyPatch) -> None:
+    portal = large_portal("imoti.net", 30, PortalOptions(sitemap_rows=10), originals=30)
+    monkeypatch.setattr(probe, "make_fetcher", lambda _: Copy(portal))
+    settings = Settings(domain_rate_limits={"default": 10.0, "imoti.net": 60_000.0})
+    start = f"{BASE_URL}/sitemap/sitemapindex.xml"
+    [told] = probe.probe_sites(settings, ["imoti.net"], (start,), lambda *_: None)
+    assert (told.sentence, told.requests, len(told.read)) == ("reads well", 6, 3)
+    assert told.results is not None
+    assert (told.results.url, told.start_url) == (f"{BASE_URL}/sitemap/sitemap3.xml", start)
+
+
+def test_a_delay_of_a_day_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def no_sleep(seconds: float) -> None:
+        assert seconds < 1
+
+    portal = Copy(large_portal("imoti.net", 30, originals=30), b"User-agent: *\nCrawl-delay: 86400\n")
+    monkeypatch.setattr(probe, "make_fetcher", lambda _: portal)
+    monkeypatch.setattr(asyncio, "sleep", no_sleep)
+    start = (f"{BASE_URL}/bg/obiavi/r/prodava/sofia/",)
+    [told] = probe.probe_sites(Settings(), ["imoti.net"], start, lambda *_: None)
+    refusal = "not asked: its Crawl-delay is 86400 s, a probe waits 120 s at most"
+    assert (told.sentence, told.requests, told.crawl_delay) == (f"does not read ({refusal})", 1, 86_400.0)
 
 
 @each_row(

@@ -63,6 +63,14 @@ def test_whose_host_it_is() -> None:
             "https://x.bg/a?q=2&page=3",
         ),
         ({"last": MORE, "query": {"page": [1, 1]}}, "https://x.bg/a", 1, None),
+        ({"last": MORE, "query": {"offset": [0, 40]}}, "https://x.bg/a", 3, "https://x.bg/a?offset=40"),
+        (
+            {"last": MORE, "query": {"offset": [0, 40]}},
+            "https://x.bg/a?offset=40",
+            3,
+            "https://x.bg/a?offset=80",
+        ),
+        ({"last": MORE, "query": {"offset": [0, 40]}}, "https://x.bg/a?offset=80", 3, None),
         (
             {"more": MORE, "query": {"startIndex": [0, 20], "stopIndex": [19, 20]}},
             "https://x.bg/api?n[]=487",
@@ -84,6 +92,20 @@ def test_the_number_in_an_olx_address(code: str, number: str) -> None:
     assert site.listing_id(f"https://www.olx.bg/d/ad/apartament-CID368-ID{code}.html") == number
     assert site.listing_id(f"https://www.olx.bg/d/ad/ID{code}.html?x=1") == number
     assert site.listing_id("https://www.olx.bg/d/ad/apartament.html") is None
+
+
+@each_row(
+    ("url", "number"),
+    [
+        ("https://www.alo.bg/prodava-apartament-10218634", "10218634"),
+        ("https://www.alo.bg/prodava-apartament-1021863412", "1021863412"),
+        ("https://www.alo.bg/1021863412/", "1021863412"),
+        ("https://www.alo.bg/prodava-apartament-1021863412345", None),
+        ("https://www.alo.bg/obiava-1b177634821891002", None),
+    ],
+)
+def test_the_number_in_an_alo_address_is_never_cut(url: str, number: str | None) -> None:
+    assert get_scraper("alo.bg").listing_id(url) == number
 
 
 def ids_of(url: str) -> list[str]:

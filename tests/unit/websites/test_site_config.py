@@ -173,6 +173,28 @@ def test_a_file_without_its_site_is_laid_over_the_installed_one(
         load_site_config("imot.bg")
 
 
+def test_a_file_is_called_like_its_portal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied = tmp_path / "imot.rents.yaml"
+    copied.write_text((CONFIG_FOLDER / "sites" / "imot.bg.yaml").read_text("utf-8"), "utf-8")
+    monkeypatch.setenv("SITES_DIR", str(tmp_path))
+    wrong = rf"^{copied}: site: must be imot\.rents, as the file is called, not imot\.bg$"
+    with pytest.raises(SiteConfigError, match=wrong):
+        load_site_config("imot.rents")
+
+
+def test_what_is_shown_of_a_file_laid_over_another_is_what_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "imot.bg.yaml"
+    mine.write_text("politeness: {}\nlisting: {fields: {floor: {parse: {floor: {bare: floor}}}}}\n", "utf-8")
+    monkeypatch.setenv("SITES_DIR", str(tmp_path))
+    found = sources("imot.bg")
+    floor = {key: entry for key, entry in found.items() if key.startswith("listing.fields.floor.parse")}
+    assert floor == {"listing.fields.floor.parse.floor.bare": ("floor", mine)}
+    assert found["politeness.delay_seconds"] == (3.0, CONFIG_FOLDER / "sites" / "imot.bg.yaml")
+    assert "politeness" not in found
+
+
 def test_a_portal_that_is_off_is_not_among_all_and_is_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,11 @@ def test_the_adverts_that_count_each_once() -> None:
     assert (found.total, found.exact, found.next_url, found.capped) == (2, True, None, False)
 
 
+def test_one_of_other_adverts_alone_is_empty() -> None:
+    found = read(sitemap(entry(6100001, "varna"), entry(6100002, "burgas")))
+    assert (found.cards, found.total, found.exact, found.verified_empty) == ((), 0, True, True)
+
+
 def test_a_packed_one_is_the_same() -> None:
     body = sitemap(entry(6100001), entry(6100003))
     assert read(gzip.compress(body)) == read(body)
@@ -69,7 +74,7 @@ def test_an_address_is_unescaped() -> None:
         (sitemap(entry(6100001))[:-12], TruncatedPage),
         (gzip.compress(sitemap(entry(6100001)))[:-9], TruncatedPage),
         (b"\x1f\x8b" + b"damage" * 9, TruncatedPage),
-        (sitemap(entry(6100001, "varna")), LayoutChanged),
+        (sitemap("<url><loc>https://www.imoti.net/bg/novini/</loc></url>"), LayoutChanged),
         (sitemap(), LayoutChanged),
         (gzip.compress(sitemap(*(entry(6_100_000 + number) for number in range(2000)))), PageTooLarge),
     ],

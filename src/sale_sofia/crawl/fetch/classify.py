@@ -10,7 +10,8 @@ from urllib.parse import unquote, urlsplit
 from sale_sofia.crawl.fetch.base import BlockKind, Response, Verdict
 from sale_sofia.crawl.fetch.blocks import BlockMark, decisive_mark, is_proven, supporting_mark
 from sale_sofia.crawl.fetch.client import retry_after_seconds
-from sale_sofia.crawl.fetch.settings import NEAR_END_BYTES, TINY_BYTES
+from sale_sofia.crawl.fetch.settings import TINY_BYTES
+from sale_sofia.listings.page import is_whole
 
 BOM: Final = b"\xef\xbb\xbf"
 HTML_START: Final = re.compile(rb"\s*<(!doctype html|html|head|body)\b", re.IGNORECASE)
@@ -94,9 +95,7 @@ def _by_body(response: Response, proof: Collection[bytes]) -> Verdict:
             return Verdict("empty", "a page without content")
         if _is_html(response) and (block := disguised_block(response, proof=proof)):
             return block
-    if response.status == HTTPStatus.PARTIAL_CONTENT or (
-        _is_html(response) and b"</html" not in body[-NEAR_END_BYTES:].lower()
-    ):
+    if response.status == HTTPStatus.PARTIAL_CONTENT or (_is_html(response) and not is_whole(body)):
         return Verdict("truncated", f"{len(body)} bytes without an end")
     return Verdict("ok")
 

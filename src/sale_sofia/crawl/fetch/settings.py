@@ -9,8 +9,6 @@ LOOKED_AT_BYTES: Final = 65_536
 """Bytes of a body that are searched for marks of a block: challenge pages are small, adverts are not."""
 TINY_BYTES: Final = 5_000
 """A body below this has no room for an advert or a list of them."""
-NEAR_END_BYTES: Final = 1_024
-"""Bytes at the end of a whole HTML page in which it closes; counters and comments may follow."""
 TITLE_MAX_BYTES: Final = 200
 """No title of a challenge page is longer; a bound, so that a hostile page costs nothing."""
 RETRY_AFTER_DIGITS: Final = 9

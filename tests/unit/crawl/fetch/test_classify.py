@@ -103,7 +103,8 @@ def test_a_byte_order_mark_is_nothing_too() -> None:
         (html("advert")[:-7], "truncated"),
         (html("advert").upper(), "ok"),
         (html("advert") + "<!-- 0.2 s -->\n", "ok"),
-        (html("advert") + "<p>more</p>" * 200, "truncated"),
+        (html("advert") + "<p>more</p>" * 200, "ok"),
+        (html("advert") + "<p>more</p>" * 400, "truncated"),
     ],
 )
 def test_a_page_ends_where_it_closes(body: str, kind: str) -> None:
