@@ -33,15 +33,18 @@ chmod 444 "$folder/redis_users"
 
 test "${1:-}" = --tls || exit 0
 name="${2:?--tls wants the name by which the other machines call this one}"
+# Python 3.13 and newer refuse certificates that do not say what RFC 5280 demands: key usage and key identifiers.
 test -s "$folder/ca.key" || openssl req -x509 -newkey rsa:3072 -nodes -sha256 -days "$days" \
-    -subj "/CN=sale-sofia" -keyout "$folder/ca.key" -out "$folder/ca.crt" 2> /dev/null
+    -subj "/CN=sale-sofia" -addext "keyUsage=critical,keyCertSign,cRLSign" \
+    -keyout "$folder/ca.key" -out "$folder/ca.crt" 2> /dev/null
 case "$name" in
     *[!0-9.]*) kind=DNS ;;
     *) kind=IP ;;
 esac
 openssl req -newkey rsa:3072 -nodes -sha256 -subj "/CN=$name" \
     -keyout "$folder/server.key" -out "$folder/server.csr" 2> /dev/null
-printf 'subjectAltName=%s:%s,DNS:redis,DNS:postgres\n' "$kind" "$name" > "$folder/server.ext"
+printf '%s\n' "subjectAltName=$kind:$name,DNS:redis,DNS:postgres" \
+    subjectKeyIdentifier=hash authorityKeyIdentifier=keyid > "$folder/server.ext"
 openssl x509 -req -sha256 -days "$days" -in "$folder/server.csr" -extfile "$folder/server.ext" \
     -CA "$folder/ca.crt" -CAkey "$folder/ca.key" -CAcreateserial -out "$folder/server.crt" 2> /dev/null
 cp -f "$folder/server.key" "$folder/redis.key"

@@ -97,6 +97,12 @@ def test_all_that_speak_to_redis_speak_tls(guarded: RedisServer, secrets: Path, 
         assert check_reachable(url.replace("sale_sofia@", f"sale_sofia:{password(secrets)}@"))
 
 
+def test_the_certificates_pass_the_strict_rules_of_python_3_13(secrets: Path) -> None:
+    verify = ["openssl", "verify", "-x509_strict", "-CAfile", secrets / "ca.crt", secrets / "server.crt"]
+    told = subprocess.run(verify, capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stderr) == (0, "")
+
+
 def test_a_certificate_of_another_maker_is_refused(
     guarded: RedisServer, secrets: Path, tmp_path: Path
 ) -> None:
