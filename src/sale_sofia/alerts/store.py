@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, RowMapping, delete, insert, select, update
 
@@ -14,6 +14,9 @@ from sale_sofia.history.revisions import Changes
 from sale_sofia.history.tables import WAS_ASKED, listings, market_events, price_points
 from sale_sofia.storage.upserts import insert_into, replace_in
 from sale_sofia.telemetry.tables import incidents
+
+VIEWING: Final = "viewing"
+"""The kind of a viewing reminder."""
 
 
 class RuleState(NamedTuple):
