@@ -33,6 +33,7 @@ from sale_sofia.alerts.store import (
     RuleState,
     Watched,
     begin_look,
+    dated,
     look_number,
     matched,
     properties_on,
@@ -120,7 +121,14 @@ class Looking:
             items += decision.items
             watched[name] += decision.watched
         return LookRecord(
-            number, rules, changes, touched - held, touched & held, watched, items, len(changed)
+            number,
+            rules,
+            changes,
+            touched - held,
+            touched & held,
+            watched,
+            dated(connection, items),
+            len(changed),
         )
 
     def _decisions(

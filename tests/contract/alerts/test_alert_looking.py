@@ -191,6 +191,23 @@ def test_a_viewing_is_told_a_day_and_two_hours_before_and_again_when_it_is_moved
 
 
 @pytest.mark.slow
+def test_a_price_that_comes_back_to_what_was_told_is_told_again_and_once(lookout: Lookout) -> None:
+    world = lookout.world
+    lookout.look()
+    for price in (120_000.0, 160_000.0, 120_000.0):
+        world.now += DAY
+        world.change("old1", price_eur=price)
+        lookout.look()
+    assert lookout.told() == ["cut old1", "cut old1"]
+    world.change("old1", price_eur=120_000.0, price_bgn=234_699.6)
+    world.say("old1", "shortlist")
+    lookout.look(1)
+    assert lookout.told() == ["cut old1", "cut old1"]
+    keys = [item.key for entry in lookout.log() for item in entry.items]
+    listing = world.listing_id("old1")
+    assert keys == [f"cut|{listing}|120000|{START + days * DAY:.0f}" for days in (1, 3)]
+
+
 def sofia(day: int, hour: int, minute: int = 0) -> float:
     return datetime(2026, 11, day, hour, minute, tzinfo=SOFIA).timestamp()
 
