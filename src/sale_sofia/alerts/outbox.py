@@ -17,7 +17,7 @@ WAITING: Final = "waiting"
 SENDING: Final = "sending"
 SENT: Final = "sent"
 DROPPED: Final = "dropped"
-"""Never sent: it would have come too late."""
+"""Never sent: it would have come too late, or its reader was removed."""
 _M = alert_messages.c
 
 
@@ -171,6 +171,12 @@ def drop(connection: Connection, due: Due) -> None:
     """Never send this one, unless somebody has leased it by now."""
     same = update(alert_messages).where(_M.id == due.id, _M.state == due.state, _M.attempts == due.attempts)
     connection.execute(same.values(state=DROPPED, lease_until=None))
+
+
+def drop_waiting(connection: Connection, channel: str) -> None:
+    """Never send what waits for this channel, which is removed."""
+    waiting = update(alert_messages).where(_M.channel == channel, _M.state == WAITING)
+    connection.execute(waiting.values(state=DROPPED))
 
 
 def _held(message_id: int, token: str) -> Update:
