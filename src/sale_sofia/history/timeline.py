@@ -378,7 +378,7 @@ def _add_sighting(generation: Generation, seen: Seen, rules: HistoryRules) -> No
 def is_by_card(before: Doubts, seen: Seen, step: Step) -> bool:
     """Whether the price that is believed after a sighting comes from a card."""
     if seen.card:
-        return before.by_card or step.price in ("first", "price")
+        return before.by_card or step.price is not None
     no_price = seen.held or seen.fields["price_eur"] is None
     return before.by_card and no_price and not step.price
 

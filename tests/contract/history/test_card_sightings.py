@@ -133,6 +133,17 @@ def test_a_price_that_the_page_does_not_have_was_never_asked(connection: Connect
     assert changes(connection) == []
 
 
+def test_a_card_price_that_differs_by_the_vat_alone_is_a_cards_too(connection: Connection) -> None:
+    read(connection, 3.0, vat="excluded")
+    see(connection, 4.0, price_eur=150_000.0, vat="excluded")
+    see(connection, 5.0, price_eur=180_000.0, vat="included")
+    assert (stored(connection)["price_eur"], stored(connection)["price_by_card"]) == (180_000.0, True)
+    read(connection, 6.0, vat="excluded")
+    assert (stored(connection)["price_eur"], stored(connection)["vat"]) == (150_000.0, "excluded")
+    assert points(connection) == [(3.0, 150_000.0, "first")]
+    assert changes(connection) == []
+
+
 def test_a_first_price_that_the_page_does_not_have_was_never_asked(connection: Connection) -> None:
     see(connection, 2.0, price_eur=97_000.0)
     assert read(connection, 3.0) == "new"
