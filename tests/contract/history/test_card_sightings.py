@@ -152,6 +152,37 @@ def test_a_first_price_that_the_page_does_not_have_was_never_asked(connection: C
 
 
 @pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        pytest.param(150_000.0, [(2.0, 150_000.0, "first")], id="as before the cards"),
+        pytest.param(145_000.0, [(2.0, 150_000.0, "first"), (6.0, 145_000.0, "price")], id="as none"),
+        pytest.param(140_000.0, [(2.0, 150_000.0, "first"), (4.0, 140_000.0, "price")], id="as the first"),
+        pytest.param(
+            130_000.0,
+            [(2.0, 150_000.0, "first"), (4.0, 140_000.0, "price"), (5.0, 130_000.0, "price")],
+            id="as the last",
+        ),
+    ],
+)
+def test_of_card_prices_in_a_row_those_that_no_page_has_are_taken_back(
+    connection: Connection, page: float, expected: list[tuple[float, float, str]]
+) -> None:
+    see(connection, 2.0)
+    read(connection, 3.0)
+    see(connection, 4.0, price_eur=140_000.0)
+    see(connection, 5.0, price_eur=130_000.0)
+    read(connection, 6.0, price_eur=page)
+    assert (stored(connection)["price_eur"], points(connection)) == (page, expected)
+
+
+def test_first_prices_of_cards_that_the_page_does_not_have_were_never_asked(connection: Connection) -> None:
+    see(connection, 2.0, price_eur=160_000.0)
+    see(connection, 3.0, price_eur=97_000.0)
+    assert read(connection, 4.0) == "new"
+    assert (points(connection), changes(connection)) == ([(4.0, 150_000.0, "first")], [])
+
+
+@pytest.mark.parametrize(
     "wrong",
     [
         pytest.param({"price_eur": 2143.0}, id="per m²"),
