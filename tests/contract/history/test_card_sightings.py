@@ -35,6 +35,8 @@ def connection(store_url: str) -> Iterator[Connection]:
             job_id = f"run{number}"
             create_job(opened, job_id=job_id, site=SITE, start_urls=[], listing_limit=None, now=1.0)
             begin_sweep(opened, job_id=job_id, site=SITE, searches=["all"], everything=False, now=1.0)
+        create_job(opened, job_id="run9", site=SITE, start_urls=[], listing_limit=None, now=1.0)
+        begin_sweep(opened, job_id="run9", site=SITE, searches=["others"], everything=False, now=1.0)
         yield opened
     db.dispose()
 
@@ -121,6 +123,18 @@ def test_another_price_on_a_card_is_a_change_of_its_moment(connection: Connectio
     assert not stored(connection)["price_by_card"]
     assert changes(connection) == [(4.0, "price_eur", 150_000, 140_000)]
     assert len(points(connection)) == 2
+
+
+def test_a_price_that_goes_back_is_opened_though_other_searches_saw_it_last(connection: Connection) -> None:
+    see(connection, 2.0)
+    read(connection, 3.0)
+    assert see(connection, 4.0, run=9, price_eur=140_000.0)
+    read(connection, 5.0, run=9, price_eur=140_000.0)
+    assert see(connection, 6.0)
+    read(connection, 7.0)
+    assert not see(connection, 8.0)
+    assert not see(connection, 9.0, run=9)
+    assert [price for _, price, _ in points(connection)] == [150_000.0, 140_000.0, 150_000.0]
 
 
 def test_a_price_that_the_page_does_not_have_was_never_asked(connection: Connection) -> None:
