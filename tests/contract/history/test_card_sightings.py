@@ -17,6 +17,7 @@ from sale_sofia.history.sightings import work_out_anew
 from sale_sofia.history.sweeps import begin_sweep, scope_of
 from sale_sofia.history.tables import listing_changes, listings, price_points, scrape_history
 from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
 
 SITE = "imot.bg"
 CARD: dict[str, Any] = {
@@ -156,6 +157,32 @@ def test_a_card_price_that_differs_by_the_vat_alone_is_a_cards_too(connection: C
     assert (stored(connection)["price_eur"], stored(connection)["vat"]) == (150_000.0, "excluded")
     assert points(connection) == [(3.0, 150_000.0, "first")]
     assert changes(connection) == []
+
+
+def test_a_page_that_disproves_a_card_leaves_its_validators(connection: Connection) -> None:
+    """With those of before, a page that goes back would say that it is not modified."""
+    for at, etag in ((3.0, "before"), (5.0, "after"), (4.5, "late")):
+        if at == 5.0:
+            see(connection, 3.5)
+            see(connection, 4.0, price_eur=97_000.0)
+        page = advert(**{**PAGE, "price_eur": 150_000.0 - at})
+        save_listings(connection, [Sighting(page, at, "run0", f"{at:064}", etag=etag)])
+    assert (stored(connection)["price_eur"], stored(connection)["etag"]) == (149_995.0, "after")
+
+
+def test_a_page_of_another_meaning_after_a_card_is_an_incident_until_it_is_settled(
+    connection: Connection,
+) -> None:
+    read(connection, 3.0)
+    see(connection, 3.5)
+    see(connection, 4.0, price_eur=140_000.0)
+    read(connection, 5.0, price_eur=2143.0)
+    (incident,) = open_incidents(connection, SITE)
+    assert (incident.kind, incident.details["odd_price_eur"]) == (IncidentKind.PRICE_MEANING, 2143.0)
+    see(connection, 5.5)
+    see(connection, 6.0, price_eur=139_000.0)
+    read(connection, 7.0, price_eur=138_000.0)
+    assert (stored(connection)["odd_visits"], open_incidents(connection, SITE)) == (0, [])
 
 
 def test_a_first_price_that_the_page_does_not_have_was_never_asked(connection: Connection) -> None:
