@@ -127,11 +127,6 @@ def scope_of(connection: Connection, job_id: str) -> Scope | None:
     return next((Scope(*row) for row in _SCOPE_OF.rows(connection, {"of_job": job_id})), None)
 
 
-def runs_of(scope: Scope) -> Select[tuple[str]]:
-    """The query for all jobs of the same searches."""
-    return select(sweeps.c.job_id).where(sweeps.c.scope_id == scope.id)
-
-
 def end_sweep(
     connection: Connection, job_id: str, figures: SweepFigures, *, reason: Said | None, gone: int, now: float
 ) -> None:

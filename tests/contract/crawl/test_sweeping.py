@@ -472,6 +472,21 @@ def test_a_narrower_sweep_does_not_make_up_for_what_the_whole_one_missed(world: 
         assert (open_incidents(connection), held_adverts(connection, "imot.bg")) == ([], {})
 
 
+def test_a_sweep_for_a_changed_profile_makes_up_for_what_it_missed_before(world: World) -> None:
+    def held() -> tuple[int, list[IncidentKind]]:
+        with world.database.read() as connection:
+            kinds = [one.kind for one in open_incidents(connection)]
+            return len(held_adverts(connection, "imot.bg")), kinds
+
+    world.sweep(ALL, wanted=CHEAP, total=100)
+    assert held() == (12, [IncidentKind.COVERAGE])
+    dearer = (Wish({"neighbourhood": ("Борово", "Лозенец")}, most={"price_eur": 500_000.0}),)
+    world.sweep(ALL, wanted=Wanted(("somebody else",), dearer), total=12)
+    assert (world.last().complete, held()) == (True, (6, [IncidentKind.COVERAGE])), "what it read is new"
+    world.sweep(ALL, wanted=Wanted(("me",), dearer), total=12)
+    assert (world.last().complete, held()) == (True, (0, []))
+
+
 def test_an_incident_of_the_whole_portal_stays_its_own_when_a_part_misses_some_too(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
