@@ -73,6 +73,8 @@ def portal(answer: bytes, status: int = 200, **headers: str) -> Iterator[str]:
         (("crawl", "--start-url", "https://www.imot.bg/obiavi/"), "--start-url needs exactly one SITE"),
         (("resume", "nothing"), "no job nothing; `sale-sofia jobs` lists them"),
         (("export", "adverts.xls"), ".csv"),
+        (("sweeps", "--accept"), "--accept needs a portal: --site"),
+        (("sweeps", "--site", "imot.bg", "--accept"), "imot.bg: its last sweep did not collapse"),
         (
             ("simulate", "--sites", "alo.bg,suprimmo.bg", "--layouts", "renamed-class"),
             "no layout 'renamed-class' of alo.bg, which has dropped-field, renamed-cards; suprimmo.bg, which",

@@ -1,16 +1,21 @@
 """A buyer's way: search, shortlist, note, view, decide; and one sentence for what makes no sense."""
 
 import json
+from functools import partial
 from getpass import getuser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
+from app_runs import store
 from commands_here import Command, commands
 from contract.storage.helpers import ready_database
 from crawls import run
 from property_worlds import advert, ids_of, save
+from sale_sofia.alerts.kept import ChannelFile, KeptChannel, kept_channels
+from sale_sofia.buyer.people import person_named
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.settings.model import Settings
 
@@ -142,6 +147,17 @@ def test_the_agenda_tells_ways_and_days_and_a_calendar_has_an_address(say: Comma
     for number in ("3", "4"):
         say("viewing", "cancel", number)
         say("mark", number, "new")
+
+
+def test_who_is_removed_leaves_no_channel(say: Command, data: Path) -> None:
+    for name in ("Ана", "Борис"):
+        say("people", "add", name)
+    boris = store(data).run_read(partial(person_named, name="Борис"))
+    channel = KeptChannel(url=SecretStr("json://127.0.0.1:9/"), person=boris.stamp)
+    ChannelFile(data).keep("his", channel, ())
+    assert say("people", "remove", "Борис").code == 0
+    assert kept_channels(data) == {}
+    say("people", "remove", "Ана")
 
 
 def test_of_several_viewings_one_is_named(say: Command) -> None:

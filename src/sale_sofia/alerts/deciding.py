@@ -16,12 +16,12 @@ from sale_sofia.advice.search.conditions import read_around
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.search.run import fitting
 from sale_sofia.advice.tables import scores
-from sale_sofia.alerts.rules import BuyerRule, OperatorRule, wrong_rules
+from sale_sofia.alerts.rules import BuyerRule, OperatorRule, QuietHours, in_time, not_quiet, wrong_rules
 from sale_sofia.alerts.settings import BEST_NAMED, GOOD_VALUE, PRICE_ROUNDING_EUR, REMINDED_HOURS
-from sale_sofia.alerts.store import Item, RuleState, Watched, as_of, incident_news
+from sale_sofia.alerts.store import VIEWING, Item, RuleState, Watched, as_of, incident_news
 from sale_sofia.buyer.evaluations import UNWANTED, current_property, evaluations
 from sale_sofia.buyer.searches import list_searches
-from sale_sofia.buyer.viewings import all_viewings
+from sale_sofia.buyer.viewings import Viewing, all_viewings
 from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.prices import lowest_offers
 from sale_sofia.flats.projection import load_flats
@@ -32,8 +32,6 @@ from sale_sofia.history.settings import SECONDS_PER_HOUR
 from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind
 
-VIEWING: Final = "viewing"
-"""The kind of a viewing reminder."""
 FOLLOWED: Final = frozenset({"contacted", "viewing", "shortlist", "offer"})
 """Statuses of flats that the buyer follows."""
 
@@ -351,28 +349,37 @@ def _item(
 # Viewings are told through the channels of all buyer rules, whatever these look for.
 
 
-def viewing_items(connection: Connection, rules: Sequence[BuyerRule], *, now: float) -> Iterator[Item]:
-    """The upcoming viewings; each once per reminder, and again where it was moved."""
-    longest = max(REMINDED_HOURS) * SECONDS_PER_HOUR
-    near = [
-        viewing
-        for viewing in (all_viewings(connection) if rules else ())
-        if viewing.state == "planned" and 0 < viewing.starts_at - now <= longest
-    ]
+def viewing_items(
+    connection: Connection, rules: Sequence[BuyerRule], quiet: QuietHours | None, *, now: float
+) -> Iterator[Item]:
+    """The upcoming viewings; each once per reminder, and again where it was moved.
+
+    None that could only be sent when its viewing has begun.
+    """
+    soonest = not_quiet(now, quiet)
+    near: list[tuple[Viewing, int]] = []
+    for viewing in all_viewings(connection) if rules else ():
+        if viewing.state == "planned" and soonest < viewing.starts_at:
+            due = [hours for hours in REMINDED_HOURS if _reminder_at(viewing, hours, quiet) <= now]
+            near += [(viewing, min(due))] if due else []
     flats = {
-        flat.property_id: flat for flat in load_flats(connection, {viewing.property_id for viewing in near})
+        flat.property_id: flat
+        for flat in load_flats(connection, {viewing.property_id for viewing, _ in near})
     }
-    for viewing in near:
+    for viewing, hours in near:
         if viewing.property_id not in flats:  # joined with another meanwhile: the next look tells it
             continue
-        flat, left = flats[viewing.property_id], viewing.starts_at - now
-        hours = min(hours for hours in REMINDED_HOURS if left <= hours * SECONDS_PER_HOUR)
+        flat = flats[viewing.property_id]
         view = View(flat, FlatJudgement(fits=True), "viewing", {}, silent=False)
         names = ("starts_at", "minutes", "agent", "phone", "place", "remarks")
         more = {name: getattr(viewing, name) for name in names}
         key = f"{viewing.uid}|{viewing.starts_at:.0f}|{hours}"
         for rule in rules:
             yield _item(rule, view, VIEWING, flat.adverts[0], key, **more)
+
+
+def _reminder_at(viewing: Viewing, hours: int, quiet: QuietHours | None) -> float:
+    return in_time(viewing.starts_at - hours * SECONDS_PER_HOUR, viewing.starts_at, quiet)
 
 
 # What operators are told: each incident when it begins and when it is over.

@@ -18,6 +18,7 @@ from sale_sofia.alerts.links import addresses, link_key
 from sale_sofia.alerts.outbox import (
     Delivered,
     Due,
+    drop,
     due_messages,
     items_of,
     note_failed,
@@ -28,15 +29,18 @@ from sale_sofia.alerts.outbox import (
 )
 from sale_sofia.alerts.rules import NONE, AlertsError, QuietHours, is_quiet, load_alerts, not_quiet
 from sale_sofia.alerts.settings import LEASE_FACTOR, POSTMAN_GRACE_SECONDS
-from sale_sofia.alerts.store import Item
+from sale_sofia.alerts.store import VIEWING, Item
 from sale_sofia.alerts.wording import Links, buttons_of, no_links, photo_of, word_message
 from sale_sofia.buyer.people import Person, all_people
+from sale_sofia.buyer.viewings import is_planned
 from sale_sofia.installation import open_database
 from sale_sofia.settings.model import Settings, environment_of, load_settings
 from sale_sofia.settings.programs import end_at_once, own_program
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.logs import log_as_service
+
+_Content = tuple[tuple[Item, ...], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +73,25 @@ class Delivery:
             self._send(*leased, sender, done)
         return done
 
-    def _take_next(self, connection: Connection, failed: list[str]) -> tuple[Due, str] | None:
+    def _take_next(self, connection: Connection, failed: list[str]) -> tuple[Due, str, _Content] | None:
         now = self.clock()
         lease = now + LEASE_FACTOR * self.settings.alert_send_seconds
         for due in due_messages(connection, now=now, without=failed):
             if not due.urgent and is_quiet(now, self.quiet):
                 put_off(connection, [due.id], not_before=not_quiet(now, self.quiet))
+            elif not (content := _content(connection, due, now))[0]:
+                drop(connection, due)
             elif token := take(connection, due, now=now, lease_until=lease):
-                return due, token
+                return due, token, content
         return None
 
-    def _send(self, due: Due, token: str, sender: ChannelSender, done: Delivered) -> None:
+    def _send(self, due: Due, token: str, content: _Content, sender: ChannelSender, done: Delivered) -> None:
         try:
             if due.channel not in self.channels:
                 there = list(self.channels) or NONE
                 raise NotSent(Said("channel.unknown", channel=due.channel, there=there))  # noqa: TRY301
             channel = self.channels[due.channel]
-            items, answers = self.database.run_read(partial(_content, due=due))
+            items, answers = content
             people = self.database.run_read(all_people)
             reader = next((person for person in people if person.stamp == channel.person), None)
             if channel.person is not None and reader is None:
@@ -123,9 +129,17 @@ class Delivery:
         return of
 
 
-def _content(connection: Connection, due: Due) -> tuple[tuple[Item, ...], str | None]:
-    items = items_of(connection, [due.id])[due.id]
+def _content(connection: Connection, due: Due, now: float) -> _Content:
+    """What of the message is still worth telling, and the id of the message that it answers."""
+    stored = items_of(connection, [due.id])[due.id]
+    items = tuple(item for item in stored if item.kind != VIEWING or _is_ahead(connection, item, now))
     return items, None if due.after_id is None else uid_of(connection, due.after_id)
+
+
+def _is_ahead(connection: Connection, reminder: Item, now: float) -> bool:
+    """Whether the viewing has not begun, and was neither moved nor cancelled since."""
+    uid, starts_at = reminder.key.split("|")[1], reminder.facts["starts_at"]
+    return bool(starts_at > now) and is_planned(connection, uid, starts_at)
 
 
 class PostmanFailed(OSError):

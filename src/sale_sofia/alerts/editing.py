@@ -15,6 +15,8 @@ from yaml.nodes import MappingNode, SequenceNode
 
 from sale_sofia.alerts.channels import Channel, channels_of, open_service
 from sale_sofia.alerts.deciding import FITS_NOT, View, check_kinds, decide, profiles_of, sources_of
+from sale_sofia.alerts.kept import ChannelFile
+from sale_sofia.alerts.outbox import drop_waiting
 from sale_sofia.alerts.rules import (
     NONE,
     RULE_KINDS,
@@ -33,6 +35,7 @@ from sale_sofia.alerts.store import Item, as_of, matched
 from sale_sofia.alerts.wording import Words, harmless, words_of
 from sale_sofia.buyer.changes import What, note_change
 from sale_sofia.buyer.evaluations import By, statuses
+from sale_sofia.buyer.people import Person, all_people
 from sale_sofia.flats.projection import load_flats
 from sale_sofia.flats.rows import current_properties
 from sale_sofia.history.tables import listings, market_events, price_points
@@ -246,6 +249,27 @@ class RuleFile:
                     self.change(rule, {**rule, "channels": left})
                 else:
                     self.remove(rule)
+
+    def forget_person(self, person: Person) -> None:
+        """Remove the channels of a removed person, from the rules too; what waits for them is dropped.
+
+        Those of the last person stay, as the household's: the single buyer goes on with them.
+
+        Raises:
+            AlertsError, SiteConfigError: the files cannot be edited.
+        """
+        file = ChannelFile(self.settings.data_dir)
+        names = file.of_person(person.stamp)
+        if not names:
+            return
+        if not self.database.run_read(all_people):
+            file.hand_over(person.stamp)
+            return
+        for name in names:
+            if self.path.exists():
+                self.drop_channel(name)
+            self.database.run_write(partial(drop_waiting, channel=name))
+        file.forget_person(person.stamp)
 
     def switch(self, name: str, *, enabled: bool) -> None:
         """Switch the rule of this name on or off; one that is switched on starts afresh.

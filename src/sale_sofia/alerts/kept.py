@@ -97,6 +97,31 @@ class ChannelFile:
             )
         )
 
+    def of_person(self, person: str) -> list[str]:
+        """The names of this person's channels."""
+        return [name for name, channel in self.read().channels.items() if channel.person == person]
+
+    def forget_person(self, person: str) -> None:
+        """Forget the channels of this person, and their bot."""
+        self._change(
+            lambda held: _File(
+                channels={key: channel for key, channel in held.channels.items() if channel.person != person},
+                bots={who: bot for who, bot in held.bots.items() if who != person},
+            )
+        )
+
+    def hand_over(self, person: str) -> None:
+        """Make the channels of this person the household's, which has no people any more."""
+
+        def heir(channel: KeptChannel) -> KeptChannel:
+            return channel.model_copy(update={"person": None}) if channel.person == person else channel
+
+        self._change(
+            lambda held: _File(
+                channels={key: heir(channel) for key, channel in held.channels.items()}, bots=held.bots
+            )
+        )
+
     def _change(self, work: Callable[[_File], _File]) -> None:
         path = self.folder / CHANNELS_FILE
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

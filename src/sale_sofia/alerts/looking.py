@@ -13,7 +13,6 @@ from sale_sofia.advice.scoring.profile import Profile, load_profiles
 from sale_sofia.advice.scoring.runs import ScoreRun
 from sale_sofia.alerts.deciding import (
     FITS_NOT,
-    VIEWING,
     Decision,
     RuleSource,
     View,
@@ -28,11 +27,13 @@ from sale_sofia.alerts.outbox import Looked, NewMessage, add_message, message_of
 from sale_sofia.alerts.rules import AlertsFile, OperatorRule, next_time, not_quiet
 from sale_sofia.alerts.settings import FLATS_AT_ONCE, LOOKS_MOST
 from sale_sofia.alerts.store import (
+    VIEWING,
     Item,
     LookRecord,
     RuleState,
     Watched,
     begin_look,
+    dated,
     look_number,
     matched,
     properties_on,
@@ -120,7 +121,14 @@ class Looking:
             items += decision.items
             watched[name] += decision.watched
         return LookRecord(
-            number, rules, changes, touched - held, touched & held, watched, items, len(changed)
+            number,
+            rules,
+            changes,
+            touched - held,
+            touched & held,
+            watched,
+            dated(connection, items),
+            len(changed),
         )
 
     def _decisions(
@@ -163,7 +171,8 @@ class Looking:
         if seen.changes.listing_ids:
             advance(connection, FOLLOWER, "", seen.changes)
         save_seen(connection, seen)
-        near = viewing_items(connection, self.file.buyer, now=now) if self.settings.alert_viewings else ()
+        reminding = self.file.buyer if self.settings.alert_viewings else ()
+        near = viewing_items(connection, reminding, self.file.quiet_hours, now=now)
         items, messages = self._tell(connection, [*seen.items, *near], "buyer", now)
         incidents = incident_items(connection, self.file.operator, seen.rules)
         more_items, more_messages = self._tell(connection, incidents, "operator", now)

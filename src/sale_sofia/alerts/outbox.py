@@ -16,6 +16,8 @@ from sale_sofia.settings.words import Said
 WAITING: Final = "waiting"
 SENDING: Final = "sending"
 SENT: Final = "sent"
+DROPPED: Final = "dropped"
+"""Never sent: it would have come too late, or its reader was removed."""
 _M = alert_messages.c
 
 
@@ -165,6 +167,18 @@ def put_off(connection: Connection, message_ids: Sequence[int], *, not_before: f
     connection.execute(chosen.values(not_before=not_before))
 
 
+def drop(connection: Connection, due: Due) -> None:
+    """Never send this one, unless somebody has leased it by now."""
+    same = update(alert_messages).where(_M.id == due.id, _M.state == due.state, _M.attempts == due.attempts)
+    connection.execute(same.values(state=DROPPED, lease_until=None))
+
+
+def drop_waiting(connection: Connection, channel: str) -> None:
+    """Never send what waits for this channel, which is removed."""
+    waiting = update(alert_messages).where(_M.channel == channel, _M.state == WAITING)
+    connection.execute(waiting.values(state=DROPPED))
+
+
 def _held(message_id: int, token: str) -> Update:
     return update(alert_messages).where(_M.id == message_id, _M.token == token, _M.state == SENDING)
 
@@ -195,7 +209,7 @@ def silent_channels(connection: Connection, *, since: float) -> dict[str, Said]:
     sent = alert_messages.alias("sent").c
     accepted = select(sent.id).where(sent.channel == _M.channel, sent.sent_at >= _M.first_tried_at).exists()
     chosen = select(_M.channel, _M.last_error).where(
-        _M.state != SENT, _M.first_tried_at <= since, _M.last_error.is_not(None), ~accepted
+        _M.state.in_((WAITING, SENDING)), _M.first_tried_at <= since, _M.last_error.is_not(None), ~accepted
     )
     return {row.channel: row.last_error for row in connection.execute(chosen.order_by(_M.id.desc()))}
 

@@ -18,8 +18,15 @@ from pydantic import (
 )
 
 from sale_sofia.alerts.kept import kept_channels
-from sale_sofia.alerts.settings import ALERTS_FILE, CHANNEL_SCHEMES, LONGEST_NAME, MOST_RULES, WAYS_AROUND
-from sale_sofia.settings.quiet_hours import day_of, moment_of, quiet_until
+from sale_sofia.alerts.settings import (
+    ALERTS_FILE,
+    CHANNEL_SCHEMES,
+    LONGEST_NAME,
+    MOST_RULES,
+    REMINDED_BEFORE_QUIET_SECONDS,
+    WAYS_AROUND,
+)
+from sale_sofia.settings.quiet_hours import day_of, moment_of, quiet_span, quiet_until
 from sale_sofia.settings.types import at_key, password_in, why_refused
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import SiteConfigError, Table, parse_yaml, read_text, sentences
@@ -271,3 +278,12 @@ def not_quiet(moment: float, quiet: QuietHours | None) -> float:
     """This moment, or the end of the quiet hours it falls into."""
     until = None if quiet is None else quiet_until(moment, quiet.from_, quiet.to)
     return moment if until is None else until
+
+
+def in_time(moment: float, event: float, quiet: QuietHours | None) -> float:
+    """When to tell what is due at this moment; before quiet hours, if these would hold it until the event.
+
+    REMINDED_BEFORE_QUIET_SECONDS before they begin, as rules are checked only now and then.
+    """
+    span = None if quiet is None else quiet_span(moment, quiet.from_, quiet.to)
+    return moment if span is None or span[1] < event else span[0] - REMINDED_BEFORE_QUIET_SECONDS

@@ -100,6 +100,8 @@ LONGEST_FIELD: Final = 1000
 """Characters of what is typed into a field of a channel."""
 REMINDED_HOURS: Final = (2, 24)
 """Reminders come so many hours before a viewing: time to go, and time to move it."""
+REMINDED_BEFORE_QUIET_SECONDS: Final = 3600.0
+"""How long before quiet hours a reminder comes that they would hold past its viewing."""
 MAIL_WORDS_BYTES: Final = 100_000
 """What a mail server may say in one conversation; a good one says less than a thousand bytes."""
 MAIL_READ_BYTES: Final = 4096

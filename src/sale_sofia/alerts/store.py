@@ -1,8 +1,8 @@
 """What the rules of alerts have seen, and what they decided to tell."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, RowMapping, delete, insert, select, update
 
@@ -14,6 +14,9 @@ from sale_sofia.history.revisions import Changes
 from sale_sofia.history.tables import WAS_ASKED, listings, market_events, price_points
 from sale_sofia.storage.upserts import insert_into, replace_in
 from sale_sofia.telemetry.tables import incidents
+
+VIEWING: Final = "viewing"
+"""The kind of a viewing reminder."""
 
 
 class RuleState(NamedTuple):
@@ -129,6 +132,28 @@ def save_items(connection: Connection, items: Iterable[Item], *, now: float) -> 
         for item in by_key.values()
         if item.key not in stored
     }
+
+
+PRICE_KINDS: Final = frozenset({"cut", "rise", "cheaper"})
+"""Items about a price; their keys name an advert and what it asks."""
+
+
+def dated(connection: Connection, items: Sequence[Item]) -> list[Item]:
+    """The items, those about a price with the moment since when it is asked in their key.
+
+    So a change is told once, and a later one back to the same price is another change.
+    """
+    adverts = {item.key: int(item.key.split("|")[1]) for item in items if item.kind in PRICE_KINDS}
+    points = select(price_points).where(WAS_ASKED).order_by(price_points.c.seen_at, price_points.c.id)
+    last: dict[int, tuple[float | None, float]] = {}
+    for row in rows_of(connection, points, price_points.c.listing_id, sorted(set(adverts.values()))):
+        if row.listing_id not in last or last[row.listing_id][0] != row.price_eur:
+            last[row.listing_id] = row.price_eur, row.seen_at
+    moments = {key: last[number][1] for key, number in adverts.items() if number in last}
+    return [
+        replace(item, key=f"{item.key}|{moments[item.key]:.0f}") if item.key in moments else item
+        for item in items
+    ]
 
 
 def incident_news(connection: Connection, since: float) -> Iterator[tuple[RowMapping, set[str], bool]]:

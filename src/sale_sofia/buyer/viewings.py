@@ -192,6 +192,13 @@ def all_viewings(connection: Connection, property_id: int | None = None) -> list
     return [Viewing(**{**row, **{name: tuple(row[name]) for name in LISTS}}) for row in rows]
 
 
+def is_planned(connection: Connection, uid: str, starts_at: float) -> bool:
+    """Whether this viewing is still planned for that moment."""
+    c = viewings.c
+    found = select(c.id).where(c.uid == uid, c.starts_at == starts_at, c.state == "planned")
+    return connection.execute(found).first() is not None
+
+
 # The moment of a viewing as a person writes it: Sofia's clock, also when it changes in spring and autumn.
 
 _LIKE = "2026-11-20 15:30"

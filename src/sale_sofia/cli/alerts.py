@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from uuid import uuid4
 
 import typer
@@ -14,7 +14,7 @@ from sale_sofia.advice.scoring.profile import load_profiles
 from sale_sofia.advice.scoring.runs import ScoreRun
 from sale_sofia.alerts.channels import Channel, ChannelSender, NotSent, channels_of
 from sale_sofia.alerts.editing import RuleFile, check_channels, check_file, preview, sentence_of
-from sale_sofia.alerts.outbox import SENDING, SENT, WAITING, count_messages, read_log
+from sale_sofia.alerts.outbox import DROPPED, SENDING, SENT, WAITING, count_messages, read_log
 from sale_sofia.alerts.rules import BUYER_KINDS, AlertRule, AlertsError, AlertsFile, load_alerts
 from sale_sofia.alerts.running import Alerts
 from sale_sofia.alerts.settings import ALERTS_FILE, PREVIEW_SHOWN, SHOWN_MESSAGES
@@ -105,15 +105,18 @@ def _send_test(channel: Channel, settings: Settings) -> str | None:
     return None
 
 
+_STATES: Final = (WAITING, SENDING, SENT, DROPPED)
+
+
 @app.command("log")
 def show_log(
     limit: Annotated[int, typer.Option(min=1, help="Show this many, the newest.")] = SHOWN_MESSAGES,
-    state: Annotated[str | None, typer.Option(help=f"Only {WAITING}, {SENDING} or {SENT}.")] = None,
+    state: Annotated[str | None, typer.Option(help=f"One of {', '.join(_STATES)}.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what was sent, when, why, through which channel, after how many tries, and what still waits."""
-    if state not in {None, WAITING, SENDING, SENT}:
-        raise typer.BadParameter(f"no state {state!r}; allowed: {WAITING}, {SENDING}, {SENT}")
+    if state not in {None, *_STATES}:
+        raise typer.BadParameter(f"no state {state!r}; allowed: {', '.join(_STATES)}")
     settings = load_settings()
     found = open_ready(settings).run_read(partial(read_log, limit=limit, state=state))
     texts = [word_message(message.items, settings.alert_language) for message in found]

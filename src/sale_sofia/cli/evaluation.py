@@ -492,9 +492,15 @@ def person_calendar(
 
 @people_app.command(name="remove")
 def remove_person(name: Name) -> None:
-    """Remove a person: they can no longer come in; what they wrote stays, with their name."""
-    _write(lambda connection: dismiss(connection, people.person_named(connection, name), me()))
+    """Remove a person and their channels: they cannot come in; what they wrote stays, with their name."""
+    from sale_sofia.alerts.editing import RuleFile  # noqa: PLC0415 - a quarter of the program, for this alone
+
+    settings, by = load_settings(), me()
+    database = open_ready(settings)
+    person = database.run_read(partial(people.person_named, name=name))
+    database.run_write(partial(dismiss, person=person, by=by))
     log.print(f"{name} can no longer come in")
+    RuleFile(settings, database, by).forget_person(person)
 
 
 # Links that show one flat to people who are not of the household.

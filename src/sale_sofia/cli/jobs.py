@@ -47,7 +47,7 @@ from sale_sofia.history.prices import PriceHistory, price_history
 from sale_sofia.history.runs.report_page import report_page
 from sale_sofia.history.runs.reports import SessionReportGenerator, write_whole
 from sale_sofia.history.settings import SHOWN_CHANGES, SHOWN_SWEEPS
-from sale_sofia.history.sweeps import list_sweeps
+from sale_sofia.history.sweeps import accept_drop, list_sweeps
 from sale_sofia.history.tables import PRINTED_BEFORE
 from sale_sofia.installation import open_error_log, open_ready
 from sale_sofia.operations.portals import SiteStatus, site_statuses
@@ -265,11 +265,30 @@ def price_history_command(
         out.print(table)
 
 
-def sweeps(site: Site = None, as_json: AsJson = False) -> None:
-    """List the newest sweeps: whether each was complete, what it saw, and how many adverts it found gone."""
+def sweeps(
+    site: Site = None,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="As few adverts as in the portal's last sweep are usual now.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the newest sweeps: whether each was complete, what it saw, and how many adverts it found gone.
+
+    After a collapse nothing is delisted. Where the portal really has so few adverts now, say so with
+    --accept.
+    """
     if site is not None:
         get_scraper(site)
-    found = open_ready(load_settings()).run_read(partial(list_sweeps, limit=SHOWN_SWEEPS, site=site))
+    database = open_ready(load_settings())
+    if accept:
+        if site is None:
+            raise typer.BadParameter("--accept needs a portal: --site")
+        accepted = database.run_write(partial(accept_drop, site=site, now=time.time()))
+        if accepted is None:
+            raise ValueError(f"{site}: its last sweep did not collapse; there is nothing to accept")
+        out.print(f"{site}: {accepted.adverts} adverts are usual from now on")
+        return
+    found = database.run_read(partial(list_sweeps, limit=SHOWN_SWEEPS, site=site))
     counted = ("announced", "seen", "opened", "priced", "gone")
     table = plain_table("Sweeps", ("site", "began", "ended", "complete"), counted, "job")
     for sweep in found:

@@ -151,13 +151,23 @@ def see_cards(  # noqa: PLR0913 - each is a matter of its own
     to_open = {
         card.external_id
         for card in seen_cards
-        if (card.external_id, card.hash) not in opened or is_due(card.external_id)
+        if (card.external_id, card.hash) not in opened
+        or is_due(card.external_id)
+        or _is_another_price(card, last_cards.get(card.external_id))
     }
     to_open -= spared(to_open)
     soonest_first = sorted(
         listing_rows.keys() - to_open, key=lambda key: (listing_rows[key]["revisit_at"], key)
     )
     return to_open.union(soonest_first[: max(0, least - len(to_open))])
+
+
+def _is_another_price(card: SeenCard, last: Stored | None) -> bool:
+    """Whether the last card, of whichever searches, had another price.
+
+    Those that have not shown the advert since then may know the price that it goes back to as opened.
+    """
+    return last is not None and card.price_eur is not None and last["price_eur"] not in {None, card.price_eur}
 
 
 def _is_news(card: SeenCard, listing: Stored | None, last: Stored | None, at: float) -> bool:
@@ -171,8 +181,7 @@ def _is_news(card: SeenCard, listing: Stored | None, last: Stored | None, at: fl
         return False
     if listing["opened_at"] is None:
         return True
-    prices = (last["price_eur"], listing["price_eur"])
-    return card.price_eur is not None and last["price_eur"] is not None and card.price_eur not in prices
+    return _is_another_price(card, last) and card.price_eur != listing["price_eur"]
 
 
 def _save_sightings(

@@ -184,10 +184,28 @@ def _save_and_recompute(
     if (sighting.seen_at, sighting.content_hash) == (read_at, state["content_hash"]):
         return "unchanged"
     is_first_read = not sighting.card and state["opened_at"] is None
-    changed = save_late(connection, sighting, rules)
+    changed = _recompute(connection, sighting, state, rules)
     if is_first_read and sighting.held_news:
         _UPDATE.run(connection, [{"of_id": state["id"], "held_by": sighting.job_id}])
     return "new" if is_first_read else "changed" if changed else "unchanged"
+
+
+def _recompute(connection: Connection, sighting: Sighting, old: Stored, rules: HistoryRules) -> bool:
+    """As `save_late`; the newest page also leaves its validators, and its doubted price an incident."""
+    changed = save_late(connection, sighting, rules)
+    site, external_id = sighting.key
+    current = select(listings).where(
+        listings.c.site == site, listings.c.external_id == external_id, listings.c.closed_at.is_(None)
+    )
+    row = connection.execute(current).mappings().one()
+    if not sighting.card and (old["opened_at"] is None or sighting.seen_at > old["opened_at"]):
+        own = {"etag": sighting.etag, "last_modified": sighting.last_modified}
+        _UPDATE.run(connection, [{"of_id": row["id"], **own}])
+        if row["odd_visits"]:
+            report_odd(connection, [(sighting, row)])
+    if old["odd_visits"] and not row["odd_visits"]:
+        close_if_settled(connection, {site}, now=sighting.seen_at)
+    return changed
 
 
 def _stored_states(connection: Connection, sightings: Iterable[Sighting]) -> dict[Key, Stored]:
@@ -238,9 +256,9 @@ def _compare_and_save(connection: Connection, sightings: Sequence[_Pair], rules:
         if not _is_reused(*pair) and is_disproved(pair[1], doubts_of(pair[1]), pair[0].unstored)
     ]
     withdrawn = withdrawn_adverts(connection, [sighting for sighting, _ in reused])
-    for sighting, _ in reused:
+    for sighting, old in reused:
         if sighting.key in withdrawn:  # the number of the next generation is in use
-            save_late(connection, sighting, rules)
+            _recompute(connection, sighting, old, rules)
     _start_next_generation(connection, [pair for pair in reused if pair[0].key not in withdrawn], rules)
     handled = {sighting.key for sighting, _ in (*reused, *disproved)}
     others = [pair for pair in pairs if pair[0].key not in handled]

@@ -6,7 +6,7 @@ it. The same holds for a first sweep that missed adverts of its portal: what it 
 long, and is new when a sweep of the same searches, or of the whole portal, is complete.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, Select, case, func, or_, select, update
@@ -63,7 +63,13 @@ def release_adverts(connection: Connection, site: str, external_ids: Collection[
     return _release(connection, site, ids, now) if ids else 0
 
 
-def release_runs(connection: Connection, site: str, runs: Select[tuple[str]], *, now: float) -> int:
+def holding_runs(connection: Connection, site: str) -> list[str]:
+    """The runs that hold adverts of a portal back."""
+    held = select(listings.c.held_by).where(*_held(site)).distinct()
+    return sorted(connection.scalars(held))
+
+
+def release_runs(connection: Connection, site: str, runs: Sequence[str], *, now: float) -> int:
     """Release the adverts of a portal that these runs hold back; returns how many."""
     own = select(listings.c.id).where(*_held(site), listings.c.held_by.in_(runs))
     return _release(connection, site, own, now)

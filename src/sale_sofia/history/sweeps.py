@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cache
 from itertools import islice
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
@@ -37,7 +37,11 @@ from sale_sofia.history.tables import cards, learnt, listings, scopes, searches,
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.quick import Quick
 from sale_sofia.storage.upserts import insert_for, insert_into
+from sale_sofia.telemetry.incidents import IncidentKind, close_incident
 from sale_sofia.websites.site_file import DelistingTable
+
+COLLAPSED: Final = "sweep.collapsed"
+"""The code of the reason of a sweep that saw far fewer adverts than is usual."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +131,6 @@ def scope_of(connection: Connection, job_id: str) -> Scope | None:
     return next((Scope(*row) for row in _SCOPE_OF.rows(connection, {"of_job": job_id})), None)
 
 
-def runs_of(scope: Scope) -> Select[tuple[str]]:
-    """The query for all jobs of the same searches."""
-    return select(sweeps.c.job_id).where(sweeps.c.scope_id == scope.id)
-
-
 def end_sweep(
     connection: Connection, job_id: str, figures: SweepFigures, *, reason: Said | None, gone: int, now: float
 ) -> None:
@@ -154,15 +153,45 @@ def newest_card(connection: Connection, scope: Scope) -> float:
 
 
 def usual_adverts(connection: Connection, scope: Scope) -> float | None:
-    """The median of what the last complete sweeps of the scope saw; None before the first."""
+    """The median of what the last complete sweeps of the scope saw; None before the first.
+
+    Those before an accepted one do not count.
+    """
     last = (
-        select(sweeps.c.adverts)
+        select(sweeps.c.adverts, sweeps.c.reason)
         .where(sweeps.c.scope_id == scope.id, sweeps.c.complete.is_(True), sweeps.c.started_at < scope.since)
         .order_by(sweeps.c.started_at.desc(), sweeps.c.job_id.desc())
         .limit(USUAL_SWEEPS)
     )
-    counts = list(connection.execute(last).scalars())
+    counts = []
+    for row in connection.execute(last):
+        counts.append(row.adverts)
+        if row.reason is not None:
+            break
     return median(counts) if counts else None
+
+
+def accept_drop(connection: Connection, site: str, *, now: float) -> Sweep | None:
+    """Make what the portal's last sweep saw the usual number of adverts, by a person's decision.
+
+    The sweep counts as complete, and is the only complete one that has a reason. It delists nothing itself;
+    the next ones do. None where the last sweep did not collapse.
+    """
+    ended = _ALL.where(sweeps.c.site == site, sweeps.c.finished_at.is_not(None))
+    newest = ended.order_by(sweeps.c.started_at.desc(), sweeps.c.job_id.desc()).limit(1)
+    last = next(iter(_sweeps(connection, newest)), None)
+    if last is None or last.reason is None or last.reason.code != COLLAPSED:
+        return None
+    own = update(sweeps).where(sweeps.c.job_id == last.job_id)
+    connection.execute(own.values(complete=True, reason=Said("sweep.accepted", why=last.reason)))
+    close_incident(connection, IncidentKind.COLLAPSE, site, now=now)
+    return last
+
+
+def accepted_among(connection: Connection, job_ids: Sequence[str]) -> frozenset[str]:
+    """Those of these jobs whose sweep was accepted."""
+    chosen = select(sweeps.c.job_id).where(sweeps.c.job_id.in_(job_ids), sweeps.c.complete.is_(True))
+    return frozenset(connection.scalars(chosen.where(sweeps.c.reason.is_not(None))))
 
 
 def is_first_sweep(connection: Connection, scope: Scope) -> bool:

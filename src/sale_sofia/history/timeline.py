@@ -356,7 +356,7 @@ def _is_next_generation(generation: Generation, seen: Seen) -> bool:
 
 
 def _add_sighting(generation: Generation, seen: Seen, rules: HistoryRules) -> None:
-    if is_disproved(generation.fields, generation.doubts, seen):
+    while is_disproved(generation.fields, generation.doubts, seen):
         _retract_card_price(generation)
     doubts = generation.doubts
     next_step = step(generation.fields, doubts, seen, rules)
@@ -378,13 +378,16 @@ def _add_sighting(generation: Generation, seen: Seen, rules: HistoryRules) -> No
 def is_by_card(before: Doubts, seen: Seen, step: Step) -> bool:
     """Whether the price that is believed after a sighting comes from a card."""
     if seen.card:
-        return before.by_card or step.price in ("first", "price")
+        return before.by_card or step.price is not None
     no_price = seen.held or seen.fields["price_eur"] is None
     return before.by_card and no_price and not step.price
 
 
 def _retract_card_price(generation: Generation) -> None:
-    """Undo the last price, which is a card's: the price fields are as they were before it."""
+    """Undo the last price, which is a card's: the price fields are as they were before it.
+
+    Afterwards `by_card` says whether that earlier price is a card's too, which no page has confirmed.
+    """
     last_priced = max(place for place, (_, step) in enumerate(generation.seen) if step.price)
     before = generation.seen[last_priced - 1][1].fields if last_priced else _NO_PRICE
     old = {name: before[name] for name in HELD_FIELDS}
@@ -396,6 +399,8 @@ def _retract_card_price(generation: Generation) -> None:
         generation.seen[place] = seen, retracted
     generation.fields = generation.fields | old
     generation.by_card = False
+    for seen, step in generation.seen:
+        generation.by_card = is_by_card(generation.doubts, seen, step)
 
 
 def _complete_card_price(generation: Generation, confirming: Step) -> None:

@@ -25,9 +25,16 @@ def day_of(moment: float) -> date:
 
 def quiet_until(moment: float, start: time, end: time) -> float | None:
     """Return when the quiet hours of this moment end; None outside them, their end included."""
+    span = quiet_span(moment, start, end)
+    return None if span is None else span[1]
+
+
+def quiet_span(moment: float, start: time, end: time) -> tuple[float, float] | None:
+    """Return when the quiet hours of this moment begin and end; None outside them, their end included."""
     for days in (-1, 0):
         evening = day_of(moment) + timedelta(days=days)
         morning = evening if start < end else evening + timedelta(days=1)
-        if moment_of(evening, start) <= moment < moment_of(morning, end):
-            return moment_of(morning, end)
+        span = moment_of(evening, start), moment_of(morning, end)
+        if span[0] <= moment < span[1]:
+            return span
     return None

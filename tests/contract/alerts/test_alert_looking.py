@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -24,6 +25,7 @@ from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.history.jobs import CELERY, JobState, create_job, set_job_state
 from sale_sofia.history.news import release_all
 from sale_sofia.history.tables import listings
+from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind
@@ -189,6 +191,49 @@ def test_a_viewing_is_told_a_day_and_two_hours_before_and_again_when_it_is_moved
 
 
 @pytest.mark.slow
+def test_a_price_that_comes_back_to_what_was_told_is_told_again_and_once(lookout: Lookout) -> None:
+    world = lookout.world
+    lookout.look()
+    for price in (120_000.0, 160_000.0, 120_000.0):
+        world.now += DAY
+        world.change("old1", price_eur=price)
+        lookout.look()
+    assert lookout.told() == ["cut old1", "cut old1"]
+    world.change("old1", price_eur=120_000.0, price_bgn=234_699.6)
+    world.say("old1", "shortlist")
+    lookout.look(1)
+    assert lookout.told() == ["cut old1", "cut old1"]
+    keys = [item.key for entry in lookout.log() for item in entry.items]
+    listing = world.listing_id("old1")
+    assert keys == [f"cut|{listing}|120000|{START + days * DAY:.0f}" for days in (1, 3)]
+
+
+def sofia(day: int, hour: int, minute: int = 0) -> float:
+    return datetime(2026, 11, day, hour, minute, tzinfo=SOFIA).timestamp()
+
+
+def test_a_reminder_that_quiet_hours_would_hold_past_its_viewing_comes_before_them(lookout: Lookout) -> None:
+    world, who = lookout.world, By("Ана", START)
+    lookout.rules('quiet_hours: {from: "22:30", to: "08:00"}')
+    lookout.look()
+    with world.database.write() as connection:
+        add_viewing(connection, 1, {"starts_at": sofia(20, 8)}, who)
+        add_viewing(connection, 2, {"starts_at": sofia(20, 9)}, who)
+
+    def at(*moment: int) -> int:
+        world.now = sofia(*moment)
+        return lookout.look_only().items
+
+    moments = ((19, 7, 59), (19, 8), (19, 9), (19, 21, 29), (19, 21, 30), (20, 6), (20, 7))
+    assert [at(*moment) for moment in moments] == [0, 1, 1, 0, 1, 0, 1]
+    waits = [entry.not_before for entry in lookout.log()]
+    assert waits == [sofia(19, 8), sofia(19, 9), sofia(19, 21, 30), sofia(20, 8)]
+    world.now = sofia(20, 23)
+    with world.database.write() as connection:
+        add_viewing(connection, 3, {"starts_at": sofia(21, 8)}, who)
+    assert [at(20, 23), at(21, 7), at(21, 8)] == [0, 0, 0], "planned in quiet hours: no time is left"
+
+
 def test_joining_and_parting_flats_tells_nothing_again(lookout: Lookout) -> None:
     world = lookout.world
     lookout.look()

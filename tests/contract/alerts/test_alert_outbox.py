@@ -6,10 +6,13 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
-from contract.storage.helpers import database
+from contract.storage.helpers import advert, database
 from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.outbox import (
+    DROPPED,
+    Delivered,
     NewMessage,
     add_message,
     bring_back,
@@ -24,7 +27,11 @@ from sale_sofia.alerts.outbox import (
     take,
 )
 from sale_sofia.alerts.rules import AlertsFile
-from sale_sofia.alerts.store import Item, begin_look, look_number, save_items
+from sale_sofia.alerts.store import VIEWING, Item, begin_look, look_number, save_items
+from sale_sofia.buyer.evaluations import By
+from sale_sofia.buyer.tables import viewings
+from sale_sofia.buyer.viewings import add_viewing, change_viewing
+from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
@@ -217,3 +224,27 @@ def test_who_comes_to_send_in_quiet_hours_leaves_what_is_not_urgent_until_their_
     done = Delivery(Settings(), db, {}, night, lambda: midnight).run()
     assert set(done.errors) == {"hook"}, "it was tried; there is no such channel"
     assert (due(db, morning - 1), due(db, morning)) == ([urgent], [patient, urgent])
+
+
+@pytest.mark.parametrize("change", [{}, {"starts_at": 2e9 + 60}, {"state": "cancelled"}], ids=str)
+def test_a_reminder_is_not_sent_once_its_viewing_has_begun_or_is_another(
+    db: Database, change: dict[str, object]
+) -> None:
+    starts = 2e9
+    with db.write() as connection:
+        save_listings(connection, [Sighting(advert(), 1.0, None, None)])
+        number = add_viewing(connection, 1, {"starts_at": starts}, By("Ана", 1.0))
+        uid = connection.execute(select(viewings.c.uid)).scalar_one()
+        key = f"viewing|{uid}|{starts:.0f}|2"
+        facts = {"starts_at": starts}
+        (item,) = save_items(connection, [Item(key, VIEWING, ("R",), facts)], now=1.0).values()
+        add_message(connection, NewMessage("mail", "buyer", (item,), 5.0), now=1.0)
+    assert set(Delivery(Settings(), db, {}, clock=lambda: starts - 9e3).run().errors) == {"mail"}, "tried"
+    with db.write() as connection:
+        change_viewing(connection, number, change, By("Ана", 2.0))
+    late = starts if not change else starts - 1.0
+    assert Delivery(Settings(), db, {}, clock=lambda: late).run() == Delivered()
+    with db.read() as connection:
+        (entry,) = read_log(connection, limit=5)
+        assert (entry.state, entry.attempts) == (DROPPED, 1)
+        assert silent_channels(connection, since=late) == {}

@@ -21,7 +21,7 @@ from sale_sofia.history.cards import SeenCard, card_hash
 from sale_sofia.history.jobs import JobState
 from sale_sofia.history.news import held_adverts
 from sale_sofia.history.runs.incidents import review_run
-from sale_sofia.history.sweeps import Sweep, list_sweeps
+from sale_sofia.history.sweeps import Sweep, accept_drop, list_sweeps
 from sale_sofia.history.tables import listings, market_events
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import Settings
@@ -472,6 +472,21 @@ def test_a_narrower_sweep_does_not_make_up_for_what_the_whole_one_missed(world: 
         assert (open_incidents(connection), held_adverts(connection, "imot.bg")) == ([], {})
 
 
+def test_a_sweep_for_a_changed_profile_makes_up_for_what_it_missed_before(world: World) -> None:
+    def held() -> tuple[int, list[IncidentKind]]:
+        with world.database.read() as connection:
+            kinds = [one.kind for one in open_incidents(connection)]
+            return len(held_adverts(connection, "imot.bg")), kinds
+
+    world.sweep(ALL, wanted=CHEAP, total=100)
+    assert held() == (12, [IncidentKind.COVERAGE])
+    dearer = (Wish({"neighbourhood": ("Борово", "Лозенец")}, most={"price_eur": 500_000.0}),)
+    world.sweep(ALL, wanted=Wanted(("somebody else",), dearer), total=12)
+    assert (world.last().complete, held()) == (True, (6, [IncidentKind.COVERAGE])), "what it read is new"
+    world.sweep(ALL, wanted=Wanted(("me",), dearer), total=12)
+    assert (world.last().complete, held()) == (True, (0, []))
+
+
 def test_an_incident_of_the_whole_portal_stays_its_own_when_a_part_misses_some_too(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -483,6 +498,31 @@ def test_an_incident_of_the_whole_portal_stays_its_own_when_a_part_misses_some_t
         assert world.last().complete is complete
         with world.database.read() as connection:
             assert [one.job_id for one in open_incidents(connection)] == [whole]
+
+
+def test_a_drop_that_a_person_accepts_is_usual_from_then_on(world: World) -> None:
+    def sweep(numbers: Sequence[int]) -> list[IncidentKind]:
+        world.sweep(numbers)
+        with world.database.write() as connection:
+            review_run(connection, world.last().job_id, Settings(), now=world.day * DAY)
+            return [one.kind for one in open_incidents(connection)]
+
+    def accept() -> Sweep | None:
+        with world.database.write() as connection:
+            return accept_drop(connection, "imot.bg", now=world.day * DAY)
+
+    assert accept() is None
+    for _ in range(3):
+        sweep(ALL)
+    assert accept() is None
+    assert sweep(ALL[:4]) == [IncidentKind.COLLAPSE]
+    accepted = accept()
+    assert (accepted and accepted.adverts, accept()) == (4, None)
+    assert world.last().reason == "accepted as usual (collapsed: 4 adverts, where 12 are usual)"
+    world.prices = {number: world.prices[number] for number in ALL[:4]}
+    assert [sweep(ALL[:4]) for _ in range(2)] == [[], []]
+    assert (world.last().complete, sorted(world.gone())) == (True, list(ALL[4:]))
+    assert sweep(ALL[:1]) == [IncidentKind.COLLAPSE], "another drop is one again"
 
 
 def test_a_collapse_that_lasts_stays_an_incident(world: World) -> None:

@@ -17,6 +17,7 @@ from sale_sofia.history.sightings import work_out_anew
 from sale_sofia.history.sweeps import begin_sweep, scope_of
 from sale_sofia.history.tables import listing_changes, listings, price_points, scrape_history
 from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
 
 SITE = "imot.bg"
 CARD: dict[str, Any] = {
@@ -35,6 +36,8 @@ def connection(store_url: str) -> Iterator[Connection]:
             job_id = f"run{number}"
             create_job(opened, job_id=job_id, site=SITE, start_urls=[], listing_limit=None, now=1.0)
             begin_sweep(opened, job_id=job_id, site=SITE, searches=["all"], everything=False, now=1.0)
+        create_job(opened, job_id="run9", site=SITE, start_urls=[], listing_limit=None, now=1.0)
+        begin_sweep(opened, job_id="run9", site=SITE, searches=["others"], everything=False, now=1.0)
         yield opened
     db.dispose()
 
@@ -123,6 +126,18 @@ def test_another_price_on_a_card_is_a_change_of_its_moment(connection: Connectio
     assert len(points(connection)) == 2
 
 
+def test_a_price_that_goes_back_is_opened_though_other_searches_saw_it_last(connection: Connection) -> None:
+    see(connection, 2.0)
+    read(connection, 3.0)
+    assert see(connection, 4.0, run=9, price_eur=140_000.0)
+    read(connection, 5.0, run=9, price_eur=140_000.0)
+    assert see(connection, 6.0)
+    read(connection, 7.0)
+    assert not see(connection, 8.0)
+    assert not see(connection, 9.0, run=9)
+    assert [price for _, price, _ in points(connection)] == [150_000.0, 140_000.0, 150_000.0]
+
+
 def test_a_price_that_the_page_does_not_have_was_never_asked(connection: Connection) -> None:
     see(connection, 2.0)
     read(connection, 3.0)
@@ -133,11 +148,79 @@ def test_a_price_that_the_page_does_not_have_was_never_asked(connection: Connect
     assert changes(connection) == []
 
 
+def test_a_card_price_that_differs_by_the_vat_alone_is_a_cards_too(connection: Connection) -> None:
+    read(connection, 3.0, vat="excluded")
+    see(connection, 4.0, price_eur=150_000.0, vat="excluded")
+    see(connection, 5.0, price_eur=180_000.0, vat="included")
+    assert (stored(connection)["price_eur"], stored(connection)["price_by_card"]) == (180_000.0, True)
+    read(connection, 6.0, vat="excluded")
+    assert (stored(connection)["price_eur"], stored(connection)["vat"]) == (150_000.0, "excluded")
+    assert points(connection) == [(3.0, 150_000.0, "first")]
+    assert changes(connection) == []
+
+
+def test_a_page_that_disproves_a_card_leaves_its_validators(connection: Connection) -> None:
+    """With those of before, a page that goes back would say that it is not modified."""
+    for at, etag in ((3.0, "before"), (5.0, "after"), (4.5, "late")):
+        if at == 5.0:
+            see(connection, 3.5)
+            see(connection, 4.0, price_eur=97_000.0)
+        page = advert(**{**PAGE, "price_eur": 150_000.0 - at})
+        save_listings(connection, [Sighting(page, at, "run0", f"{at:064}", etag=etag)])
+    assert (stored(connection)["price_eur"], stored(connection)["etag"]) == (149_995.0, "after")
+
+
+def test_a_page_of_another_meaning_after_a_card_is_an_incident_until_it_is_settled(
+    connection: Connection,
+) -> None:
+    read(connection, 3.0)
+    see(connection, 3.5)
+    see(connection, 4.0, price_eur=140_000.0)
+    read(connection, 5.0, price_eur=2143.0)
+    (incident,) = open_incidents(connection, SITE)
+    assert (incident.kind, incident.details["odd_price_eur"]) == (IncidentKind.PRICE_MEANING, 2143.0)
+    see(connection, 5.5)
+    see(connection, 6.0, price_eur=139_000.0)
+    read(connection, 7.0, price_eur=138_000.0)
+    assert (stored(connection)["odd_visits"], open_incidents(connection, SITE)) == (0, [])
+
+
 def test_a_first_price_that_the_page_does_not_have_was_never_asked(connection: Connection) -> None:
     see(connection, 2.0, price_eur=97_000.0)
     assert read(connection, 3.0) == "new"
     assert points(connection) == [(3.0, 150_000.0, "first")]
     assert changes(connection) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        pytest.param(150_000.0, [(2.0, 150_000.0, "first")], id="as before the cards"),
+        pytest.param(145_000.0, [(2.0, 150_000.0, "first"), (6.0, 145_000.0, "price")], id="as none"),
+        pytest.param(140_000.0, [(2.0, 150_000.0, "first"), (4.0, 140_000.0, "price")], id="as the first"),
+        pytest.param(
+            130_000.0,
+            [(2.0, 150_000.0, "first"), (4.0, 140_000.0, "price"), (5.0, 130_000.0, "price")],
+            id="as the last",
+        ),
+    ],
+)
+def test_of_card_prices_in_a_row_those_that_no_page_has_are_taken_back(
+    connection: Connection, page: float, expected: list[tuple[float, float, str]]
+) -> None:
+    see(connection, 2.0)
+    read(connection, 3.0)
+    see(connection, 4.0, price_eur=140_000.0)
+    see(connection, 5.0, price_eur=130_000.0)
+    read(connection, 6.0, price_eur=page)
+    assert (stored(connection)["price_eur"], points(connection)) == (page, expected)
+
+
+def test_first_prices_of_cards_that_the_page_does_not_have_were_never_asked(connection: Connection) -> None:
+    see(connection, 2.0, price_eur=160_000.0)
+    see(connection, 3.0, price_eur=97_000.0)
+    assert read(connection, 4.0) == "new"
+    assert (points(connection), changes(connection)) == ([(4.0, 150_000.0, "first")], [])
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from alert_servers import BOT, HOST, AlertServers, alert_servers
 from app_runs import put_adverts, store
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.delivery import Delivery
-from sale_sofia.alerts.kept import kept_channels
+from sale_sofia.alerts.kept import ChannelFile, KeptChannel, kept_channels
 from sale_sofia.alerts.outbox import Delivered, NewMessage, add_message, read_log
 from sale_sofia.alerts.rules import load_alerts
 from sale_sofia.alerts.store import Item, save_items
@@ -212,8 +213,11 @@ def test_nothing_is_sent_to_or_done_for_who_is_removed(
         owner.fill("/people/remove", name="Борис")
         owner.fill("/people/add", name="Борис", language="en", role="buyer")
         assert press(boris, keep) == (410, "A home in Sofia This link is of somebody who is no longer here.")
-    assert deliver(tmp_path, servers) == "whose channel it is, is no longer here; remove the channel"
     assert said(tmp_path) == []
+    assert kept_channels(tmp_path) == {}
+    left = KeptChannel(url=SecretStr("json://127.0.0.1:9/"), person="9-1.000")  # as in an old backup
+    ChannelFile(tmp_path).keep("left", left, ())
+    assert deliver(tmp_path, servers) == "whose channel it is, is no longer here; remove the channel"
     assert "of somebody who is no longer here" in owner.text("/channels?lang=en")
 
 

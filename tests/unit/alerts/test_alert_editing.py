@@ -2,15 +2,22 @@
 
 import stat
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from app_runs import store
 from sale_sofia.alerts.editing import RuleChanged, RuleFile
+from sale_sofia.alerts.kept import ChannelFile, KeptChannel
+from sale_sofia.alerts.outbox import NewMessage, add_message, due_messages
 from sale_sofia.alerts.rules import AlertsError, load_alerts
 from sale_sofia.alerts.running import Alerts
+from sale_sofia.alerts.store import Item, save_items
+from sale_sofia.buyer.evaluations import By
+from sale_sofia.buyer.opinions import dismiss, welcome
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
@@ -74,6 +81,32 @@ def test_what_cannot_be_is_a_sentence_and_nothing_is_written(
     with pytest.raises(AlertsError, match=sentence):
         rules.change(rules.find_rule("Първо"), rule)
     assert rules.path.read_bytes() == before
+
+
+def test_the_channels_of_a_removed_person_leave_the_rules_too(rules: RuleFile) -> None:
+    database, folder = rules.database, rules.settings.data_dir
+    by, kept = By("Ана", 1.0), ChannelFile(folder)
+    with database.write() as connection:
+        ana, boris = (welcome(connection, name, "bg", "operator", now=1.0) for name in ("Ана", "Борис"))
+    for person in (ana, boris):
+        channel = KeptChannel(url=SecretStr("json://127.0.0.1:9/"), person=person.stamp)
+        kept.keep(person.name, channel, ())
+    kept.keep_bot(boris.stamp, "1:secret")
+    rules.add("buyer", RULE | {"channels": ["Борис", "Ана"]})
+    rules.add("buyer", RULE | {"name": "Негово", "channels": ["Борис"]})
+    with database.write() as connection:
+        items = tuple(save_items(connection, [Item("new|1|R", "new", ("R",), {})], now=1.0).values())
+        add_message(connection, NewMessage("Борис", "buyer", items, 5.0), now=1.0)
+        dismiss(connection, boris, by)
+    rules.forget_person(boris)
+    assert rules.written()["buyer"] == [RULE | {"channels": ["Ана"]}]
+    assert (list(kept.read().channels), kept.bot_of(boris.stamp)) == (["Ана"], None)
+    assert database.run_read(partial(due_messages, now=9.0, without=())) == []
+    with database.write() as connection:
+        dismiss(connection, ana, by)
+    rules.forget_person(ana)
+    assert kept.read().channels["Ана"].person is None, "the single buyer goes on"
+    assert rules.written()["buyer"] == [RULE | {"channels": ["Ана"]}]
 
 
 def test_two_rules_of_one_name_are_refused(rules: RuleFile) -> None:

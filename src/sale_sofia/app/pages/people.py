@@ -7,13 +7,15 @@ from typing import Final
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from sale_sofia.alerts.editing import RuleFile
 from sale_sofia.alerts.links import link_key
+from sale_sofia.alerts.rules import AlertsError
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import Done, WebPage
 from sale_sofia.app.entrance import FIRST, SESSION, admit, door_of, session_at
 from sale_sofia.app.pages.flat import shared_line
 from sale_sofia.app.visit import LANGUAGE, PageVisit, Values, latest_lines
-from sale_sofia.app.words import say, translate
+from sale_sofia.app.words import mistakes, say, translate
 from sale_sofia.buyer.evaluations import WrongEvaluation
 from sale_sofia.buyer.opinions import dismiss, welcome
 from sale_sofia.buyer.people import (
@@ -33,6 +35,7 @@ from sale_sofia.buyer.people import (
 from sale_sofia.buyer.settings import SIGN_IN_PATH
 from sale_sofia.buyer.sharing import SharedLink, links_to
 from sale_sofia.settings.words import LANGUAGES
+from sale_sofia.websites.site_file import SiteConfigError
 
 
 class NotAllowed(WrongEvaluation):
@@ -156,15 +159,23 @@ def link(visit: PageVisit) -> Done | WebPage:
 
 
 def remove(visit: PageVisit) -> Done:
-    """Remove a person, who can no longer sign in; what they wrote stays."""
+    """Remove a person, who can no longer sign in, and their channels; what they wrote stays."""
 
-    def write(connection: Connection) -> None:
+    def write(connection: Connection) -> Person:
         person = person_named(connection, visit.form.get("name", ""))
         if not visit.may_operate:
             raise NotAllowed(say("people.not_yours"))
         dismiss(connection, person, visit.by)
+        return person
 
-    return _write(visit, write, say("people.removed", name=visit.form.get("name", "")))
+    try:
+        person = visit.database.run_write(write)
+        RuleFile(visit.state.settings, visit.database, visit.by).forget_person(person)
+    except WrongEvaluation as error:
+        return Done(translate(error), wrong=True)
+    except (AlertsError, SiteConfigError) as error:  # they are removed all the same
+        return Done(mistakes(error), back="/people", wrong=True)
+    return Done(say("people.removed", name=visit.form.get("name", "")), back="/people")
 
 
 def password(visit: PageVisit) -> Done:

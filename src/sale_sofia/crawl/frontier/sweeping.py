@@ -24,7 +24,7 @@ from sale_sofia.history.cards import Scope
 from sale_sofia.history.drift.counts import LISTING, Share, sections_of
 from sale_sofia.history.drift.store import get_drift_run, open_drift
 from sale_sofia.history.jobs import Job, JobState, get_job
-from sale_sofia.history.news import hold_first_seen, release_all, release_runs
+from sale_sofia.history.news import hold_first_seen, holding_runs, release_all, release_runs
 from sale_sofia.history.settings import (
     CLOCK_FAULT_SECONDS,
     LEAST_USUAL_ADVERTS,
@@ -258,12 +258,28 @@ def _make_up(connection: Connection, job: Job, scope: Scope, *, now: float) -> N
     if _is_whole(job):
         release_all(connection, job.site, now=now)
     else:
-        release_runs(connection, job.site, sweeps.runs_of(scope), now=now)
+        holding = holding_runs(connection, job.site)
+        earlier = [job_id for job_id in holding if _is_earlier(connection, job_id, job, scope)]
+        release_runs(connection, job.site, earlier, now=now)
     for incident in open_incidents(connection, job.site):
-        missed_by = scope_of(connection, incident.job_id or "")
-        own = missed_by is not None and missed_by.id == scope.id
+        own = _is_earlier(connection, incident.job_id or "", job, scope)
         if incident.kind is IncidentKind.COVERAGE and (own or _is_whole(job)):
             close_incident(connection, IncidentKind.COVERAGE, job.site, now=now)
+
+
+def _is_earlier(connection: Connection, job_id: str, job: Job, scope: Scope) -> bool:
+    """Whether a run went through the same searches, or for the same names whose wishes were others then.
+
+    Nobody goes through the searches of those wishes again.
+    """
+    ran = scope_of(connection, job_id)
+    if ran is None or ran.id == scope.id:
+        return ran is not None
+    before = get_job(connection, job_id)
+    if before is None or before.looks_for is None or job.looks_for is None:
+        return False
+    same_starts = sorted(before.start_urls) == sorted(job.start_urls)
+    return same_starts and sorted(before.looks_for["names"]) == sorted(job.looks_for["names"])
 
 
 def _has_whole_missed(connection: Connection, site: str) -> bool:
@@ -340,4 +356,4 @@ def _collapse(connection: Connection, scope: Scope) -> Said | None:
     usual, seen = sweeps.usual_adverts(connection, scope), adverts_seen(connection, scope)
     if usual is None or usual < LEAST_USUAL_ADVERTS or seen >= usual * get_settings().health_collapse_share:
         return None
-    return Said("sweep.collapsed", count=seen, usual=usual)
+    return Said(sweeps.COLLAPSED, count=seen, usual=usual)

@@ -11,7 +11,7 @@ from sale_sofia.crawl.tables import frontier, frontier_pruned, jobs
 from sale_sofia.history.drift.store import open_drift, shortfalls
 from sale_sofia.history.jobs import NEWEST_JOB_FIRST, Job, JobState, UnknownJob, get_job
 from sale_sofia.history.news import count_held
-from sale_sofia.history.sweeps import Sweep, get_sweep
+from sale_sofia.history.sweeps import Sweep, accepted_among, get_sweep
 from sale_sofia.telemetry.incidents import IncidentKind
 from sale_sofia.telemetry.metrics import DomainMetrics, read_metrics
 from sale_sofia.telemetry.settings import COMPARED_JOBS, COMPARED_RUNS
@@ -189,7 +189,7 @@ def earlier_runs(connection: Connection, run: RunFacts, most: int) -> list[Earli
     """Up to `most` earlier runs that this one can be compared with, the newest first.
 
     Only complete runs with the same start addresses, limit and goal count: a failed run or another search
-    says nothing about what the portal usually shows.
+    says nothing about what the portal usually shows. None before one whose sweep a person accepted.
     """
     job = run.job
     earlier = (
@@ -208,5 +208,8 @@ def earlier_runs(connection: Connection, run: RunFacts, most: int) -> list[Earli
         if sorted(row.start_urls) == sorted(job.start_urls)
         and (row.listing_limit, row.looks_for) == (job.listing_limit, job.looks_for)
     ][:most]
+    accepted = accepted_among(connection, [row.id for row in alike])
+    last = next((place for place, row in enumerate(alike) if row.id in accepted), most)
+    alike = alike[: last + 1]
     pages = count_pages(connection, [row.id for row in alike])
     return [EarlierRun(row.requests, pages[row.id]) for row in alike]
