@@ -151,7 +151,7 @@ def field_text(facet: Facet, query: SearchQuery) -> str:
         return ", ".join(value)
     if facet.kind == "date":
         return f"{value.astimezone(SOFIA_TIME):%d.%m.%Y}"
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
+    return f"{value:.15g}" if isinstance(value, int | float) else str(value)
 
 
 def count_active(filters: Sequence[Facet], query: SearchQuery) -> int:
