@@ -318,6 +318,17 @@ def test_a_search_that_cannot_be_is_said(tmp_path: Path) -> None:
             assert "Не е запазено: " in buyer.fill(path, name="Наше", price_min="5", price_max="3")
 
 
+def test_a_search_that_cannot_be_leaves_the_rest_of_the_form_as_it_was_filled_in(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    asked = "q=1&rooms=3&area_min=9&cut_percent=5&cut_days=30&price_min=5&price_max=3&sort=price&passing=true"
+    with browser(tmp_path) as buyer:
+        html = buyer.html(f"/search?{asked}")
+    form = form_fields(html, "#filters")
+    kept = ("rooms", "area_min", "cut_percent", "cut_days", "price_min", "price_max", "sort", "passing")
+    assert "Намерени: 0 имота" in html
+    assert [form[name] for name in kept] == [["3"], "9", "5", "30", "5", "", "price", ["true"]]
+
+
 def test_the_file_of_a_search_has_its_values_and_no_formula(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN | {"title": "=1+1", "url": "https://www.imot.bg/x"})
     with browser(tmp_path) as buyer:
