@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
@@ -365,6 +366,16 @@ def test_a_search_is_saved_opened_and_forgotten(tmp_path: Path) -> None:
             buyer.fill("/search/forget", name=name, back="/search")
     with store(tmp_path).read() as connection:
         assert list_searches(connection) == []
+
+
+def test_another_profile_is_chosen_for_the_same_search(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    asked = [("q", "1"), ("rooms", "2"), ("rooms", "3"), ("price_max", "9"), ("neighbourhood", "Лозенец")]
+    with browser(tmp_path) as buyer:
+        buyer.fill("/criteria?profile=default", section="another", name="беден")
+        html = buyer.html(f"/search?{urlencode([*asked, ('page', '2'), ('profile', 'default')])}")
+    fields = LexborHTMLParser(html).css("form.profile input")
+    assert [(field.attributes["name"], field.attributes["value"]) for field in fields] == asked
 
 
 def test_a_saved_search_opens_with_the_profile_it_was_saved_with(tmp_path: Path) -> None:
