@@ -320,10 +320,10 @@ def _keep_cookie(visit: PageVisit, answer: Response, name: str, value: str, seco
 
 
 def own_address(text: str) -> str:
-    """The path and query of an address on this server; "/" for any other text."""
+    """An address on this server, with its place on the page; "/" for any other text."""
     parts = urlsplit(text)
     inside = text.startswith("/") and not text.startswith(("//", "/\\")) and not parts.netloc
-    return f"{parts.path}?{parts.query}" if inside and parts.query else parts.path if inside else "/"
+    return parts.geturl() if inside else "/"
 
 
 def render(visit: PageVisit, page: WebPage) -> str:
