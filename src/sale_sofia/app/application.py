@@ -337,7 +337,7 @@ def render(visit: PageVisit, page: WebPage) -> str:
         "wrong": outcome.get("wrong"),
         "undo": dict(parse_qsl(outcome.get("undo", ""))),
         "navigation": NAVIGATION,
-        "here": visit.request.url.path.replace("/today", "/"),
+        "here": visit.path.replace("/today", "/"),
         "version": version(),
         "kept_offline": PAGES_KEPT_OFFLINE,
     }

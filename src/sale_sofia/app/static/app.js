@@ -168,7 +168,7 @@ for (const button of document.querySelectorAll("[data-copy]"))
 for (const button of document.querySelectorAll("[data-share]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
-    const url = button.dataset.share || location.origin + location.pathname;
+    const url = new URL(button.dataset.share, location.href).href;
     try {
       if (navigator.share) { await navigator.share({ title: document.title, url }); return; }
       await navigator.clipboard.writeText(url);
