@@ -311,6 +311,23 @@ def test_a_card_says_what_to_do_by_when_and_goes_one_step_either_way(first: Brow
         assert again["decide_by"] is None, "a day that was set before it was rejected"
 
 
+@pytest.mark.parametrize(
+    ("form", "fields"),
+    [
+        ("/people/add", {"name": "", "language": "bg"}),
+        ("/people/link", {"name": "Никой"}),
+        ("/people/remove", {"name": "Никой"}),
+        ("/people/password", {"password": "x"}),
+        ("/people/language", {"language": "fr"}),
+    ],
+)
+def test_what_is_refused_is_said_on_the_page_of_the_people(
+    first: Browser, form: str, fields: dict[str, str]
+) -> None:
+    answer = first.post(form, data=fields, headers={"origin": str(first.base_url).rstrip("/")})
+    assert (answer.url.path, 'role="alert"' in answer.text) == ("/people", True)
+
+
 def test_a_buyer_lets_nobody_in_as_another(first: Browser) -> None:
     first.fill("/people/add", name="Ана", language="en")
     for name in ("Борис", "Вера"):
