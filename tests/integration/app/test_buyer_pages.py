@@ -573,6 +573,19 @@ def test_flats_side_by_side_with_differences_first_and_other_weights(tmp_path: P
         assert [one["id"] for one in buyer.data("/compare.json")] == [2]
 
 
+def test_the_renovation_that_was_estimated_counts_in_the_comparison_as_on_the_flats_page(
+    tmp_path: Path,
+) -> None:
+    put_adverts(tmp_path, KNOWN, KNOWN | {"title": "Друг", "area_sqm": 90.0})
+    with browser(tmp_path) as buyer:
+        buyer.fill("/flat/1/decision", renovation="30000")
+        told, compared = buyer.text("/flat/1"), buyer.html("/compare?ids=1,2")
+    own, instalment = re.findall(r"Всичко с разноските: (€ [\d ]+) · (€ [\d ]+) на месец", told)[0]
+    cells = re.findall(r"<td[^>]*>(€ [\d ]+)</td>", compared)
+    assert own in cells
+    assert instalment in cells
+
+
 def test_what_is_ticked_follows_a_flat_that_was_joined_with_another(tmp_path: Path) -> None:
     rooms = ((1, 60_000.0), (2, 120_000.0), (3, 200_000.0))
     put_adverts(tmp_path, *(KNOWN | {"rooms": count, "price_eur": price} for count, price in rooms))
