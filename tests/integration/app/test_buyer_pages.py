@@ -273,10 +273,23 @@ def test_a_rejection_taken_back_brings_back_what_it_overwrote(tmp_path: Path) ->
 def test_a_visit_that_was_seen_through_leaves_nothing_new(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN)
     with browser(tmp_path) as buyer:
-        assert "Първо посещение" in buyer.text("/")
-        told = buyer.fill("/today/seen", back="/")
-    assert "За решаване: 0" in told
-    assert "Нищо ново, което да минава условията на профил „default“." in told
+        html = buyer.html("/")
+        assert "Първо посещение" in html
+        told = buyer.fill("/today/seen", **form_fields(html, "form[action='/today/seen']"))
+        assert "За решаване: 0" in told
+        assert "Нищо ново, което да минава условията на профил „default“." in told
+        for wrong in ("", "nan", "9e99"):
+            assert "Междувременно някой друг промени това" in buyer.fill("/today/seen", shown_at=wrong)
+
+
+def test_what_came_after_the_page_was_shown_is_not_seen_with_it(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as buyer:
+        shown = form_fields(buyer.html("/"), "form[action='/today/seen']")
+        put_adverts(tmp_path, KNOWN, KNOWN | {"title": "Дошъл междувременно", "area_sqm": 90.0})
+        told = buyer.fill("/today/seen", **shown)
+    assert "За решаване: 1" in told
+    assert "Дошъл междувременно" in told
 
 
 def test_filters_come_from_the_address_and_are_chips_that_can_be_taken_off(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_what_is_seen_and_which_language_is_spoken_is_each_persons_own(first: Br
         use(phone, link_for(first, "Ана"))
         first_visit = "First visit"
         assert [first_visit in one.text("/") for one in (first, boris)] == [True, True]
-        first.fill("/today/seen", back="/")
+        first.fill("/today/seen", back="/", shown_at=time.time())
         assert [first_visit in one.text("/") for one in (phone, boris)] == [False, True]
         assert "no language &#39;xx&#39;" in boris.post("/people/language", data={"language": "xx"}).text
         assert "Моят език" in boris.fill("/people/language", language="bg")
