@@ -447,6 +447,13 @@ def _twins(data: Path, other: dict[str, Any]) -> int:
     return overrides.link(matching, ids[0], ids[1]) if len(ids) > 1 else ids[0]
 
 
+def test_a_loan_shows_the_terms_it_was_worked_out_with(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as buyer:
+        html = buyer.html("/flat/1?own=12.5&rate=2,75&years=20.4")
+    assert form_fields(html, "form:has(#rate)") == {"own": "12.5", "rate": "2,75", "years": "20"}
+
+
 def test_a_match_is_split(tmp_path: Path) -> None:
     number = _twins(tmp_path, {})
     with browser(tmp_path) as buyer:

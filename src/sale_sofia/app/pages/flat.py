@@ -579,8 +579,8 @@ def _costs(visit: PageVisit, data: PropertyData, profile: Profile) -> Values:
     warning = say("web.loan_much", percent=fmt.percent(LOAN_MOST_SHARE)) if too_much else ""
     texts = {
         "own": f"{terms['own']:g}",
-        "rate": fmt.number(terms["rate"], 1),
-        "years": f"{terms['years']:g}",
+        "rate": fmt.for_input(terms["rate"]),
+        "years": f"{round(terms['years'])}",
     }
     return {
         "costs": {"lines": list(lines.items()), "total": band(total)},
