@@ -641,6 +641,14 @@ def test_flats_near_each_other_are_one_cluster_from_afar_and_single_from_near(tm
     assert next(one for one in base["places"] if one["name"] == "Лозенец")["rings"]
 
 
+def test_a_rent_stands_on_its_pin_as_it_is(tmp_path: Path) -> None:
+    rent = KNOWN | {"deal": "rent", "price_eur": 650.0}
+    put_adverts(tmp_path, KNOWN, rent)
+    with browser(tmp_path) as buyer:
+        pins = [buyer.data(f"/map.json?zoom=18&deal={deal}")["pins"] for deal in ("sale", "rent")]
+    assert [[pin["price"] for pin in found] for found in pins] == [["200k"], ["650"]]
+
+
 SOUTH = "42.66,23.30;42.675,23.30;42.675,23.36;42.66,23.36"
 """Half of Лозенец, the flat at 42.67, 23.32 in it."""
 
