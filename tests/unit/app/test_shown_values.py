@@ -36,6 +36,8 @@ NO_POSITION = "Затова не се знае: Географска ширин�
         (fmt.euro(245_000), "€ 245 000"),
         (fmt.euro(None), "?"),
         (fmt.euro_per_sqm(2450.4), "€ 2 450/m²"),
+        (fmt.euro_per_sqm(9.42), "€ 9,4/m²"),
+        (fmt.euro_per_sqm(9.0), "€ 9/m²"),
         (fmt.area(102.0), "102 m²"),
         (fmt.area(98.5), "98,5 m²"),
         (fmt.number(-1234.56, 1), "−1 234,6"),

@@ -137,7 +137,9 @@ def _per_sqm(figures: Figures) -> str:
 
 def _quartiles(figures: Figures) -> str:
     prices = figures.eur_sqm
-    return f"{fmt.euro(prices.low)} – {fmt.euro(prices.high)}" if prices else fmt.UNKNOWN
+    if not prices:
+        return fmt.UNKNOWN
+    return " – ".join(f"€{fmt.SPACE}{fmt.rounded(price)}" for price in (prices.low, prices.high))
 
 
 def _days(figures: Figures, still_there: str = "market.most_there") -> str:
