@@ -126,8 +126,12 @@ def _metrics(figures: Figures) -> list[tuple[str, str, str]]:
     return [
         (say("market.median"), _per_sqm(figures), spread),
         (say("market.stock"), fmt.number(figures.stock), say("market.per_week", n=weekly)),
-        (say("market.days"), _days(figures), say("market.days_of", n=days.flats, gone=days.gone)),
-        (say("market.cuts"), fmt.percent(cuts.share), cut_by or say("market.cut_flats", n=cuts.flats)),
+        (
+            say("market.days"),
+            _days(figures),
+            say("market.days_of", found=fmt.count_line(days.flats), gone=fmt.number(days.gone)),
+        ),
+        (say("market.cuts"), fmt.percent(cuts.share), cut_by or fmt.count_line(cuts.flats)),
     ]
 
 
