@@ -161,7 +161,9 @@ for (const field of document.querySelectorAll("input[type=file]"))
 
 for (const button of document.querySelectorAll("[data-copy]"))
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+    const text = button.previousElementSibling;
+    if (navigator.clipboard) await navigator.clipboard.writeText(text.textContent);
+    else { getSelection().selectAllChildren(text); document.execCommand("copy"); }  // over plain HTTP there is no clipboard
     tell("✓");
   });
 
