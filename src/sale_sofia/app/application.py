@@ -144,7 +144,7 @@ def application(settings: Settings, routes: list[BaseRoute]) -> Starlette:
             *routes,
         ],
         middleware=[Middleware(OwnPages), entrance, Middleware(SameHeaders), Middleware(GZipMiddleware)],
-        exception_handlers={404: _not_found},
+        exception_handlers={404: _not_found, 405: _not_a_page},
         lifespan=_lifespan,
     )
     app.state.dashboard = state
@@ -410,6 +410,13 @@ async def _worker(_request: Request) -> Response:
     """The service worker for offline use: served at the root, as its scope is the folder it is in."""
     body, headers = (_STATIC / "worker.js").read_bytes(), {"cache-control": "no-cache"}
     return Response(body, media_type="text/javascript", headers=headers)
+
+
+async def _not_a_page(request: Request, _error: Exception) -> Response:
+    """The page of a form whose address was opened, as by a sign-in that was asked for when it was sent."""
+    if request.method not in {"GET", "HEAD"}:
+        return Response(status_code=405)
+    return RedirectResponse(own_address(request.url.path).rpartition("/")[0] or "/", 303)
 
 
 async def _not_found(request: Request, _error: Exception) -> Response:

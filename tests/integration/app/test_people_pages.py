@@ -385,6 +385,17 @@ def test_with_the_right_password_one_comes_in_where_one_wanted_to_go(first: Brow
         assert stranger.status_code == 403
 
 
+def test_who_signs_in_where_a_form_was_sent_comes_to_its_page(first: Browser) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    known = {"name": "Ана", "password": "дълга парола 1"}
+    first.fill("/people/password", password=known["password"])
+    origin = {"origin": str(first.base_url).rstrip("/")}
+    with Browser(first.base_url) as signed_out:
+        answer = signed_out.post("/flat/1/note", data=known, headers=origin)
+        assert (answer.status_code, answer.url.path) == (200, "/flat/1")
+        assert signed_out.post("/flat/1", headers=origin).status_code == 405
+
+
 def test_who_signs_in_after_another_does_not_wait_for_them(first: Browser) -> None:
     first.fill("/people/add", name="Ана", language="en")
     first.fill("/people/password", password=WORD)
