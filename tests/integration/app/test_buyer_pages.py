@@ -359,6 +359,10 @@ def test_the_file_of_a_search_has_its_values_and_no_formula(tmp_path: Path) -> N
 def test_a_search_is_saved_opened_and_forgotten(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN)
     with browser(tmp_path) as buyer:
+        longest = LexborHTMLParser(buyer.html("/search")).css("#save-name")[0].attributes["maxlength"]
+        kept = [buyer.fill("/search/save", name="я" * (int(longest or 0) + more)) for more in (0, 1)]
+        assert ["Запазено като" in told for told in kept] == [True, False]
+        buyer.fill("/search/forget", name="я" * int(longest or 0))
         told = buyer.fill("/search/save", name="До 250", price_max="250000", sort="score", back="/search")
         assert "Запазено като „До 250“." in told
         buyer.fill(

@@ -37,6 +37,7 @@ from sale_sofia.buyer.searches import (
     list_searches,
     save_search,
 )
+from sale_sofia.buyer.settings import LONGEST_SEARCH_NAME
 from sale_sofia.flats.flat import Flat
 from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.geography.surroundings import Nearby
@@ -123,6 +124,7 @@ def page(visit: PageVisit) -> WebPage:
         "apart": deck.cards(apart, notes),
         "apart_pages": pages_of(visit, found.unknown_total, APART),
         "saved": [_saved_row(saved) for saved in visit.database.run_read(list_searches)],
+        "longest_name": LONGEST_SEARCH_NAME,
         "csv": request.address.replace("/search?", "/search.csv?", 1),
     }
     return WebPage("search.html", say("page.search"), values, lambda: _data(deck, request, found, wrong))
