@@ -5,8 +5,9 @@
     bench/all.py --only parse       one, the tables of the others stay as they are
     bench/all.py --page-only        nothing is run, the page is written again
 
-A benchmark that fails is named, and the others are run. Each run is kept in `bench/results/`, but one that
-began at a load over 1.0 although the machine was given time to come to rest.
+A benchmark that fails is named, and the others are run. The last short and the last whole run of each are
+kept in `bench/results/`, but none that began at a load over 1.0 although the machine was given time to come
+to rest. The page shows the whole one, where there is one.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from collecting import Bench, Record, find_benches, load_all, run, save, settle
+from collecting import Bench, Record, find_benches, load_shown, run, save, settle
 from results_page import renewed
 
 HERE = Path(__file__).parent
@@ -32,7 +33,7 @@ def main() -> None:
         print("\n".join(bench.name for bench in benches))
         return
     records = [] if options.page_only else [_run(bench, options) for bench in benches]
-    page = renewed(options.page.read_text("utf-8"), load_all(options.results), options.folder)
+    page = renewed(options.page.read_text("utf-8"), load_shown(options.results), options.folder)
     options.page.write_text(page, "utf-8")
     for record in records:
         print(f"{record.bench:20}{record.verdict:8}{record.seconds:9.1f} s  {record.failed or ''}")

@@ -180,10 +180,17 @@ def versions() -> dict[str, str]:
 
 
 def save(record: Record, folder: Path) -> None:
-    """Keep it in place of the benchmark's last one."""
+    """Keep it in place of the benchmark's last one of the same form: a short run replaces no whole one."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(asdict(record), ensure_ascii=False, indent=1)
-    (folder / f"{record.bench.replace(' ', '')}.json").write_text(text + "\n", "utf-8")
+    name = f"{record.bench.replace(' ', '')}{'--quick' if record.quick else ''}"
+    (folder / f"{name}.json").write_text(text + "\n", "utf-8")
+
+
+def load_shown(folder: Path) -> list[Record]:
+    """One kept run of each benchmark, by name: the whole one, where there is one."""
+    kept = {one.bench: one for quick in (True, False) for one in load_all(folder) if one.quick is quick}
+    return [kept[name] for name in sorted(kept)]
 
 
 def load_all(folder: Path) -> list[Record]:

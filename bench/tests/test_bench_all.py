@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 
 from collecting import Record
-from guard import worse
+from guard import found_worse, worse
 
 BENCH = Path(__file__).parents[2] / "bench"
 PAGE = """# Measurements
@@ -153,14 +153,14 @@ def test_the_summary_has_a_row_for_each_with_machine_and_versions(told: str) -> 
 
 def test_one_alone_leaves_the_others_as_they_were(lab: Lab) -> None:
     lab.run()
-    before = json.loads((lab.results / "tiny.json").read_text("utf-8"))
+    before = json.loads((lab.results / "tiny--quick.json").read_text("utf-8"))
     lab.add("tiny", TINY.replace("12", "13"))
     assert lab.run("--only", "parse", "--full").returncode == 0
     told = lab.told()
     assert "| CPU of a listing | lxml | 2 | 6 | 0.33× | less |" in told
     assert "`make bench-parse`," in told
     assert "adverts 12" in told
-    assert json.loads((lab.results / "tiny.json").read_text("utf-8")) == before
+    assert json.loads((lab.results / "tiny--quick.json").read_text("utf-8")) == before
     assert before["result"] == {"bench": "tiny", "adverts": 12, "share": 0.25, "seed": 5, "met": False}
 
 
@@ -206,6 +206,23 @@ def test_the_guard_tells_what_is_worse_than_kept_by_more_than_chance() -> None:
     assert list(worse(killed, replace(record(cpu=99.0, lost=1), bench="kill9"))) == [
         "kill9: adverts lost 0.11 of Scrapy JOBDIR, 0.00 on 2026-01-02; less is better"
     ]
+
+
+def test_the_guard_compares_runs_of_the_same_form() -> None:
+    whole = replace(record(cpu=1.0, lost=0), command="make bench-engine")
+    quick = replace(record(cpu=3.0, lost=0), command='make bench-engine ARGS="--quick"')
+    for kept in ([whole, quick], [quick, whole]):
+        assert list(found_worse(kept, [quick])) == []
+    assert list(found_worse([whole], [quick])) == [
+        "engine: no run of this form is kept; `make bench ONLY=engine` keeps one"
+    ]
+
+
+def test_a_short_run_takes_the_place_of_no_whole_one(lab: Lab) -> None:
+    lab.run("--only", "parse", "--full")
+    lab.run("--only", "parse")
+    assert sorted(path.name for path in lab.results.iterdir()) == ["parse--quick.json", "parse.json"]
+    assert "| CPU of a listing | lxml | 2 | 6 | 0.33× | less |" in lab.told()
 
 
 def test_an_unknown_name_is_one_sentence(lab: Lab) -> None:

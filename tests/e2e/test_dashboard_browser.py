@@ -79,6 +79,21 @@ def _look_over(window: Window, name: str) -> None:
     assert (window.errors, window.outside) == ([], [])
 
 
+def test_what_to_ask_the_agent_is_copied_also_where_a_browser_gives_no_clipboard(
+    buyer: Window, twins: tuple[int, ...]
+) -> None:
+    buyer.open(f"flat/{twins[0]}")
+    buyer.page.evaluate("() => Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    text = buyer.page.locator("p:has(+ [data-copy])").first
+    buyer.page.locator("[data-copy]").first.click()
+    expect(buyer.page.locator("#snack")).to_contain_text("✓")
+    note = buyer.page.locator("#text")
+    note.focus()
+    buyer.page.keyboard.press("Control+V")
+    expect(note).to_have_value(text.inner_text())
+    assert buyer.errors == []
+
+
 def test_no_page_is_left_out() -> None:
     assert set(PAGES) == set(TITLES)
 

@@ -144,7 +144,7 @@ def application(settings: Settings, routes: list[BaseRoute]) -> Starlette:
             *routes,
         ],
         middleware=[Middleware(OwnPages), entrance, Middleware(SameHeaders), Middleware(GZipMiddleware)],
-        exception_handlers={404: _not_found},
+        exception_handlers={404: _not_found, 405: _not_a_page},
         lifespan=_lifespan,
     )
     app.state.dashboard = state
@@ -320,10 +320,10 @@ def _keep_cookie(visit: PageVisit, answer: Response, name: str, value: str, seco
 
 
 def own_address(text: str) -> str:
-    """The path and query of an address on this server; "/" for any other text."""
+    """An address on this server, with its place on the page; "/" for any other text."""
     parts = urlsplit(text)
     inside = text.startswith("/") and not text.startswith(("//", "/\\")) and not parts.netloc
-    return f"{parts.path}?{parts.query}" if inside and parts.query else parts.path if inside else "/"
+    return parts.geturl() if inside else "/"
 
 
 def render(visit: PageVisit, page: WebPage) -> str:
@@ -337,7 +337,7 @@ def render(visit: PageVisit, page: WebPage) -> str:
         "wrong": outcome.get("wrong"),
         "undo": dict(parse_qsl(outcome.get("undo", ""))),
         "navigation": NAVIGATION,
-        "here": visit.request.url.path.replace("/today", "/"),
+        "here": visit.path.replace("/today", "/"),
         "version": version(),
         "kept_offline": PAGES_KEPT_OFFLINE,
     }
@@ -410,6 +410,13 @@ async def _worker(_request: Request) -> Response:
     """The service worker for offline use: served at the root, as its scope is the folder it is in."""
     body, headers = (_STATIC / "worker.js").read_bytes(), {"cache-control": "no-cache"}
     return Response(body, media_type="text/javascript", headers=headers)
+
+
+async def _not_a_page(request: Request, _error: Exception) -> Response:
+    """The page of a form whose address was opened, as by a sign-in that was asked for when it was sent."""
+    if request.method not in {"GET", "HEAD"}:
+        return Response(status_code=405)
+    return RedirectResponse(own_address(request.url.path).rpartition("/")[0] or "/", 303)
 
 
 async def _not_found(request: Request, _error: Exception) -> Response:

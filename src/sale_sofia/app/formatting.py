@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from sale_sofia.app import drawing
 from sale_sofia.app.guard import is_own
-from sale_sofia.app.settings import LONGEST_CELL, LONGEST_TEXT
+from sale_sofia.app.settings import LONGEST_CELL, LONGEST_TEXT, TENTHS_BELOW
 from sale_sofia.app.words import pluralise, say
 from sale_sofia.flats.flat import Flat
 from sale_sofia.history.export import FORMULA_SIGNS
@@ -42,9 +42,14 @@ def euro(value: float | None) -> str:
     return UNKNOWN if value is None else f"€{SPACE}{number(value)}"
 
 
+def rounded(value: float) -> str:
+    """`2 450`; a small sum with tenths, `9,4`."""
+    return number(value, 0 if abs(value) >= TENTHS_BELOW or value == round(value) else 1)
+
+
 def euro_per_sqm(value: float | None) -> str:
-    """`€ 2 450/m²`."""
-    return UNKNOWN if value is None else f"{euro(value)}/m²"
+    """`€ 2 450/m²`, of a rent `€ 9,4/m²`."""
+    return UNKNOWN if value is None else f"€{SPACE}{rounded(value)}/m²"
 
 
 def area(value: float | None) -> str:

@@ -18,6 +18,10 @@ CLUSTER_PIXELS: Final = 70
 """Flats closer than this on the screen are one cluster: a pin with its price is about as wide."""
 PINS_FROM_ZOOM: Final = 13
 """Zoom from which single flats are drawn; below it, neighbourhoods."""
+THOUSANDS_FROM_EUR: Final = 10_000
+"""Prices from here on are in thousands on a pin; a rent has none."""
+TENTHS_BELOW: Final = 100
+"""Sums below this are shown with tenths: a rent is a few euros per m²."""
 LONGEST_TEXT: Final = 20_000
 """Characters of a description that are shown; the longest honest ones have 6 000."""
 LONGEST_CELL: Final = 1_000

@@ -273,10 +273,16 @@ class PageVisit:
         return int(self.request.path_params["number"])
 
     @property
+    def path(self) -> str:
+        """The path of this page; where it answers one of its forms, that of the page and not of the form."""
+        path = self.request.url.path
+        return path.rpartition("/")[0] or path if self.request.method == "POST" else path
+
+    @property
     def address(self) -> str:
         """Path and parameters of this page, to come back to."""
         query = self.request.url.query
-        return self.request.url.path + (f"?{query}" if query else "")
+        return self.path + (f"?{query}" if query else "")
 
     def absolute(self, path: str, language: Language = LANGUAGES[0]) -> str:
         """The full address of a path, for a reader of this language."""

@@ -46,7 +46,7 @@ def visit(connection: Connection, visitor: str, *, now: float) -> DashboardVisit
 
 
 def seen_all(connection: Connection, visitor: str, *, now: float) -> None:
-    """Mark everything up to now as seen: only what is newer is new."""
+    """Mark everything up to a moment as seen: only what is newer is new."""
     _set(connection, visitor, {"since": now, "began_at": now, "seen_at": now})
 
 

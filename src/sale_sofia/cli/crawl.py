@@ -138,7 +138,13 @@ def estimates(connection: Connection, settings: Settings, plans: Sequence[JobPla
     """How many requests and hours each of these crawls would take."""
     return [
         estimate_site(
-            connection, settings, load_site_config(plan.site.name), plan.limit, plan.wanted, plan.start_urls
+            connection,
+            settings,
+            load_site_config(plan.site.name),
+            plan.limit,
+            plan.wanted,
+            plan.start_urls,
+            everything=plan.everything,
         )
         for plan in plans
     ]

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
@@ -272,10 +273,23 @@ def test_a_rejection_taken_back_brings_back_what_it_overwrote(tmp_path: Path) ->
 def test_a_visit_that_was_seen_through_leaves_nothing_new(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN)
     with browser(tmp_path) as buyer:
-        assert "Първо посещение" in buyer.text("/")
-        told = buyer.fill("/today/seen", back="/")
-    assert "За решаване: 0" in told
-    assert "Нищо ново, което да минава условията на профил „default“." in told
+        html = buyer.html("/")
+        assert "Първо посещение" in html
+        told = buyer.fill("/today/seen", **form_fields(html, "form[action='/today/seen']"))
+        assert "За решаване: 0" in told
+        assert "Нищо ново, което да минава условията на профил „default“." in told
+        for wrong in ("", "nan", "9e99"):
+            assert "Междувременно някой друг промени това" in buyer.fill("/today/seen", shown_at=wrong)
+
+
+def test_what_came_after_the_page_was_shown_is_not_seen_with_it(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as buyer:
+        shown = form_fields(buyer.html("/"), "form[action='/today/seen']")
+        put_adverts(tmp_path, KNOWN, KNOWN | {"title": "Дошъл междувременно", "area_sqm": 90.0})
+        told = buyer.fill("/today/seen", **shown)
+    assert "За решаване: 1" in told
+    assert "Дошъл междувременно" in told
 
 
 def test_filters_come_from_the_address_and_are_chips_that_can_be_taken_off(tmp_path: Path) -> None:
@@ -329,6 +343,17 @@ def test_a_number_of_a_search_can_be_sent_again(tmp_path: Path, name: str, value
     assert re.fullmatch(field.attributes["pattern"] or "", value)
 
 
+def test_a_search_that_cannot_be_leaves_the_rest_of_the_form_as_it_was_filled_in(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    asked = "q=1&rooms=3&area_min=9&cut_percent=5&cut_days=30&price_min=5&price_max=3&sort=price&passing=true"
+    with browser(tmp_path) as buyer:
+        html = buyer.html(f"/search?{asked}")
+    form = form_fields(html, "#filters")
+    kept = ("rooms", "area_min", "cut_percent", "cut_days", "price_min", "price_max", "sort", "passing")
+    assert "Намерени: 0 имота" in html
+    assert [form[name] for name in kept] == [["3"], "9", "5", "30", "5", "", "price", ["true"]]
+
+
 def test_the_file_of_a_search_has_its_values_and_no_formula(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN | {"title": "=1+1", "url": "https://www.imot.bg/x"})
     with browser(tmp_path) as buyer:
@@ -345,6 +370,10 @@ def test_the_file_of_a_search_has_its_values_and_no_formula(tmp_path: Path) -> N
 def test_a_search_is_saved_opened_and_forgotten(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN)
     with browser(tmp_path) as buyer:
+        longest = LexborHTMLParser(buyer.html("/search")).css("#save-name")[0].attributes["maxlength"]
+        kept = [buyer.fill("/search/save", name="я" * (int(longest or 0) + more)) for more in (0, 1)]
+        assert ["Запазено като" in told for told in kept] == [True, False]
+        buyer.fill("/search/forget", name="я" * int(longest or 0))
         told = buyer.fill("/search/save", name="До 250", price_max="250000", sort="score", back="/search")
         assert "Запазено като „До 250“." in told
         buyer.fill(
@@ -365,6 +394,16 @@ def test_a_search_is_saved_opened_and_forgotten(tmp_path: Path) -> None:
             buyer.fill("/search/forget", name=name, back="/search")
     with store(tmp_path).read() as connection:
         assert list_searches(connection) == []
+
+
+def test_another_profile_is_chosen_for_the_same_search(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    asked = [("q", "1"), ("rooms", "2"), ("rooms", "3"), ("price_max", "9"), ("neighbourhood", "Лозенец")]
+    with browser(tmp_path) as buyer:
+        buyer.fill("/criteria?profile=default", section="another", name="беден")
+        html = buyer.html(f"/search?{urlencode([*asked, ('page', '2'), ('profile', 'default')])}")
+    fields = LexborHTMLParser(html).css("form.profile input")
+    assert [(field.attributes["name"], field.attributes["value"]) for field in fields] == asked
 
 
 def test_a_saved_search_opens_with_the_profile_it_was_saved_with(tmp_path: Path) -> None:
@@ -421,6 +460,13 @@ def _twins(data: Path, other: dict[str, Any]) -> int:
     with matching.database.read() as connection:
         ids = list(connection.scalars(select(listing_sources.c.property_id).distinct()))
     return overrides.link(matching, ids[0], ids[1]) if len(ids) > 1 else ids[0]
+
+
+def test_a_loan_shows_the_terms_it_was_worked_out_with(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as buyer:
+        html = buyer.html("/flat/1?own=12.5&rate=2,75&years=20.4")
+    assert form_fields(html, "form:has(#rate)") == {"own": "12.5", "rate": "2,75", "years": "20"}
 
 
 def test_a_match_is_split(tmp_path: Path) -> None:
@@ -571,6 +617,19 @@ def test_flats_side_by_side_with_differences_first_and_other_weights(tmp_path: P
         assert [one["id"] for one in buyer.data("/compare.json")] == [2]
 
 
+def test_the_renovation_that_was_estimated_counts_in_the_comparison_as_on_the_flats_page(
+    tmp_path: Path,
+) -> None:
+    put_adverts(tmp_path, KNOWN, KNOWN | {"title": "Друг", "area_sqm": 90.0})
+    with browser(tmp_path) as buyer:
+        buyer.fill("/flat/1/decision", renovation="30000")
+        told, compared = buyer.text("/flat/1"), buyer.html("/compare?ids=1,2")
+    own, instalment = re.findall(r"Всичко с разноските: (€ [\d ]+) · (€ [\d ]+) на месец", told)[0]
+    cells = re.findall(r"<td[^>]*>(€ [\d ]+)</td>", compared)
+    assert own in cells
+    assert instalment in cells
+
+
 def test_what_is_ticked_follows_a_flat_that_was_joined_with_another(tmp_path: Path) -> None:
     rooms = ((1, 60_000.0), (2, 120_000.0), (3, 200_000.0))
     put_adverts(tmp_path, *(KNOWN | {"rooms": count, "price_eur": price} for count, price in rooms))
@@ -604,6 +663,14 @@ def test_flats_near_each_other_are_one_cluster_from_afar_and_single_from_near(tm
         base = buyer.data("/map/base.json")
     assert {line["line"] for line in base["metro"]} == {"M1", "M2", "M3", "M4"}
     assert next(one for one in base["places"] if one["name"] == "Лозенец")["rings"]
+
+
+def test_a_rent_stands_on_its_pin_as_it_is(tmp_path: Path) -> None:
+    rent = KNOWN | {"deal": "rent", "price_eur": 650.0}
+    put_adverts(tmp_path, KNOWN, rent)
+    with browser(tmp_path) as buyer:
+        pins = [buyer.data(f"/map.json?zoom=18&deal={deal}")["pins"] for deal in ("sale", "rent")]
+    assert [[pin["price"] for pin in found] for found in pins] == [["200k"], ["650"]]
 
 
 SOUTH = "42.66,23.30;42.675,23.30;42.675,23.36;42.66,23.36"

@@ -167,7 +167,9 @@ def test_rents_are_a_market_of_their_own(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN, KNOWN | {"deal": "rent", "price_eur": 900.0, "vat": None})
     with browser(tmp_path, market_least_flats=1) as buyer:
         sale, rent = (buyer.data(f"/market.json?deal={deal}")["shown"] for deal in ("sale", "rent"))
-        assert "€ 9/m²" in buyer.html("/market?deal=rent")
+        told = buyer.text("/market?deal=rent")
+        assert "€ 9/m²" in told
+        assert "от 1 имот, свалени: 0" in told
     assert (sale["eur_sqm"]["median"], rent["eur_sqm"]["median"]) == (2000.0, 9.0)
 
 

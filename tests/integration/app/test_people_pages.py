@@ -123,7 +123,7 @@ def test_what_is_seen_and_which_language_is_spoken_is_each_persons_own(first: Br
         use(phone, link_for(first, "Ана"))
         first_visit = "First visit"
         assert [first_visit in one.text("/") for one in (first, boris)] == [True, True]
-        first.fill("/today/seen", back="/")
+        first.fill("/today/seen", back="/", shown_at=time.time())
         assert [first_visit in one.text("/") for one in (phone, boris)] == [False, True]
         assert "no language &#39;xx&#39;" in boris.post("/people/language", data={"language": "xx"}).text
         assert "Моят език" in boris.fill("/people/language", language="bg")
@@ -311,6 +311,23 @@ def test_a_card_says_what_to_do_by_when_and_goes_one_step_either_way(first: Brow
         assert again["decide_by"] is None, "a day that was set before it was rejected"
 
 
+@pytest.mark.parametrize(
+    ("form", "fields"),
+    [
+        ("/people/add", {"name": "", "language": "bg"}),
+        ("/people/link", {"name": "Никой"}),
+        ("/people/remove", {"name": "Никой"}),
+        ("/people/password", {"password": "x"}),
+        ("/people/language", {"language": "fr"}),
+    ],
+)
+def test_what_is_refused_is_said_on_the_page_of_the_people(
+    first: Browser, form: str, fields: dict[str, str]
+) -> None:
+    answer = first.post(form, data=fields, headers={"origin": str(first.base_url).rstrip("/")})
+    assert (answer.url.path, 'role="alert"' in answer.text) == ("/people", True)
+
+
 def test_a_buyer_lets_nobody_in_as_another(first: Browser) -> None:
     first.fill("/people/add", name="Ана", language="en")
     for name in ("Борис", "Вера"):
@@ -366,6 +383,17 @@ def test_with_the_right_password_one_comes_in_where_one_wanted_to_go(first: Brow
             "/flat/1", data={"name": "ана", "password": WORD}, headers={"origin": "http://elsewhere.example"}
         )
         assert stranger.status_code == 403
+
+
+def test_who_signs_in_where_a_form_was_sent_comes_to_its_page(first: Browser) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    known = {"name": "Ана", "password": "дълга парола 1"}
+    first.fill("/people/password", password=known["password"])
+    origin = {"origin": str(first.base_url).rstrip("/")}
+    with Browser(first.base_url) as signed_out:
+        answer = signed_out.post("/flat/1/note", data=known, headers=origin)
+        assert (answer.status_code, answer.url.path) == (200, "/flat/1")
+        assert signed_out.post("/flat/1", headers=origin).status_code == 405
 
 
 def test_who_signs_in_after_another_does_not_wait_for_them(first: Browser) -> None:

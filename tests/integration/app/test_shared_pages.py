@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 from PIL import Image, ImageDraw
+from selectolax.lexbor import LexborHTMLParser
 
 from app_runs import put_adverts, store
 from sale_sofia.flats.runs import PropertyMatching
@@ -152,6 +153,22 @@ def test_the_links_of_a_flat_are_listed_with_who_made_them(ana: Browser) -> None
     assert "/shared/" not in ana.html("/flat/1") + ana.html("/people"), "it is not shown again"
     for days in ("0", "366", "x", "-1", "99999999999999999999"):
         assert "a link lasts from 1 to 365 days" in ana.fill("/flat/1/share", days=days, back="/flat/1")
+
+
+@pytest.mark.parametrize(
+    ("form", "fields"),
+    [("/flat/1/share", {"days": "7"}), ("/people/link", {"name": "Ана"}), ("/agenda/subscribe", {})],
+)
+def test_every_way_on_from_a_page_that_answers_a_form_leads_somewhere(
+    ana: Browser, form: str, fields: dict[str, str]
+) -> None:
+    answer = ana.post(form, data=fields, headers={"origin": str(ana.base_url).rstrip("/")})
+    tree = LexborHTMLParser(answer.text)
+    ways = {node.attributes["href"] for node in tree.css("a.language")}
+    ways |= {node.attributes["value"] for node in tree.css("input[name=back]")}
+    ways |= {node.attributes["action"] for node in tree.css("form[method=get]")}
+    assert len(ways) > 1
+    assert {way: ana.get(way or "").status_code for way in ways} == dict.fromkeys(ways, 200)
 
 
 def test_behind_the_password_of_the_house_a_link_opens_one_flat(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Nothing from a portal is trusted: texts, addresses and exported cells."""
 
 from sale_sofia.app import formatting
-from sale_sofia.app.application import environment
+from sale_sofia.app.application import environment, own_address
 from sale_sofia.listings import text
 from sale_sofia.listings.settings import LONGEST_TITLE
 from tables import each_row
@@ -72,3 +72,19 @@ def test_no_cell_is_a_formula(sign: str) -> None:
 
 def test_numbers_and_plain_texts_stay_as_they_are() -> None:
     assert [formatting.cell(value) for value in (-5.0, 3, None, "дом - 3")] == [-5.0, 3, None, "дом - 3"]
+
+
+@each_row(
+    ("given", "address"),
+    [
+        ("/flat/5?own=30#diary", "/flat/5?own=30#diary"),
+        ("/mine", "/mine"),
+        ("//evil.example/x", "/"),
+        ("/\\evil.example", "/"),
+        ("/\t/evil.example", "/"),
+        ("https://evil.example/x", "/"),
+        ("", "/"),
+    ],
+)
+def test_a_form_leads_back_to_its_place_on_a_page_of_ours(given: str, address: str) -> None:
+    assert own_address(given) == address

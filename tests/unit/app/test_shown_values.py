@@ -8,9 +8,11 @@ from typing import Any
 
 import sale_sofia
 from sale_sofia.advice.scoring.profile import BREAKERS
+from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.deck import FlatCard
 from sale_sofia.app.facts import contradiction, fact, facts_of, metro_words, own_places
+from sale_sofia.app.filters import FILTERS, field_text
 from sale_sofia.app.sketch import sketch
 from sale_sofia.app.words import say, word_for
 from sale_sofia.buyer.corrections import CORRECTABLE
@@ -34,6 +36,8 @@ NO_POSITION = "Затова не се знае: Географска ширин�
         (fmt.euro(245_000), "€ 245 000"),
         (fmt.euro(None), "?"),
         (fmt.euro_per_sqm(2450.4), "€ 2 450/m²"),
+        (fmt.euro_per_sqm(9.42), "€ 9,4/m²"),
+        (fmt.euro_per_sqm(9.0), "€ 9/m²"),
         (fmt.area(102.0), "102 m²"),
         (fmt.area(98.5), "98,5 m²"),
         (fmt.number(-1234.56, 1), "−1 234,6"),
@@ -56,6 +60,12 @@ NO_POSITION = "Затова не се знае: Географска ширин�
 )
 def test_values(text: str, expected: str) -> None:
     assert text.replace("\N{NO-BREAK SPACE}", " ") == expected
+
+
+@each_row(("asked", "shown"), [(1_250_000, "1250000"), (1_234_567, "1234567"), (90.5, "90.5"), (0, "0")])
+def test_a_number_stands_in_the_form_of_a_search_as_it_was_asked(asked: float, shown: str) -> None:
+    facet = next(one for one in FILTERS if one.field == "price_max")
+    assert field_text(facet, SearchQuery.of({"price_max": asked})) == shown
 
 
 def test_moments_are_on_sofias_clock() -> None:

@@ -9,6 +9,7 @@ import pytest
 from contract.storage.helpers import advert
 from sale_sofia.buyer.searches import save_search
 from sale_sofia.crawl.frontier.estimate import estimate, sentences
+from sale_sofia.crawl.frontier.frontier import add_targets
 from sale_sofia.crawl.frontier.jobs import begin_job
 from sale_sofia.crawl.frontier.planning import (
     JobEnded,
@@ -21,6 +22,7 @@ from sale_sofia.crawl.frontier.planning import (
 from sale_sofia.crawl.frontier.ranking import Wish
 from sale_sofia.crawl.frontier.wanted import UnknownWish, Wanted, find_wanted, wanted_of
 from sale_sofia.crawl.runners.runners import SiteBusy, site_lock
+from sale_sofia.crawl.tables import EndCode
 from sale_sofia.crawl.urls import BadAddress, UnknownAdvert, advert_of, allowed_hosts, check_start_url, target
 from sale_sofia.crawl.visit.assembly import slowed
 from sale_sofia.history.jobs import JobState, UnknownJob, set_job_state
@@ -223,6 +225,29 @@ def test_an_estimate_rests_on_a_complete_sweep_alone(
         assert estimate(connection, load_settings(), config, start_urls=[SEARCH]).basis == basis
         # One search says nothing of the whole portal.
         assert estimate(connection, load_settings(), config).basis == "the portal's known size"
+
+
+def test_an_estimate_counts_no_advert_that_need_not_be_opened(database: Database) -> None:
+    figures = SweepFigures(announced=9, reachable=9, adverts=9, opened=2, stored=2, missing=None)
+    adverts = [target(IMOT, f"https://www.imot.bg/obiava-1b17763482189100{number}") for number in range(9)]
+    with database.write() as connection:
+        job_id = begin_job(connection, IMOT, [SEARCH], limit=None, now=1.0)
+        add_targets(connection, job_id, adverts[:2])
+        add_targets(connection, job_id, adverts[2:6], done=EndCode.UNCHANGED)
+        add_targets(connection, job_id, adverts[6:], done=EndCode.LINKED)
+        set_job_state(connection, job_id, JobState.COMPLETE, now=2.0)
+        end_sweep(connection, job_id, figures, reason=None, gone=0, now=2.0)
+        asked, full = (
+            estimate(
+                connection,
+                load_settings(),
+                load_site_config("imot.bg"),
+                start_urls=[SEARCH],
+                everything=everything,
+            ).requests
+            for everything in (False, True)
+        )
+    assert (asked, full) == (1 + 2, 1 + 9)
 
 
 def test_a_crawl_delay_can_only_slow_us_down() -> None:

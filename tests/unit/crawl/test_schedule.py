@@ -65,9 +65,9 @@ def test_a_wrong_schedule_is_named(tmp_path: Path, text: str, said: str) -> None
 
 def test_a_daily_turn_lasts_until_the_next() -> None:
     daily = ScheduledCrawl(name="x", at="00:15")
-    assert daily.slot(moment(15, 0, 15)) == daily.slot(moment(15, 23, 59)) == "2026-11-15"
-    assert daily.slot(moment(16, 0, 14)) == "2026-11-15"
-    assert daily.slot(moment(16, 0, 15)) == "2026-11-16"
+    assert daily.slot(moment(15, 0, 15)) == daily.slot(moment(15, 23, 59)) == "2026-11-14T22:15Z"
+    assert daily.slot(moment(16, 0, 14)) == "2026-11-14T22:15Z"
+    assert daily.slot(moment(16, 0, 15)) == "2026-11-15T22:15Z"
 
 
 def test_the_next_crawl_begins_at_the_first_turn_to_come_or_when_quiet_hours_end() -> None:
@@ -112,8 +112,8 @@ def test_hours_that_are_missing_or_come_twice(hours: int, when: tuple[str, ...],
     ],
 )
 def test_a_daily_turn_in_the_two_odd_nights(at: str, before: str, then: str) -> None:
-    daily, day = ScheduledCrawl(name="x", at=at), then[:10]
-    assert (daily.slot(utc(before)) < day, daily.slot(utc(then))) == (True, day)
+    daily = ScheduledCrawl(name="x", at=at)
+    assert (daily.slot(utc(before)) < then[:10], daily.slot(utc(then))) == (True, then)
     assert daily.turn(utc(then) + 7200) == utc(then)
 
 

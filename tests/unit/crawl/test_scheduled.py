@@ -65,6 +65,17 @@ def test_a_turn_that_was_missed_begins_late_and_once(settings: Settings, databas
     assert begun(settings, database, *moments) == ["11-15T09:00", "11-16T03:30"]
 
 
+def test_a_time_moved_within_the_day_begins_at_the_new_one_but_never_at_one_that_is_past(
+    settings: Settings, database: Database
+) -> None:
+    assert begun(settings, database, "11-15T03:30") == ["11-15T03:30"]
+    scheduled(settings, NIGHTLY.replace("03:30", "22:00"))
+    moments = ("11-15T12:00", "11-15T21:59", "11-15T22:00", "11-15T22:01")
+    assert begun(settings, database, *moments) == ["11-15T22:00"]
+    scheduled(settings, NIGHTLY.replace("03:30", "21:00"))
+    assert begun(settings, database, "11-15T22:30", "11-16T20:59", "11-16T21:00") == ["11-16T21:00"]
+
+
 def test_a_turn_in_quiet_hours_begins_once_when_they_end(settings: Settings, database: Database) -> None:
     scheduled(settings, NIGHTLY, "23:00-06:30")
     moments = ("11-15T03:30", "11-15T03:35", "11-15T06:29", "11-15T06:30", "11-15T06:31", "11-15T23:30")

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from sale_sofia.advice.costs import all_costs, loan
-from sale_sofia.advice.scoring.profile import OwnPlace, Profile
+from sale_sofia.advice.costs import Costs, loan
+from sale_sofia.advice.scoring.profile import OwnPlace
 from sale_sofia.advice.scoring.scoring import Score, Scorer, ranking
 from sale_sofia.advice.valuation.model import FairBand
 from sale_sofia.advice.valuation.valuation import Verdict
@@ -12,7 +12,7 @@ from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import Done, WebPage
 from sale_sofia.app.deck import Deck, open_deck
 from sale_sofia.app.facts import FACTS, fact, value_of
-from sale_sofia.app.pages.flat import band
+from sale_sofia.app.pages.flat import band, own_costs
 from sale_sofia.app.settings import (
     COMPARED_LEAST,
     COMPARED_MOST,
@@ -23,6 +23,7 @@ from sale_sofia.app.settings import (
 )
 from sale_sofia.app.visit import TICKED, PageVisit, Values, numbers, whole_number
 from sale_sofia.app.words import say
+from sale_sofia.buyer.evaluations import evaluations
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import asked_eur_sqm, price_band, vat_due
 from sale_sofia.flats.store import UnknownProperty
@@ -123,18 +124,20 @@ _BETTER: Final[Mapping[str, Number]] = {
 def lines(deck: Deck, flats: Sequence[Flat], scores: Mapping[int, Score]) -> tuple[ComparedLine, ...]:
     """All lines, in the order of the table."""
     fair = deck.visit.state.verdicts(flats)
+    said = deck.visit.database.run_read(evaluations)
+
+    def costs(flat: Flat) -> Costs | None:
+        evaluation = said.get(flat.property_id)
+        return own_costs(flat, deck.profile, evaluation.renovation_eur if evaluation else None)
+
     price = _lower(lambda flat: paid.least if (paid := price_band(flat)) else None)
     measured = (
         ComparedLine("compare.price", _price, price),
         ComparedLine(
             "compare.eur_sqm", lambda flat: fmt.euro_per_sqm(asked_eur_sqm(flat)), _lower(asked_eur_sqm)
         ),
-        ComparedLine(
-            "costs.total",
-            lambda flat: _total(flat, deck.profile)[0],
-            lambda flat: _total(flat, deck.profile)[1],
-        ),
-        ComparedLine("loan.monthly", lambda flat: _monthly(flat, deck.profile)),
+        ComparedLine("costs.total", lambda flat: _total(costs(flat))[0], lambda flat: _total(costs(flat))[1]),
+        ComparedLine("loan.monthly", lambda flat: _monthly(costs(flat))),
         ComparedLine("property.fair", lambda flat: _fair(fair, flat)[0], lambda flat: _fair(fair, flat)[1]),
         ComparedLine(
             "property.score", lambda flat: _points(scores, flat)[0], lambda flat: _points(scores, flat)[1]
@@ -163,13 +166,11 @@ def _place_line(own: OwnPlace) -> ComparedLine:
     )
 
 
-def _total(flat: Flat, profile: Profile) -> tuple[str, float | None]:
-    costs = all_costs(flat, profile)
+def _total(costs: Costs | None) -> tuple[str, float | None]:
     return (fmt.UNKNOWN, None) if costs is None else (band(costs.total), -costs.total.least)
 
 
-def _monthly(flat: Flat, profile: Profile) -> str:
-    costs = all_costs(flat, profile)
+def _monthly(costs: Costs | None) -> str:
     if costs is None:
         return fmt.UNKNOWN
     return fmt.euro(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, select
 
-from sale_sofia.advice.costs import all_costs, loan
+from sale_sofia.advice.costs import Costs, all_costs, loan
 from sale_sofia.advice.scoring.explaining import sentence
 from sale_sofia.advice.scoring.judging import BreakerFinding, Criterion, State
 from sale_sofia.advice.scoring.profile import Profile
@@ -548,19 +548,17 @@ def _gone(data: PropertyData) -> Iterator[charts.Marker]:
 
 
 def _costs(visit: PageVisit, data: PropertyData, profile: Profile) -> Values:
-    flat, costs = data.flat, all_costs(data.flat, profile)
+    flat, costs = data.flat, own_costs(data.flat, profile, data.evaluation.renovation_eur)
     if costs is None or flat.price_eur is None:
         return {"costs": None}
-    own = data.evaluation.renovation_eur
-    renovation = costs.renovation if own is None else Band(own, own)
-    total = _sum(costs.price, costs.state, costs.commission, renovation)
+    total = costs.total
     due = vat_due(flat)
     vat = say("costs.vat_unknown") if due is None else say("costs.vat_due" if due else "costs.vat_in")
     lines = {
         "price": f"{band(costs.price)} ({vat})",
         "state": band(costs.state),
         "commission": band(costs.commission),
-        "renovation": band(renovation),
+        "renovation": band(costs.renovation),
         "total": band(total),
     }
     # Own per cent, interest and years, from the address or by default, each limited to its range.
@@ -581,8 +579,8 @@ def _costs(visit: PageVisit, data: PropertyData, profile: Profile) -> Values:
     warning = say("web.loan_much", percent=fmt.percent(LOAN_MOST_SHARE)) if too_much else ""
     texts = {
         "own": f"{terms['own']:g}",
-        "rate": fmt.number(terms["rate"], 1),
-        "years": f"{terms['years']:g}",
+        "rate": fmt.for_input(terms["rate"]),
+        "years": f"{round(terms['years'])}",
     }
     return {
         "costs": {"lines": list(lines.items()), "total": band(total)},
@@ -590,6 +588,16 @@ def _costs(visit: PageVisit, data: PropertyData, profile: Profile) -> Values:
         "loan_terms": texts,
         "loan_warning": warning,
     }
+
+
+def own_costs(flat: Flat, profile: Profile, renovation_eur: float | None) -> Costs | None:
+    """What the flat costs, with the household's own estimate of its renovation; None without a price."""
+    costs = all_costs(flat, profile)
+    if costs is None or renovation_eur is None:
+        return costs
+    renovation = Band(renovation_eur, renovation_eur)
+    total = _sum(costs.price, costs.state, costs.commission, renovation)
+    return costs._replace(renovation=renovation, total=total)
 
 
 def band(costs: Band) -> str:

@@ -22,7 +22,7 @@ from sale_sofia.app.application import WebPage, error_page, immutable_response
 from sale_sofia.app.deck import Deck, open_deck
 from sale_sofia.app.filters import chips
 from sale_sofia.app.pages.search import SearchRequest, cache_key, read
-from sale_sofia.app.settings import CLUSTER_PIXELS, LEAST_MEDIAN_FLATS, PINS_FROM_ZOOM
+from sale_sofia.app.settings import CLUSTER_PIXELS, LEAST_MEDIAN_FLATS, PINS_FROM_ZOOM, THOUSANDS_FROM_EUR
 from sale_sofia.app.visit import PageVisit, Values
 from sale_sofia.app.words import say, translate
 from sale_sofia.flats.tables import flats as flat_rows
@@ -269,7 +269,7 @@ def _pins(flats: Sequence[Spot], zoom: int) -> Iterable[Values]:
     for members in cells.values():
         at = [statistics.fmean(flat.lat for flat in members), statistics.fmean(flat.lon for flat in members)]
         prices = [flat.price_eur for flat in members if flat.price_eur is not None]
-        lowest = f"{fmt.number(min(prices) / 1000)}k" if prices else fmt.UNKNOWN
+        lowest = _pin_price(min(prices)) if prices else fmt.UNKNOWN
         first = members[0]
         yield {
             "at": [round(at[0], 5), round(at[1], 5)],
@@ -278,6 +278,11 @@ def _pins(flats: Sequence[Spot], zoom: int) -> Iterable[Values]:
             "id": first.property_id if len(members) == 1 else None,
             "good": any(flat.verdict in {State.PASS, State.UNKNOWN} for flat in members),
         }
+
+
+def _pin_price(price: float) -> str:
+    """`245k`, and a rent as it is."""
+    return fmt.number(price) if price < THOUSANDS_FROM_EUR else f"{fmt.number(price / 1000)}k"
 
 
 def _place(place: MapPlace, request: SearchRequest) -> Values:

@@ -126,8 +126,12 @@ def _metrics(figures: Figures) -> list[tuple[str, str, str]]:
     return [
         (say("market.median"), _per_sqm(figures), spread),
         (say("market.stock"), fmt.number(figures.stock), say("market.per_week", n=weekly)),
-        (say("market.days"), _days(figures), say("market.days_of", n=days.flats, gone=days.gone)),
-        (say("market.cuts"), fmt.percent(cuts.share), cut_by or say("market.cut_flats", n=cuts.flats)),
+        (
+            say("market.days"),
+            _days(figures),
+            say("market.days_of", found=fmt.count_line(days.flats), gone=fmt.number(days.gone)),
+        ),
+        (say("market.cuts"), fmt.percent(cuts.share), cut_by or fmt.count_line(cuts.flats)),
     ]
 
 
@@ -137,7 +141,9 @@ def _per_sqm(figures: Figures) -> str:
 
 def _quartiles(figures: Figures) -> str:
     prices = figures.eur_sqm
-    return f"{fmt.euro(prices.low)} – {fmt.euro(prices.high)}" if prices else fmt.UNKNOWN
+    if not prices:
+        return fmt.UNKNOWN
+    return " – ".join(f"€{fmt.SPACE}{fmt.rounded(price)}" for price in (prices.low, prices.high))
 
 
 def _days(figures: Figures, still_there: str = "market.most_there") -> str:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import Download, WebPage
@@ -166,7 +166,7 @@ def _read(connection: Connection, deck: Deck) -> tuple[list[BoardEntry], list[Vi
     on_board = sorted(number for number, evaluation in evaluated.items() if evaluation.status in BOARD)
     cards = deck.cards(deck.flats(on_board))
     adverts = [advert.listing_id for card in cards for advert in card.flat.adverts]
-    prices, returned = price_steps(connection, adverts), _returned(connection, adverts)
+    prices, on_market = price_steps(connection, adverts), _moves(connection, adverts)
     rows = {row["id"]: row for row in listing_rows(connection, adverts)}
     entries = []
     for card in cards:
@@ -182,7 +182,7 @@ def _read(connection: Connection, deck: Deck) -> tuple[list[BoardEntry], list[Vi
                 card,
                 evaluated[card.id].status,
                 chosen_at,
-                list(_changed(card.flat, prices, returned, chosen_at)),
+                list(changes_since(card.flat, prices, on_market, chosen_at)),
                 next((plain(row["seller_name"]) for row in own if row["seller_name"]), None),
                 next((str(phone) for row in own for phone in row["phones"]), None),
                 next((viewing for viewing in planned if viewing.property_id == card.id), None),
@@ -192,25 +192,42 @@ def _read(connection: Connection, deck: Deck) -> tuple[list[BoardEntry], list[Vi
     return sorted(entries, key=lambda entry: -entry.chosen_at), planned
 
 
-def _returned(connection: Connection, adverts: Sequence[int]) -> Mapping[int, float]:
-    """When each of these adverts last came back to the market, for those that did."""
+class MarketMove(NamedTuple):
+    """An advert left the market or came back to it, and when that was found out."""
+
+    kind: str
+    at: float
+    noted_at: float
+
+
+Moves = Mapping[int, Sequence[MarketMove]]
+
+
+def _moves(connection: Connection, adverts: Sequence[int]) -> Moves:
+    """When these adverts left the market and came back, in the order in which it was found out."""
     c = market_events.c
-    query = select(c.listing_id, func.max(c.at)).where(c.kind == "back", c.listing_id.in_(adverts))
-    return {row[0]: row[1] for row in connection.execute(query.group_by(c.listing_id))}
+    query = select(c.listing_id, c.kind, c.at, c.noted_at).where(c.listing_id.in_(adverts))
+    moves: dict[int, list[MarketMove]] = {}
+    for listing_id, *move in connection.execute(query.order_by(c.noted_at, c.id)):
+        moves.setdefault(listing_id, []).append(MarketMove(*move))
+    return moves
 
 
-def _changed(
-    flat: Flat, prices: Mapping[int, Sequence[PriceStep]], returned: Mapping[int, float], since: float
+def changes_since(
+    flat: Flat, prices: Mapping[int, Sequence[PriceStep]], moves: Moves, since: float
 ) -> Iterator[CardNote]:
+    """What has changed since a moment: gone, back, another price than of the adverts that were there then."""
     if not flat.offered:
         yield CardNote(f"✗ {say('card.gone')}", "bad")
-    back = max((returned.get(advert.listing_id, 0.0) for advert in flat.adverts), default=0.0)
+    own = [move for advert in flat.adverts for move in moves.get(advert.listing_id, ())]
+    back = max((move.at for move in own if move.kind == "back"), default=0.0)
     if flat.offered and back > since:
         yield CardNote(f"↺ {say('offers.back')}: {fmt.day(back)}", "good")
     then = [
         before[-1].price_eur
         for advert in flat.adverts
-        if (before := [step for step in prices.get(advert.listing_id, ()) if step.seen_at <= since])
+        if _was_there(moves.get(advert.listing_id, ()), since)
+        and (before := [step for step in prices.get(advert.listing_id, ()) if step.seen_at <= since])
     ]
     was = min((price for price in then if price is not None), default=None)
     if was is not None and flat.price_eur is not None and was != flat.price_eur:
@@ -219,3 +236,9 @@ def _changed(
         yield CardNote(
             f"{sign} {fmt.percent_change(was, flat.price_eur)} {say('mine.since', **values)}", colour
         )
+
+
+def _was_there(moves: Sequence[MarketMove], at: float) -> bool:
+    """Whether the advert was on offer then, as far as was known."""
+    before = [move for move in moves if move.noted_at <= at]
+    return not before or before[-1].kind == "back"

@@ -11,7 +11,7 @@ from sale_sofia.alerts.editing import RuleFile
 from sale_sofia.alerts.links import link_key
 from sale_sofia.alerts.rules import AlertsError
 from sale_sofia.app import formatting as fmt
-from sale_sofia.app.application import Done, WebPage
+from sale_sofia.app.application import PEOPLE, Done, WebPage
 from sale_sofia.app.entrance import FIRST, SESSION, admit, door_of, session_at
 from sale_sofia.app.pages.flat import shared_line
 from sale_sofia.app.visit import LANGUAGE, PageVisit, Values, latest_lines
@@ -133,10 +133,10 @@ def add(visit: PageVisit) -> Done | Response:
     try:
         session = visit.database.run_write(write)
     except WrongEvaluation as error:
-        return Done(translate(error), wrong=True)
+        return Done(translate(error), back=PEOPLE, wrong=True)
     if session:
-        return admit(visit.request, session, "/people")
-    return Done(say("people.added", name=form.get("name", "").strip()), back="/people")
+        return admit(visit.request, session, PEOPLE)
+    return Done(say("people.added", name=form.get("name", "").strip()), back=PEOPLE)
 
 
 def link(visit: PageVisit) -> Done | WebPage:
@@ -151,7 +151,7 @@ def link(visit: PageVisit) -> Done | WebPage:
     try:
         person, token = visit.database.run_write(write)
     except WrongEvaluation as error:
-        return Done(translate(error), wrong=True)
+        return Done(translate(error), back=PEOPLE, wrong=True)
     result = page(visit)
     address = visit.absolute(f"{SIGN_IN_PATH}{token}", person.language)
     result.values["link"] = {"name": person.name, "address": address}
@@ -217,5 +217,5 @@ def _write(visit: PageVisit, work: Callable[[Connection], None], message: str) -
     try:
         visit.database.run_write(work)
     except WrongEvaluation as error:
-        return Done(translate(error), wrong=True)
-    return Done(message, back="/people")
+        return Done(translate(error), back=PEOPLE, wrong=True)
+    return Done(message, back=PEOPLE)

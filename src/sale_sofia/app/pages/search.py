@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
@@ -36,6 +37,7 @@ from sale_sofia.buyer.searches import (
     list_searches,
     save_search,
 )
+from sale_sofia.buyer.settings import LONGEST_SEARCH_NAME
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import asked_eur_sqm
 from sale_sofia.geography.settings import ATTRIBUTION
@@ -98,9 +100,7 @@ def page(visit: PageVisit) -> WebPage:
     try:
         request = read(visit)
     except WrongSearch as error:
-        request = SearchRequest(
-            SearchQuery.of({"profile": visit.profile_name, "sort": "score"}), passing=False
-        )
+        request = _read_possible(visit)
         wrong = say("search.wrong_address", why=translate(error))
     found = _find_page(deck, request) if wrong is None else SearchResult(0, (), 0, (), Around(visit.now))
     flats, apart = [hit.flat for hit in found.passed], [hit.flat for hit in found.unknown]
@@ -125,6 +125,7 @@ def page(visit: PageVisit) -> WebPage:
         "apart": deck.cards(apart, notes),
         "apart_pages": pages_of(visit, found.unknown_total, APART),
         "saved": [_saved_row(saved) for saved in visit.database.run_read(list_searches)],
+        "longest_name": LONGEST_SEARCH_NAME,
         "csv": request.address.replace("/search?", "/search.csv?", 1),
     }
     return WebPage("search.html", say("page.search"), values, lambda: _data(deck, request, found, wrong))
@@ -240,6 +241,26 @@ def read(visit: PageVisit) -> SearchRequest:
     Raises:
         WrongSearch: it has an impossible condition.
     """
+    return _build_request(_conditions(visit), visit, passing=_passing(visit))
+
+
+def _read_possible(visit: PageVisit) -> SearchRequest:
+    """The search of the address without its impossible conditions: the form keeps all others."""
+    asked, passing = _conditions(visit), _passing(visit)
+    possible: Params = {}
+    for name in 2 * [name for name in SearchQuery.model_fields if name in asked]:  # one may need a later one
+        with suppress(WrongSearch):
+            _build_request({**possible, name: asked[name]}, visit, passing=passing)
+            possible[name] = asked[name]
+    return _build_request(possible, visit, passing=passing)
+
+
+def _passing(visit: PageVisit) -> bool:
+    return visit.request.query_params.get("passing") == "true"
+
+
+def _conditions(visit: PageVisit) -> Params:
+    """The conditions of the address, as texts."""
     params = visit.request.query_params
     names = set(SearchQuery.model_fields) - {"profile", "passing"}
     conditions = {
@@ -250,7 +271,7 @@ def read(visit: PageVisit) -> SearchRequest:
     }
     if SENT in params:
         conditions |= {name: [ANY] for name in _DEFAULTED if name not in conditions}
-    return _build_request(conditions, visit, passing=params.get("passing") == "true")
+    return conditions
 
 
 def _asks_nothing(name: str, values: list[str]) -> bool:

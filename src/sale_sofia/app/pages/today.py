@@ -1,5 +1,6 @@
 """Today: what is new or cheaper since the last visit and passes the conditions, best first, and why."""
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -95,8 +96,14 @@ def page(visit: PageVisit) -> WebPage:
 
 
 def seen(visit: PageVisit) -> Done:
-    """Mark everything up to now as seen."""
-    visit.database.run_write(lambda connection: seen_all(connection, _who(visit), now=visit.now))
+    """Mark everything up to the moment of the page as seen: what came later was not on it."""
+    try:
+        shown_at = float(visit.form.get("shown_at", ""))
+    except ValueError:
+        shown_at = math.nan
+    if not 0 <= shown_at <= visit.now:
+        return Done(say("conflict"), back="/", wrong=True)
+    visit.database.run_write(lambda connection: seen_all(connection, _who(visit), now=shown_at))
     return Done(say("today.seen_all"))
 
 

@@ -161,14 +161,16 @@ for (const field of document.querySelectorAll("input[type=file]"))
 
 for (const button of document.querySelectorAll("[data-copy]"))
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+    const text = button.previousElementSibling;
+    if (navigator.clipboard) await navigator.clipboard.writeText(text.textContent);
+    else { getSelection().selectAllChildren(text); document.execCommand("copy"); }  // over plain HTTP there is no clipboard
     tell("✓");
   });
 
 for (const button of document.querySelectorAll("[data-share]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
-    const url = button.dataset.share || location.origin + location.pathname;
+    const url = new URL(button.dataset.share, location.href).href;
     try {
       if (navigator.share) { await navigator.share({ title: document.title, url }); return; }
       await navigator.clipboard.writeText(url);

@@ -19,6 +19,7 @@ from sale_sofia.crawl.resilience.errors import CrawlError, LeftAlone, RedirectLo
 READ_BYTES: Final = 500 * 1024
 """RFC 9309, 2.5: at least this much of a robots.txt must be read; the rest is ignored."""
 _AGENT: Final = re.compile(r"\s*user[- ]?agent(?:\s*:|\s)(?P<name>[^#]*)", re.IGNORECASE)
+_VERSION: Final = re.compile(r"\s*/.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +132,17 @@ def _parsed(answer: Response, user_agent: str) -> Protego | None:
 
 
 def without_others(text: str, user_agent: str) -> str:
-    """The rules with one shared name for all other agents.
+    """The rules with one shared name for all other agents, and names of ours without a version.
 
-    Protego stores each rule once per name in its group: thousands of both would fill our memory.
+    Protego stores each rule once per name in its group: thousands of both would fill our memory. It would
+    also look for the version in our name: RFC 9309, 2.2.1, matches the product alone.
     """
     lines = []
     for line in text.splitlines():
         match = _AGENT.match(line)
         name = match["name"].strip().lower() if match else "*"
-        product = name.replace("*", "")
+        product = _VERSION.sub("", name.replace("*", ""))
         is_for_us = name == "*" or (product and product in user_agent.lower())
-        lines.append(line if is_for_us else "User-agent: somebody-else")
+        own = f"User-agent: {product}" if _VERSION.search(name) else line
+        lines.append(own if is_for_us else "User-agent: somebody-else")
     return "\n".join(lines)

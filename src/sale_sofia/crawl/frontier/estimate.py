@@ -70,19 +70,22 @@ def rate_per_minute(settings: Settings, config: SiteConfig) -> float:
     return settings.rate_limit(config.site, _SECONDS_PER_MINUTE / config.politeness.delay_seconds)
 
 
-def estimate(
+def estimate(  # noqa: PLR0913 - what a crawl is asked for
     connection: Connection,
     settings: Settings,
     config: SiteConfig,
     limit: int | None = None,
     wanted: Wanted | None = None,
     start_urls: Sequence[str] | None = None,
+    *,
+    everything: bool = False,
 ) -> Estimate:
     """From the last complete sweep of the same searches when there is one, else from the portal's known size.
 
     The share that may fit comes from the stored adverts. `wanted` is what the crawl is for; without it, it
     crawls everything, beginning with what the buyer's profiles and saved searches look for. Without
-    `start_urls` it begins at the portal's usual searches.
+    `start_urls` it begins at the portal's usual searches. What the last sweep did not have to open is counted
+    only with `everything`.
     """
     complete = (
         select(jobs.c.id, jobs.c.start_urls, sweeps.c.adverts)
@@ -94,6 +97,8 @@ def estimate(
     ended = connection.execute(complete)
     last = next((job for job in ended if sorted(job.start_urls) == sorted(starts)), None)
     requests = frontier.count_rows(connection, last.id).total if last else 0
+    if last and not everything:
+        requests -= frontier.count_not_asked(connection, last.id)
     basis = "the last complete crawl" if requests else "the portal's known size"
     adverts = (last.adverts if last else None) or config.inventory.adverts
     if not requests:

@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 
 from sale_sofia.crawl.settings import SUSPECT_DEATHS
-from sale_sofia.crawl.tables import EndCode, Kin, frontier, frontier_pruned, jobs
+from sale_sofia.crawl.tables import LEFT_ALONE, EndCode, Kin, frontier, frontier_pruned, jobs
 from sale_sofia.crawl.urls import Target
 from sale_sofia.storage.quick import Quick
 from sale_sofia.storage.upserts import insert_for
@@ -376,6 +376,13 @@ def count_rows(connection: Connection, job_id: str, kind: str | None = None) -> 
         states[state] += pages
     [(due,)] = next_due.rows(connection, asked)
     return Counts(**states, next_due=due)
+
+
+def count_not_asked(connection: Connection, job_id: str) -> int:
+    """How many of the job's rows ended without a request; those that were pruned are not known to be such."""
+    ended = frontier.c.code.in_((*LEFT_ALONE, EndCode.USELESS_PART))
+    query = select(func.count()).where(frontier.c.job_id == job_id, ended)
+    return connection.execute(query).scalar_one()
 
 
 def has_open_searches(connection: Connection, job_id: str) -> bool:

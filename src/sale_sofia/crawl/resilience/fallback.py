@@ -121,7 +121,10 @@ class FallbackGate(Gate):
     async def wait(self, admission: Admission) -> Admission | Refusal:
         """See `Gate`. Refused without Redis: the domain may have been paused meanwhile."""
         if admission.place in self._local_places:
-            return await self.local.gate.wait(admission)
+            entry = await self.local.gate.wait(admission)
+            if isinstance(entry, Refusal):  # it is not reported any more
+                self._local_places.discard(admission.place)
+            return entry
         due = self.clock() + admission.wait_seconds
         try:
             return await self.shared.wait(admission)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
 from sale_sofia.crawl.frontier.wanted import Wanted, find_wanted
@@ -115,10 +115,7 @@ class ScheduledCrawl(Table):
 
     def slot(self, now: float) -> str:
         """The name of the last turn: the same for all callers until the next one."""
-        turn = self.turn(now)
-        if self.at is not None:
-            return day_of(turn).isoformat()
-        return f"{datetime.fromtimestamp(turn, UTC):%Y-%m-%dT%H:%MZ}"
+        return f"{datetime.fromtimestamp(self.turn(now), UTC):%Y-%m-%dT%H:%MZ}"
 
 
 class CrawlSchedule(Table):
@@ -181,12 +178,14 @@ def _take_turn(connection: Connection, crawl: ScheduledCrawl, now: float, *, qui
     """Take the crawl's last turn; of concurrent callers one gets it, and none in quiet hours.
 
     So a turn that falls into quiet hours, or was missed, begins when it can, and several of them as one.
-    A new crawl begins with its next turn.
+    A new crawl begins with its next turn. Where its time was changed, a turn before its last begin is over.
     """
-    query = select(schedule_slots.c.slot).where(schedule_slots.c.name == crawl.name).limit(1)
-    if connection.execute(query).first() is None:
-        _take_slot(connection, crawl.name, crawl.slot(now - SCHEDULE_NEW_SECONDS), now)
-    return not quiet and _take_slot(connection, crawl.name, crawl.slot(now), now)
+    query = select(func.max(schedule_slots.c.taken_at)).where(schedule_slots.c.name == crawl.name)
+    last = connection.scalar(query)
+    if last is None:
+        last = now - SCHEDULE_NEW_SECONDS
+        _take_slot(connection, crawl.name, crawl.slot(last), last)
+    return not quiet and last < crawl.turn(now) and _take_slot(connection, crawl.name, crawl.slot(now), now)
 
 
 def _take_slot(connection: Connection, name: str, slot: str, now: float) -> bool:

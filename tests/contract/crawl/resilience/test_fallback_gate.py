@@ -11,6 +11,7 @@ import pytest
 
 from chaos_proxy import ChaosProxy
 from sale_sofia.crawl.resilience import fallback, scripts
+from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace
 from sale_sofia.crawl.resilience.factory import get_gate
 from sale_sofia.crawl.resilience.fallback import FallbackGate
 from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
@@ -248,6 +249,24 @@ def test_a_long_request_is_kept_by_the_gate_that_admitted_it(proxied: Proxied) -
             return [*kept, await gate.keep(local.place)]
 
     assert asyncio.run(story()) == [True, False, True]
+
+
+def test_a_request_without_redis_that_is_refused_after_its_wait_is_forgotten(proxied: Proxied) -> None:
+    proxy, url = proxied
+    cut_off(proxy)
+
+    async def story() -> tuple[Admission | Refusal, set[BulkheadPlace]]:
+        async with opened(url, limit=16) as gate:
+            gate.local.gate.sleep = lambda _: asyncio.sleep(0)
+            first, second = [await gate.admit(IMOT, 5.0) for _ in range(2)]
+            assert isinstance(first, Admission)
+            assert isinstance(second, Admission)
+            await gate.report(first, Outcome.rate_limited(30.0))
+            return await gate.wait(second), gate._local_places  # noqa: SLF001
+
+    refused, left = asyncio.run(story())
+    assert isinstance(refused, Refusal)
+    assert (refused.why, left) == ("penalty", set())
 
 
 @pytest.mark.slow

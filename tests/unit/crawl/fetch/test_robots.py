@@ -127,6 +127,12 @@ def test_names_of_others_in_the_same_group_change_no_rule_of_ours() -> None:
     assert allowed(page(text.encode()), "/others")
 
 
+@pytest.mark.parametrize("name", ["sale-sofia/1.0", "Sale-Sofia/2", "sale-sofia /1.0 # us", "sale-sofia/"])
+def test_a_group_for_a_version_of_ours_is_ours(name: str) -> None:
+    rules = f"User-agent: *\nDisallow: /\nUser-agent: {name}\nDisallow: /ours\nCrawl-delay: 7".encode()
+    assert (allowed(page(rules), "/ours"), allowed(page(rules), "/other")) == (False, True)
+
+
 def test_an_unreachable_portal_is_left_alone() -> None:
     async def run() -> tuple[bool, float | None]:
         log = Portal(port=free_port())
