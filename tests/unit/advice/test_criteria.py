@@ -106,6 +106,8 @@ CASES: list[tuple[str, str, dict[str, Any], float | None]] = [
     ("extras", "balcony", {"has_balcony": True}, 5.0),
     ("extras", "balcony", {"has_balcony": False}, 0.0),
     ("extras", "balcony", {"has_balcony": None}, U),
+    ("extras", "balcony", {"has_balcony": None, "balconies": 2}, 5.0),
+    ("extras", "balcony", {"has_balcony": False, "balconies": 1}, 5.0),  # another advert counts one
     ("extras", "view", {"features": frozenset({"С гледка "})}, 5.0),
     ("extras", "view", {"features": frozenset({"Без гледка"})}, U),
     ("travel", "places", HERE, 5 * (60 - 17) / 45),  # 17 minutes

@@ -244,11 +244,12 @@ def extras(
     parking_status: str | None,
     storage: Words,
     has_balcony: YesNo,
+    balconies: int | None,
     view: YesNo,
 ) -> Criterion:
-    """Parking, storage, balcony, view."""
-    parts = (_parking(parking, parking_status), _storage(storage), _balcony(has_balcony), _view(view))
-    return weigh("extras", parts)
+    """Parking, storage, balcony, view. Counted balconies are there, whatever else is said."""
+    balcony = _balcony(True if balconies else has_balcony)
+    return weigh("extras", (_parking(parking, parking_status), _storage(storage), balcony, _view(view)))
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-SCORING_VERSION: Final = 5
+SCORING_VERSION: Final = 6
 """Raised when a score changes its meaning: what was stored is then scored anew."""
 PROFILES_FOLDER: Final = "profiles"
 """Of the buyer's own, in DATA_DIR, and of the shipped one, beside this module."""
