@@ -77,7 +77,7 @@ ACT_VALUES: Final = (0.0, 0.5, 1.5, 2.0, 3.5, 4.0, 5.0, 5.0)
 """Worth of each."""
 GROUND_FLOOR: Final = 1.5
 LAST_FLOOR: Final = 3.5
-"""Worth of a last floor, with an elevator."""
+"""The most that a last floor is worth."""
 CLIMB: Final = 4.0
 """Worth of a floor that needs no elevator, when there is none or it is not known."""
 
