@@ -13,6 +13,8 @@ from sale_sofia.history.tables import listings, market_events, price_points
 
 NewsKind = Literal["new", "cut", "rise", "back", "gone"]
 NEWS_KINDS: Final[tuple[NewsKind, ...]] = get_args(NewsKind)
+_FIRST: Final[tuple[NewsKind, ...]] = ("gone", "new", "back", "cut", "rise")
+"""Of several kinds the earlier one is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,13 @@ def news_since(connection: Connection, since: float, among: Collection[int]) -> 
     changed prices are limited to flats `among` these, which are on offer: of thousands few are wanted.
     """
     new = select(flats.c.property_id, flats.c.new_at).where(flats.c.new_at >= since)
-    by_flat: dict[int, News] = {}
-    for news in (
+    found = [
         *_gone_and_back(connection, since),
         *(News("new", *row) for row in connection.execute(new).all() if row[0] in among),
         *_priced(connection, since, among),
-    ):
+    ]
+    by_flat: dict[int, News] = {}
+    for news in sorted(found, key=lambda news: (_FIRST.index(news.kind), -news.at)):
         by_flat.setdefault(news.property_id, news)
     return sorted(by_flat.values(), key=lambda news: (-news.at, news.property_id))
 

@@ -16,6 +16,7 @@ from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.flats.rows import PriceStep, previous_price, read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.market_events import set_gone
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database, DataVersion
@@ -39,6 +40,10 @@ def see(database: Database, number: int, at: float, **facts: Any) -> None:  # no
     }  # fmt: skip
     listing = Listing.model_validate(own | told | facts)
     database.run_write(lambda connection: save_listings(connection, [Sighting(listing, at)]))
+
+
+def gone(database: Database, number: int, at: float) -> None:
+    database.run_write(lambda connection: set_gone(connection, {number: at}, now=at, reason="missed"))
 
 
 def fresh(database: Database) -> dict[int, Flat]:
@@ -131,6 +136,33 @@ def test_another_vat_is_no_part_of_a_price_cut_in_the_news(database: Database) -
     refresh_flats(database)
     [news] = database.run_read(partial(news_since, since=NOW + 1, among={1}))
     assert (news.kind, news.old_eur, news.new_eur) == ("cut", 100_000.0, 99_000.0)
+
+
+def test_a_flat_that_is_new_is_only_new_in_the_news(database: Database) -> None:
+    see(database, 1, NOW)
+    gone(database, 1, NOW + HOUR)
+    see(database, 1, NOW + 2 * HOUR)
+    refresh_flats(database)
+
+    def kinds(since: float) -> list[str]:
+        return [news.kind for news in database.run_read(partial(news_since, since=since, among={1}))]
+
+    assert (kinds(NOW - 1), kinds(NOW + 1)) == (["new"], ["back"])
+
+
+def test_a_flat_of_several_adverts_is_gone_since_the_last_of_them_went(
+    database: Database, tmp_path: Path
+) -> None:
+    matching = PropertyMatching(Settings(data_dir=tmp_path), database)
+    for number in (1, 2):
+        see(database, number, NOW, rooms=number, area_sqm=50.0 * number, price_eur=100_000.0 * number)
+    matching.match_new()
+    overrides.link(matching, 1, 2)
+    gone(database, 1, NOW + HOUR)
+    gone(database, 2, NOW + 2 * HOUR)
+    refresh_flats(database)
+    [news] = database.run_read(partial(news_since, since=NOW + 1, among=()))
+    assert (news.kind, news.property_id, news.at) == ("gone", 1, NOW + 2 * HOUR)
 
 
 def test_a_loan_is_the_banks_arithmetic() -> None:
