@@ -1,11 +1,12 @@
 """The flats and scores in memory are those of the database, though only what changed is read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from sale_sofia.advice.costs import loan
 from sale_sofia.advice.since import news_since
@@ -13,8 +14,9 @@ from sale_sofia.buyer.visitors import all_put_off, put_off, seen_all, take_up, v
 from sale_sofia.flats import overrides
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.projection import refresh_flats
-from sale_sofia.flats.rows import PriceStep, previous_price, read_flats
+from sale_sofia.flats.rows import PriceStep, find_flat, previous_price, read_flats
 from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.store import UnknownProperty, resolve
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.market_events import set_gone
 from sale_sofia.listings.model import Listing
@@ -118,6 +120,16 @@ def test_what_is_put_off_stays_so_when_flats_are_joined(database: Database, tmp_
     overrides.link(matching, 1, 3)
     database.run_write(partial(take_up, visitor="a", property_id=1))
     assert later() == {}
+
+
+@pytest.mark.parametrize("read", [find_flat, resolve])
+def test_an_id_that_no_database_holds_is_no_property(
+    database: Database, read: Callable[[Connection, int], object]
+) -> None:
+    with database.read() as connection:
+        for number in (0, -1, 2**63, 10**30):
+            with pytest.raises(UnknownProperty, match=f"no property {number};"):
+                read(connection, number)
 
 
 def test_the_price_before_is_that_before_the_last_real_change() -> None:
