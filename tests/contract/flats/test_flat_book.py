@@ -177,6 +177,23 @@ def test_a_flat_of_several_adverts_is_gone_since_the_last_of_them_went(
     assert (news.kind, news.property_id, news.at) == ("gone", 1, NOW + 2 * HOUR)
 
 
+def test_a_flat_is_back_only_after_none_of_its_adverts_was_there(database: Database, tmp_path: Path) -> None:
+    matching = PropertyMatching(Settings(data_dir=tmp_path), database)
+    for number in range(1, 5):
+        see(database, number, NOW, rooms=number, area_sqm=50.0 * number, price_eur=100_000.0 * number)
+    matching.match_new()
+    overrides.link(matching, 1, 2)
+    overrides.link(matching, 3, 4)
+    for number in (1, 2, 3):
+        gone(database, number, NOW + HOUR)
+    for number, hour in ((1, 2), (2, 2), (3, 3)):
+        see(database, number, NOW + hour * HOUR, rooms=number, area_sqm=50.0 * number)
+    gone(database, 4, NOW + 4 * HOUR)
+    refresh_flats(database)
+    found = database.run_read(partial(news_since, since=NOW + 1, among=()))
+    assert [(news.kind, news.property_id, news.at) for news in found] == [("back", 1, NOW + 2 * HOUR)]
+
+
 def test_a_loan_is_the_banks_arithmetic() -> None:
     taken, owed = loan(160_000, 2.8, 25), 160_000.0
     for _ in range(25 * 12):
