@@ -428,7 +428,7 @@ def _figures(tracks: Sequence[Track], spans: Sequence[WeekSpan], *, began: float
     cuts = Cuts(len(cut), None, None)
     if len(offered) >= least:
         sizes = [size for track in cut for size in track.cuts]
-        median = statistics.median(sizes) * 100 if sizes else None
+        median = statistics.median(sizes) * 100 if len(cut) >= least else None
         cuts = Cuts(len(cut), len(cut) / len(offered), median)
     return Figures(
         len(offered),
