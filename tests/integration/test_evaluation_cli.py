@@ -129,7 +129,8 @@ def test_the_agenda_tells_ways_and_days_and_a_calendar_has_an_address(say: Comma
     told = say("viewing", "agenda")
     lines = told.out.splitlines()
     assert lines[0] == "2090-05-04"
-    assert lines[2].endswith("property 4; Изток; way from the one before: unknown"), lines
+    way = "way from the one before: unknown, but they overlap by 20 min"
+    assert lines[2].endswith(f"property 4; Изток; {way}"), lines
     (day,) = say("viewing", "agenda", "--json").json()["days"]
     assert [(one["property_id"], one["pause_minutes"], one["late"]) for one in day["viewings"]] == [
         (3, None, False),

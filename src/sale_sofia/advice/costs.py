@@ -54,9 +54,9 @@ def total(bought: Purchase, commission: float, renovation: Band) -> Band:
 
 
 def all_costs(flat: Flat, profile: Profile) -> Costs | None:
-    """What the flat costs this buyer, item by item; None without a price."""
+    """What the flat costs this buyer, item by item; None without a price, and for a rent."""
     bought = purchase(flat)
-    if bought is None:
+    if bought is None or flat.deal == "rent":
         return None
     share = commission_share(profile)
     renovation = renovation_band(profile, flat.condition, flat.area_sqm)

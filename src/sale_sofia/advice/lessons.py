@@ -71,10 +71,11 @@ def learn(connection: Connection, name: str, profile: Profile) -> Lessons:
     for number, reasons in reasons_by_flat.items():
         for code in {code for reason in reasons for code in _codes(reason)}:
             by_reason[code].append(number)
-    if not by_reason:
-        return Lessons(len(reasons_by_flat), 0, ())
     passed = (scores.c.profile == name) & (scores.c.verdict == State.PASS)
-    fitting = _looked_at(connection, connection.scalars(select(scores.c.property_id).where(passed)))
+    passing = connection.scalars(select(scores.c.property_id).where(passed)).all()
+    if not by_reason:
+        return Lessons(len(reasons_by_flat), len(passing), ())
+    fitting = _looked_at(connection, passing)
     rejected = {seen.flat.property_id: seen for seen in _looked_at(connection, reasons_by_flat)}
     board = [number for number, status in statuses(connection).items() if status in BOARD]
     trial = _Trial(profile, fitting, _looked_at(connection, board))

@@ -1,18 +1,22 @@
 """What happened to flats since a moment: new ones, other prices, back on the market, gone."""
 
+import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
+from sale_sofia.advice.market.market import histories_of
 from sale_sofia.flats.rows import price_steps, restated
 from sale_sofia.flats.store import OFFERED, rows_of, with_current
-from sale_sofia.flats.tables import flats, listing_sources
+from sale_sofia.flats.tables import flats
 from sale_sofia.history.tables import listings, market_events, price_points
 
 NewsKind = Literal["new", "cut", "rise", "back", "gone"]
 NEWS_KINDS: Final[tuple[NewsKind, ...]] = get_args(NewsKind)
+_FIRST: Final[tuple[NewsKind, ...]] = ("gone", "new", "back", "cut", "rise")
+"""Of several kinds the earlier one is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +38,13 @@ def news_since(connection: Connection, since: float, among: Collection[int]) -> 
     changed prices are limited to flats `among` these, which are on offer: of thousands few are wanted.
     """
     new = select(flats.c.property_id, flats.c.new_at).where(flats.c.new_at >= since)
-    by_flat: dict[int, News] = {}
-    for news in (
+    found = [
         *_gone_and_back(connection, since),
         *(News("new", *row) for row in connection.execute(new).all() if row[0] in among),
         *_priced(connection, since, among),
-    ):
+    ]
+    by_flat: dict[int, News] = {}
+    for news in sorted(found, key=lambda news: (_FIRST.index(news.kind), -news.at)):
         by_flat.setdefault(news.property_id, news)
     return sorted(by_flat.values(), key=lambda news: (-news.at, news.property_id))
 
@@ -61,27 +66,24 @@ def _adverts(connection: Connection, listing_ids: Collection[int]) -> list[_Adve
     return [_Advert._make(row) for row in rows_of(connection, joined, listings.c.id, listing_ids)]
 
 
-def _several_offered(connection: Connection, property_ids: Collection[int]) -> set[int]:
-    """Which of these flats have more than one advert on offer."""
-    of = listing_sources.c
-    chosen = select(of.property_id).join(listings, listings.c.id == of.listing_id).where(OFFERED)
-    several = chosen.group_by(of.property_id).having(func.count() > 1)
-    return {row[0] for row in rows_of(connection, several, of.property_id, property_ids)}
-
-
 def _gone_and_back(connection: Connection, since: float) -> Iterator[News]:
-    """Decided by the flat's present state: one advert of several that is gone is no news."""
+    """Of whole flats: one advert of several that goes or comes back is no news."""
     lately = market_events.c.noted_at >= since
     chosen = select(market_events.c.listing_id, market_events.c.kind, market_events.c.noted_at)
     rows = connection.execute(chosen.where(lately).order_by(market_events.c.id))
     events = {listing_id: (kind, at) for listing_id, kind, at in rows}
     adverts = _adverts(connection, events)
-    several = _several_offered(connection, {advert.property_id for advert in adverts})
+    back = [advert for advert in adverts if events[advert.listing_id][0] == "back" and advert.offered]
+    histories = histories_of(connection, {advert.property_id for advert in back})
     for advert in adverts:
         kind, at = events[advert.listing_id]
         if kind == "gone" and not advert.flat_offered:
             yield News("gone", advert.property_id, at)
-        elif kind == "back" and advert.offered and advert.property_id not in several:
+    for advert in back:
+        at = events[advert.listing_id][1]
+        before, own = math.nextafter(at, 0.0), advert.listing_id
+        others = (history for number, history in histories[advert.property_id].items() if number != own)
+        if not any(history.is_there(before) for history in others):
             yield News("back", advert.property_id, at)
 
 

@@ -17,7 +17,6 @@ from sqlalchemy import Connection, Row, Select, and_, insert, select
 
 from sale_sofia.buyer.settings import (
     FIRST_VIEWING_YEAR,
-    LARGEST_ID,
     LAST_VIEWING_YEAR,
     LONGEST_LINE,
     LONGEST_NOTE,
@@ -30,6 +29,7 @@ from sale_sofia.flats.store import UnknownProperty, with_current
 from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 from sale_sofia.settings.words import Said
+from sale_sofia.storage.settings import LARGEST_ID
 
 # What may be written of a property: the fields, their values, and what a text may hold.
 

@@ -146,12 +146,17 @@ def statuses_for(connection: Connection, person: Person | None) -> Mapping[int, 
 
 def liked_by_all(connection: Connection) -> frozenset[int]:
     """The flats that everybody of the household likes; none while there are no people."""
+    return _of_all(connection, "liked")
+
+
+def _of_all(connection: Connection, liking: Liking) -> frozenset[int]:
+    """The flats of which everybody has this opinion."""
     everybody = len(all_people(connection))
     by_flat = _summed(connection.execute(_select_opinions(None)))
     return frozenset(
         number
         for number, on_flat in by_flat.items()
-        if [opinion.opinion for opinion in on_flat].count("liked") == everybody
+        if [opinion.opinion for opinion in on_flat].count(liking) == everybody
     )
 
 
@@ -215,7 +220,7 @@ def dismiss(connection: Connection, person: Person, by: By) -> None:
     Raises:
         WrongEvaluation: they are the last operator, and others would be left without one.
     """
-    spoken = sorted(_summed(connection.execute(_select_opinions(None, person))))
+    spoken = _summed(connection.execute(_select_opinions(None, person)))
     connection.execute(delete(opinions).where(opinions.c.person_id == person.id))
     # An id may be given again, and its next owner has not visited yet.
     forget_visitor(connection, visitor_of(person.id))
@@ -223,7 +228,8 @@ def dismiss(connection: Connection, person: Person, by: By) -> None:
     note_change(connection, "person", person.name, "removed", by)
     if not all_people(connection):
         return
-    for number in spoken:
+    # Of what they said nothing about, only what all the others reject changes.
+    for number in sorted({*spoken, *_of_all(connection, "rejected")}):
         hold(connection, number)
         household = _household(connection, number)
         if household != evaluation_of(connection, number).status:

@@ -37,8 +37,6 @@ WALKED_MINUTES: Final = 15
 """From one viewing to the next one walks so long, rather than wait for a bus."""
 CALENDAR_LINE_OCTETS: Final = 75
 """Octets of a line of a calendar file, its end not counted (RFC 5545, 3.1)."""
-LARGEST_ID: Final = 2**63 - 1
-"""What the databases hold; no property has a larger id."""
 MOST_PRICE_EUR: Final = 100_000_000
 """Euros: no flat of Sofia costs more."""
 MOST_STARS: Final = 5

@@ -16,6 +16,7 @@ from sale_sofia.buyer.settings import MOST_SHARED, MOST_SHARED_DAYS
 from sale_sofia.buyer.tables import shared_links
 from sale_sofia.flats.store import with_current
 from sale_sofia.settings.words import Said
+from sale_sofia.storage.settings import LARGEST_ID
 
 _DAY_SECONDS = 86_400.0
 
@@ -68,6 +69,8 @@ def links_to(connection: Connection, property_id: int | None = None, *, now: flo
 
 def take_back(connection: Connection, link_id: int, by: By) -> bool:
     """Revoke the link; whether there was one."""
+    if not 0 < link_id <= LARGEST_ID:
+        return False
     removed = delete(shared_links).where(shared_links.c.id == link_id).returning(shared_links.c.property_id)
     row = connection.execute(removed).first()
     if row is not None:

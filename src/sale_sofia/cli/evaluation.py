@@ -310,10 +310,12 @@ def _way(stop: Stop) -> str:
     """The way from the viewing before; empty for the first of a day."""
     if not stop.follows:
         return ""
-    if stop.way is None:
-        return "way from the one before: unknown"
-    how = "on foot" if stop.way.on_foot else "by public transport"
     late = f", but {stop.pause} min between the two" if stop.is_late else ""
+    if stop.pause is not None and stop.pause < 0:
+        late = f", but they overlap by {-stop.pause} min"
+    if stop.way is None:
+        return f"way from the one before: unknown{late}"
+    how = "on foot" if stop.way.on_foot else "by public transport"
     return f"{stop.way.minutes} min {how} from the one before{late}"
 
 

@@ -25,6 +25,7 @@ from sale_sofia.flats.store import UnknownProperty, portions, rows_of, with_curr
 from sale_sofia.flats.tables import corrections, listing_sources
 from sale_sofia.history.news import NEW_AT
 from sale_sofia.history.tables import WAS_ASKED, listings, price_points
+from sale_sofia.storage.settings import LARGEST_ID
 
 _OWN: Final = (
     "id", "site", "external_id", "url", "title", "price_eur", "vat", "seller_kind", "seller_name",
@@ -95,9 +96,10 @@ def find_flat(connection: Connection, number: int) -> Flat:
     Raises:
         UnknownProperty: there is none.
     """
-    whose = select(listing_sources.c.property_id).where(listing_sources.c.listing_id == number)
-    for flat in read_flats(connection, [connection.execute(whose).scalar() or number]):
-        return flat
+    if 0 < number <= LARGEST_ID:
+        whose = select(listing_sources.c.property_id).where(listing_sources.c.listing_id == number)
+        for flat in read_flats(connection, [connection.scalar(whose) or number]):
+            return flat
     raise UnknownProperty(f"no property {number}; `sale-sofia properties` lists them")
 
 

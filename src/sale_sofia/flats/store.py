@@ -37,6 +37,7 @@ from sale_sofia.flats.tables import (
 )
 from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
+from sale_sofia.storage.settings import LARGEST_ID
 from sale_sofia.storage.upserts import insert_into
 
 # What matching stores between runs: fingerprints, links and the version of its rules.
@@ -244,9 +245,8 @@ def resolve(connection: Connection, property_id: int) -> int:
     Raises:
         UnknownProperty: no property ever had it.
     """
-    found = connection.execute(
-        select(listing_sources.c.property_id).where(listing_sources.c.listing_id == property_id)
-    ).scalar()
+    chosen = select(listing_sources.c.property_id).where(listing_sources.c.listing_id == property_id)
+    found = connection.scalar(chosen) if 0 < property_id <= LARGEST_ID else None
     if found is None:
         raise UnknownProperty(f"no property {property_id}; `sale-sofia properties` lists them")
     return int(found)

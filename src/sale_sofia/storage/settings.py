@@ -9,6 +9,8 @@ from pydantic_core.core_schema import ValidationInfo
 
 from sale_sofia.settings.types import decimal, password_file, whole, with_password
 
+LARGEST_ID: Final = 2**63 - 1
+"""What the databases hold; no row has a larger id."""
 BUSY_FIRST_PAUSE_SECONDS: Final = 0.05
 """Pause between two tries of a busy database, which waits long itself; lets others go first."""
 BUSY_LONGEST_PAUSE_SECONDS: Final = 2.0

@@ -144,6 +144,16 @@ def test_what_the_others_said_decides_when_one_has_left(db: Database) -> None:
     assert last.changed_by == "Ана", "who removed the person changed it"
 
 
+def test_what_all_others_reject_is_rejected_when_one_leaves_who_said_nothing(db: Database) -> None:
+    ana, boris, silent = add(db, "Ана", "Борис", "Вера")
+    for flat, people in ((1, (ana, boris)), (2, (ana,))):
+        for person in people:
+            assert say(db, person, "rejected", flat=flat) == "new"
+    db.run_write(partial(mark, property_id=2, status="shortlist", by=By("me", 5.0)))
+    remove(db, silent)
+    assert db.run_read(statuses) == {1: "rejected", 2: "shortlist"}
+
+
 def test_the_last_one_leaves_all_as_it_is(db: Database) -> None:
     (ana,) = add(db, "Ана")
     say(db, ana, "shortlist")

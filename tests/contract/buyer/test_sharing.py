@@ -53,6 +53,7 @@ def test_a_link_shows_its_flat_until_it_ends_or_is_taken_back(db: Database) -> N
     (link,) = db.run_read(partial(links_to, property_id=1, now=NOW))
     assert (link.made_by, link.made_at, link.ends_at) == ("Ана", NOW, NOW + 7 * DAY)
     assert [db.run_write(partial(take_back, link_id=link.id, by=ANA)) for _ in range(2)] == [True, False]
+    assert not db.run_write(partial(take_back, link_id=2**63, by=ANA)), "no database holds such a number"
     assert (shows(db, one), shows(db, two)) == (None, 2)
     with db.read() as connection:
         stored = " ".join(str(value) for row in connection.execute(select(shared_links)) for value in row)

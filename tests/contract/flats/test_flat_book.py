@@ -1,11 +1,12 @@
 """The flats and scores in memory are those of the database, though only what changed is read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from sale_sofia.advice.costs import loan
 from sale_sofia.advice.since import news_since
@@ -13,9 +14,11 @@ from sale_sofia.buyer.visitors import all_put_off, put_off, seen_all, take_up, v
 from sale_sofia.flats import overrides
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.projection import refresh_flats
-from sale_sofia.flats.rows import PriceStep, previous_price, read_flats
+from sale_sofia.flats.rows import PriceStep, find_flat, previous_price, read_flats
 from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.store import UnknownProperty, resolve
 from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.market_events import set_gone
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database, DataVersion
@@ -39,6 +42,10 @@ def see(database: Database, number: int, at: float, **facts: Any) -> None:  # no
     }  # fmt: skip
     listing = Listing.model_validate(own | told | facts)
     database.run_write(lambda connection: save_listings(connection, [Sighting(listing, at)]))
+
+
+def gone(database: Database, number: int, at: float) -> None:
+    database.run_write(lambda connection: set_gone(connection, {number: at}, now=at, reason="missed"))
 
 
 def fresh(database: Database) -> dict[int, Flat]:
@@ -115,6 +122,16 @@ def test_what_is_put_off_stays_so_when_flats_are_joined(database: Database, tmp_
     assert later() == {}
 
 
+@pytest.mark.parametrize("read", [find_flat, resolve])
+def test_an_id_that_no_database_holds_is_no_property(
+    database: Database, read: Callable[[Connection, int], object]
+) -> None:
+    with database.read() as connection:
+        for number in (0, -1, 2**63, 10**30):
+            with pytest.raises(UnknownProperty, match=f"no property {number};"):
+                read(connection, number)
+
+
 def test_the_price_before_is_that_before_the_last_real_change() -> None:
     first, cut = PriceStep(1.0, 200.0, "first"), PriceStep(2.0, 190.0, "price")
     vat = PriceStep(3.0, 228.0, "vat")
@@ -131,6 +148,50 @@ def test_another_vat_is_no_part_of_a_price_cut_in_the_news(database: Database) -
     refresh_flats(database)
     [news] = database.run_read(partial(news_since, since=NOW + 1, among={1}))
     assert (news.kind, news.old_eur, news.new_eur) == ("cut", 100_000.0, 99_000.0)
+
+
+def test_a_flat_that_is_new_is_only_new_in_the_news(database: Database) -> None:
+    see(database, 1, NOW)
+    gone(database, 1, NOW + HOUR)
+    see(database, 1, NOW + 2 * HOUR)
+    refresh_flats(database)
+
+    def kinds(since: float) -> list[str]:
+        return [news.kind for news in database.run_read(partial(news_since, since=since, among={1}))]
+
+    assert (kinds(NOW - 1), kinds(NOW + 1)) == (["new"], ["back"])
+
+
+def test_a_flat_of_several_adverts_is_gone_since_the_last_of_them_went(
+    database: Database, tmp_path: Path
+) -> None:
+    matching = PropertyMatching(Settings(data_dir=tmp_path), database)
+    for number in (1, 2):
+        see(database, number, NOW, rooms=number, area_sqm=50.0 * number, price_eur=100_000.0 * number)
+    matching.match_new()
+    overrides.link(matching, 1, 2)
+    gone(database, 1, NOW + HOUR)
+    gone(database, 2, NOW + 2 * HOUR)
+    refresh_flats(database)
+    [news] = database.run_read(partial(news_since, since=NOW + 1, among=()))
+    assert (news.kind, news.property_id, news.at) == ("gone", 1, NOW + 2 * HOUR)
+
+
+def test_a_flat_is_back_only_after_none_of_its_adverts_was_there(database: Database, tmp_path: Path) -> None:
+    matching = PropertyMatching(Settings(data_dir=tmp_path), database)
+    for number in range(1, 5):
+        see(database, number, NOW, rooms=number, area_sqm=50.0 * number, price_eur=100_000.0 * number)
+    matching.match_new()
+    overrides.link(matching, 1, 2)
+    overrides.link(matching, 3, 4)
+    for number in (1, 2, 3):
+        gone(database, number, NOW + HOUR)
+    for number, hour in ((1, 2), (2, 2), (3, 3)):
+        see(database, number, NOW + hour * HOUR, rooms=number, area_sqm=50.0 * number)
+    gone(database, 4, NOW + 4 * HOUR)
+    refresh_flats(database)
+    found = database.run_read(partial(news_since, since=NOW + 1, among=()))
+    assert [(news.kind, news.property_id, news.at) for news in found] == [("back", 1, NOW + 2 * HOUR)]
 
 
 def test_a_loan_is_the_banks_arithmetic() -> None:

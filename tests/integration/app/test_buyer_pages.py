@@ -480,6 +480,14 @@ def test_a_match_is_split(tmp_path: Path) -> None:
         assert "€ 200 000" in buyer.text("/flat/2")
 
 
+def test_the_calendar_of_a_flat_is_found_by_its_old_number_and_of_no_flat_by_none(tmp_path: Path) -> None:
+    assert _twins(tmp_path, {}) == 1
+    with browser(tmp_path) as buyer:
+        buyer.fill("/flat/1/viewing", day="5.12.2026", hour="9:30", back="/flat/1")
+        assert "DTSTART:20261205T073000Z" in buyer.get("/flat/2/viewings.ics").text
+        assert buyer.get("/flat/9/viewings.ics").status_code == 404
+
+
 def test_what_the_buyer_says_is_kept(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN)
     with browser(tmp_path) as buyer:

@@ -87,6 +87,14 @@ def test_why_there_is_no_fair_price_is_told_in_the_chosen_language(tmp_path: Pat
         assert "No fair price: its area is not known" in buyer.text("/flat/2?lang=en")
 
 
+def test_a_flat_to_let_is_told_without_costs_of_buying_and_a_loan(tmp_path: Path) -> None:
+    put_adverts(tmp_path, {"deal": "rent", "property_type": "apartment", "price_eur": 900.0})
+    with browser(tmp_path) as buyer:
+        told = buyer.text("/flat/1")
+    assert "Дава се под наем: разходи за покупка няма." in told
+    assert "Заем" not in told
+
+
 def test_every_word_of_a_vocabulary_has_a_name() -> None:
     vocabularies = {
         "incident": [*map(str, IncidentKind), DRIFT], "tier": get_args(Tier),

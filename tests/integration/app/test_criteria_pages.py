@@ -362,6 +362,8 @@ def test_what_rejected_flats_have_in_common_is_offered_as_a_condition(
     learner: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert "What we learnt" not in learner.text(DEFAULT)
+    nothing = {"rejected": 0, "fitting": 9, "lessons": []}
+    assert learner.data("/criteria.json?profile=default")["learnt"] == nothing
     reject(learner, {1: "етажът", 2: "The floor!", 3: "the floor", 6: "a noisy street", 7: "mould", 8: ""})
     before = load_profile(tmp_path, "default")
     told = learner.text(DEFAULT)

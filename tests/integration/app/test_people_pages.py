@@ -15,8 +15,12 @@ from sale_sofia.buyer.evaluations import evaluation_of, notes_of
 from sale_sofia.buyer.people import digest_of
 from sale_sofia.buyer.settings import SIGN_IN_AGAIN_SECONDS
 from sale_sofia.buyer.tables import sign_ins
+from sale_sofia.flats import overrides
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.history.market_events import set_gone
 from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings, market_events, price_points
+from sale_sofia.settings.model import Settings
 from web_pages import Browser, browser, form_fields, plain
 
 ADVERT = {
@@ -230,6 +234,27 @@ def test_stars_and_filters_are_of_who_is_signed_in(first: Browser) -> None:
         boris.fill("/flat/1/note", text="light kitchen")
         assert "Борис · " in first.text("/flat/1").partition("Notes")[2]
         assert [one["by"] for one in first.data("/flat/1.json")["notes"]] == ["Борис"]
+
+
+def test_another_vat_and_an_advert_that_was_gone_are_no_change_of_price_on_the_board(tmp_path: Path) -> None:
+    put_adverts(tmp_path, ADVERT | {"vat": "included"}, ADVERT | {"price_eur": 80_000.0, "area_sqm": 90.0})
+    db = store(tmp_path)
+    matching = PropertyMatching(Settings(data_dir=tmp_path), db)
+    matching.match_all()
+    overrides.link(matching, 1, 2)
+    with db.write() as connection:
+        set_gone(connection, {2: time.time()}, now=time.time(), reason="missed")
+    with browser(tmp_path) as buyer:
+        buyer.fill("/flat/1/status", status="shortlist")
+        restated = {"price_eur": 83_333.33, "vat": "excluded"}
+        with db.write() as connection:
+            connection.execute(update(listings).where(listings.c.id == 1).values(**restated))
+            point = {"listing_id": 1, "kind": "vat", "visit_id": 1, "seen_at": time.time()}
+            connection.execute(insert(price_points).values(**point, **restated))
+            touch(connection, [1])
+        (entry,) = buyer.data("/mine.json")["board"]["shortlist"]
+    db.dispose()
+    assert (entry["price_eur"], entry["changes"]) == (83_333.33, [])
 
 
 def test_a_flat_goes_its_way_by_taps_and_the_other_is_asked(first: Browser, tmp_path: Path) -> None:

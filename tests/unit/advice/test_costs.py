@@ -49,6 +49,11 @@ def test_who_buys_from_the_owner_pays_no_commission() -> None:
         assert costs.commission == Band(0.0, 0.0)
 
 
+def test_a_flat_to_let_has_no_costs_of_buying() -> None:
+    assert all_costs(flat(deal="rent", price_eur=900.0), BUYER) is None
+    assert all_costs(flat(deal=None), BUYER) is not None
+
+
 @each_row(
     ("facts", "due"),
     [

@@ -89,6 +89,9 @@ CASES: list[tuple[str, str, dict[str, Any], float | None]] = [
     ("building", "floor", {"floor": 5, "elevator": False}, 0.0),
     ("building", "floor", {"floor": 3, "elevator": False}, 4.0),
     ("building", "floor", {"floor": 3, "elevator": None}, 4.0),
+    ("building", "floor", {"floor": 3, "floors_total": 3, "elevator": None}, 3.5),  # as with an elevator
+    ("building", "floor", {"floor": 3, "floors_total": 3, "elevator": False}, 3.5),
+    ("building", "floor", {"floor": 5, "floors_total": None, "elevator": True}, 3.5),  # it may be the last
     ("building", "floor", {"floor": 5, "elevator": None}, U),
     ("building", "floor", {"floor": 0, "elevator": True}, 1.5),
     ("building", "floor", {"floor": None}, U),
@@ -106,6 +109,8 @@ CASES: list[tuple[str, str, dict[str, Any], float | None]] = [
     ("extras", "balcony", {"has_balcony": True}, 5.0),
     ("extras", "balcony", {"has_balcony": False}, 0.0),
     ("extras", "balcony", {"has_balcony": None}, U),
+    ("extras", "balcony", {"has_balcony": None, "balconies": 2}, 5.0),
+    ("extras", "balcony", {"has_balcony": False, "balconies": 1}, 5.0),  # another advert counts one
     ("extras", "view", {"features": frozenset({"С гледка "})}, 5.0),
     ("extras", "view", {"features": frozenset({"Без гледка"})}, U),
     ("travel", "places", HERE, 5 * (60 - 17) / 45),  # 17 minutes

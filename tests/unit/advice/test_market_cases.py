@@ -89,6 +89,8 @@ def test_each_cut_counts_and_a_rise_does_not(database: Database) -> None:
     cuts = figures_of(database).cuts
     assert (cuts.flats, cuts.share) == (1, 0.5)
     assert cuts.median_percent == pytest.approx((10 + 2) / 2)
+    of_two = market_of(database, settings=Settings(market_least_flats=2, market_weeks=4)).cells[WHOLE].cuts
+    assert of_two == (1, 0.5, None), "one flat's cuts are not those of two"
 
 
 def test_one_flat_on_two_portals_is_one_and_costs_the_lower_price(database: Database, tmp_path: Path) -> None:

@@ -178,5 +178,6 @@ def test_figures_of_few_flats_are_hidden(database: Database, market: Market) -> 
         assert found.eur_sqm == (bare.eur_sqm if found.prices >= 15 else None)
         assert found.days.median == (bare.days.median if found.days.flats >= 15 else None)
         assert found.cuts.share == (bare.cuts.share if found.stock >= 15 else None)
+        assert found.cuts.median_percent == (bare.cuts.median_percent if found.cuts.flats >= 15 else None)
         for week, other in zip(found.weeks, bare.weeks, strict=True):
             assert week.median_eur_sqm == (other.median_eur_sqm if week.prices >= 15 else None)

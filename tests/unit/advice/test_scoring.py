@@ -51,6 +51,9 @@ def test_weights_that_do_not_sum_to_100_count_by_their_shares() -> None:
     )
     assert "sum to 200, not 100" in str(by.remark())
     assert profile().remark() is None
+    tenths = {"location": 6.9, "price": 29.2, "condition": 39.2, "layout": 24.7}
+    others = dict.fromkeys(("building", "rental", "extras"), 0)
+    assert profile(weights=tenths | others).remark() is None, "100 but for rounding"
 
 
 def test_an_empty_flat_has_no_score_and_no_points() -> None:

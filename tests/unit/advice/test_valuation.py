@@ -222,6 +222,12 @@ def test_what_is_alike_and_what_is_not() -> None:
     )
 
 
+def test_two_flats_of_unknown_neighbourhoods_are_not_in_the_same_one() -> None:
+    home = replace(FLAT, neighbourhood=None, lat=42.69, lon=23.32)
+    (found,) = compare(home, {2: replace(home, property_id=2, lat=42.62)}, {2: 0.1})
+    assert "same neighbourhood" not in found.why
+
+
 def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, database: Database, settings: Settings) -> None:
     """A folder in the place of the file cannot be replaced."""
     (tmp_path / MODEL_FILE / "x").mkdir(parents=True)

@@ -19,7 +19,7 @@ from sale_sofia.advice.settings import FLATS_AT_ONCE, LARGEST_ROOMS, ROUNDING, S
 from sale_sofia.flats.prices import vat_on_top, with_vat
 from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.flats.rows import sparing
-from sale_sofia.flats.store import portions
+from sale_sofia.flats.store import portions, rows_of
 from sale_sofia.flats.tables import flats, listing_sources
 from sale_sofia.history.listing_rows import moment_text
 from sale_sofia.history.market_events import WITHDRAWN, days_on_market
@@ -250,24 +250,23 @@ def market_flats(connection: Connection, deal: str) -> Iterator[MarketFlat]:
     )
     last = 0
     while some := connection.execute(chosen.where(of.property_id > last)).all():
-        members = _members(connection, [row.property_id for row in some])
+        members = histories_of(connection, [row.property_id for row in some])
         for number, place, kind, rooms, area, without_vat in sparing(some):
-            if adverts := members.get(number):
-                yield MarketFlat(number, place, room_type(kind, rooms), area, without_vat, tuple(adverts))
+            if adverts := tuple(members.get(number, {}).values()):
+                yield MarketFlat(number, place, room_type(kind, rooms), area, without_vat, adverts)
         last = some[-1].property_id
 
 
-def _members(connection: Connection, property_ids: Sequence[int]) -> dict[int, list[AdvertHistory]]:
-    """The histories of the adverts of each of these properties, whose ids are in rising order."""
+def histories_of(
+    connection: Connection, property_ids: Collection[int]
+) -> Mapping[int, Mapping[int, AdvertHistory]]:
+    """For each of these properties, its adverts and their histories."""
     own = listing_sources.c
-    whose = select(own.listing_id, own.property_id).where(
-        own.property_id.between(property_ids[0], property_ids[-1])
-    )
-    owners = {number: number for number in property_ids}
-    owners |= {row[0]: row[1] for row in connection.execute(whose).all()}
-    members: dict[int, list[AdvertHistory]] = defaultdict(list)
+    whose = rows_of(connection, select(own.listing_id, own.property_id), own.property_id, property_ids)
+    owners = {number: number for number in property_ids} | {row[0]: row[1] for row in whose}
+    members: dict[int, dict[int, AdvertHistory]] = defaultdict(dict)
     for listing_id, history in read_histories(connection, owners).items():
-        members[owners[listing_id]].append(history)
+        members[owners[listing_id]][listing_id] = history
     return members
 
 
@@ -429,7 +428,7 @@ def _figures(tracks: Sequence[Track], spans: Sequence[WeekSpan], *, began: float
     cuts = Cuts(len(cut), None, None)
     if len(offered) >= least:
         sizes = [size for track in cut for size in track.cuts]
-        median = statistics.median(sizes) * 100 if sizes else None
+        median = statistics.median(sizes) * 100 if len(cut) >= least else None
         cuts = Cuts(len(cut), len(cut) / len(offered), median)
     return Figures(
         len(offered),

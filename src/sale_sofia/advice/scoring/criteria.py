@@ -224,16 +224,17 @@ def _act(act: str | None) -> CriterionPart:
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
 def _floor(floor: int | None, floors: int | None, elevator: YesNo, climb: int) -> CriterionPart:
+    """A floor that may be the last counts as the last; no floor is worth more without an elevator."""
     if floor is None:
         return unknown_part("building", "floor")
     if floor > climb and elevator is None:
         return unknown_part("building", "floor", "elevator_unknown", floor=floor)
     if floor <= 0:
         worth = settings.GROUND_FLOOR
-    elif elevator:
-        worth = settings.LAST_FLOOR if floor == floors else settings.BEST
     else:
-        worth = settings.CLIMB if floor <= climb else 0.0
+        worth = settings.BEST if elevator else settings.CLIMB if floor <= climb else 0.0
+        if floors is None or floor == floors:
+            worth = min(worth, settings.LAST_FLOOR)
     say = {True: "floor_and_elevator", False: "floor_without_elevator", None: "floor"}[elevator]
     return known_part("building", "floor", worth, say, floor=floor, floors=floors)
 
@@ -244,11 +245,12 @@ def extras(
     parking_status: str | None,
     storage: Words,
     has_balcony: YesNo,
+    balconies: int | None,
     view: YesNo,
 ) -> Criterion:
-    """Parking, storage, balcony, view."""
-    parts = (_parking(parking, parking_status), _storage(storage), _balcony(has_balcony), _view(view))
-    return weigh("extras", parts)
+    """Parking, storage, balcony, view. Counted balconies are there, whatever else is said."""
+    balcony = _balcony(True if balconies else has_balcony)
+    return weigh("extras", (_parking(parking, parking_status), _storage(storage), balcony, _view(view)))
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)

@@ -1,5 +1,6 @@
 """What a buyer wants: budget, neighbourhoods, wishes, conditions, weights. One profile is one YAML file."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -250,7 +251,7 @@ class Profile(_Section):
     def remark(self) -> str | None:
         """A sentence, when the weights do not sum to 100 and are normalised."""
         total = self.weights.total()
-        if total == 100:  # noqa: PLR2004 - per cent
+        if math.isclose(total, 100):
             return None
         shares = ", ".join(f"{name} {share:.1%}" for name, share in self.shares().items() if share)
         return f"the weights sum to {total:g}, not 100; they count as {shares}"

@@ -80,7 +80,9 @@ CRITERIA: Final[tuple[FactJudge[Criterion], ...]] = (
     FactJudge(
         _of("construction", "year_built", "act", "floor", "floors_total", "elevator"), criteria.building
     ),
-    FactJudge(_of("parking", "parking_status", "storage", "has_balcony", "view"), criteria.extras),
+    FactJudge(
+        _of("parking", "parking_status", "storage", "has_balcony", "balconies", "view"), criteria.extras
+    ),
     FactJudge(_of(*_WHERE), criteria.travel),
     FactJudge(_of(*_WHERE), criteria.nearby),
 )  # fmt: skip

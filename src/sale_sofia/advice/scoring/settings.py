@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-SCORING_VERSION: Final = 5
+SCORING_VERSION: Final = 6
 """Raised when a score changes its meaning: what was stored is then scored anew."""
 PROFILES_FOLDER: Final = "profiles"
 """Of the buyer's own, in DATA_DIR, and of the shipped one, beside this module."""
@@ -77,7 +77,7 @@ ACT_VALUES: Final = (0.0, 0.5, 1.5, 2.0, 3.5, 4.0, 5.0, 5.0)
 """Worth of each."""
 GROUND_FLOOR: Final = 1.5
 LAST_FLOOR: Final = 3.5
-"""Worth of a last floor, with an elevator."""
+"""The most that a last floor is worth."""
 CLIMB: Final = 4.0
 """Worth of a floor that needs no elevator, when there is none or it is not known."""
 

@@ -91,7 +91,7 @@ def compare(flat: Flat, others: Mapping[int, Flat], weights: Mapping[int, float]
 
 
 def _why(flat: Flat, other: Flat) -> Iterator[str]:
-    if flat.neighbourhood == other.neighbourhood:
+    if flat.neighbourhood and flat.neighbourhood == other.neighbourhood:
         yield "same neighbourhood"
     if flat.area_sqm and other.area_sqm:
         yield _differs(other.area_sqm - flat.area_sqm, "m²", ("larger", "smaller"), "same area")

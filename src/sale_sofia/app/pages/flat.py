@@ -388,7 +388,9 @@ def value(visit: PageVisit) -> Done:
 def calendar(visit: PageVisit) -> Download:
     """The viewings as a file for a calendar."""
     number = visit.property_id
-    events = visit.database.run_read(lambda connection: viewing_events(connection, {number}))
+    events = visit.database.run_read(
+        lambda connection: viewing_events(connection, {current_property(connection, number)})
+    )
     return Download(calendar_bytes(events), "text/calendar", f"viewings-{number}.ics")
 
 

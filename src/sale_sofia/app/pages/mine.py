@@ -19,10 +19,11 @@ from sale_sofia.buyer.agenda import calendar_bytes, viewing_events
 from sale_sofia.buyer.evaluations import BOARD, Evaluation, evaluations, history_of
 from sale_sofia.buyer.viewings import Viewing, all_viewings
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.rows import PriceStep, price_steps
+from sale_sofia.flats.rows import PriceStep, price_steps, restated
 from sale_sofia.flats.store import listing_rows
 from sale_sofia.history.tables import market_events
 from sale_sofia.listings.dates import SOFIA
+from sale_sofia.listings.numbers import same_sum
 from sale_sofia.listings.text import plain
 
 
@@ -223,14 +224,14 @@ def changes_since(
     back = max((move.at for move in own if move.kind == "back"), default=0.0)
     if flat.offered and back > since:
         yield CardNote(f"↺ {say('offers.back')}: {fmt.day(back)}", "good")
-    then = [
-        before[-1].price_eur
-        for advert in flat.adverts
-        if _was_there(moves.get(advert.listing_id, ()), since)
-        and (before := [step for step in prices.get(advert.listing_id, ()) if step.seen_at <= since])
-    ]
+    then = []
+    for advert in flat.adverts:
+        steps = prices.get(advert.listing_id, ())
+        before = sum(step.seen_at <= since for step in steps)
+        if before and _was_there(moves.get(advert.listing_id, ()), since):
+            then.append(restated(steps[before - 1].price_eur, steps[before - 1 :]))
     was = min((price for price in then if price is not None), default=None)
-    if was is not None and flat.price_eur is not None and was != flat.price_eur:
+    if was is not None and flat.price_eur is not None and not same_sum(was, flat.price_eur):
         sign, colour = ("▼", "good") if flat.price_eur < was else ("▲", "bad")
         values = {"was": fmt.euro(was), "day": fmt.day(since)}
         yield CardNote(

@@ -28,13 +28,14 @@ from sale_sofia.app.settings import PAPER_CHARACTERS, PAPER_DPI, PAPER_OFFERS, P
 from sale_sofia.app.visit import PageVisit, Values, whole_number
 from sale_sofia.app.words import say, translate, word_for
 from sale_sofia.buyer.evaluations import WrongEvaluation, current_property
-from sale_sofia.buyer.settings import LARGEST_ID, SHARED_PATH
+from sale_sofia.buyer.settings import SHARED_PATH
 from sale_sofia.buyer.sharing import SharedLink, share, shared_by, take_back
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.store import listing_rows
 from sale_sofia.flats.views import merged_view
 from sale_sofia.listings.text import CUT, address, plain
+from sale_sofia.storage.settings import LARGEST_ID
 
 Row = Mapping[Any, Any]
 _DRAWING: Final = re.compile(r"/drawing/(\w+)\.svg")
