@@ -70,14 +70,14 @@ def _several_offered(connection: Connection, property_ids: Collection[int]) -> s
 
 
 def _gone_and_back(connection: Connection, since: float) -> Iterator[News]:
-    """Decided by the flat's present state: one advert of several that is gone is no news."""
+    """Decided by the flat's present state: one advert of several that is gone is no news, the last one is."""
     lately = market_events.c.noted_at >= since
     chosen = select(market_events.c.listing_id, market_events.c.kind, market_events.c.noted_at)
     rows = connection.execute(chosen.where(lately).order_by(market_events.c.id))
     events = {listing_id: (kind, at) for listing_id, kind, at in rows}
     adverts = _adverts(connection, events)
     several = _several_offered(connection, {advert.property_id for advert in adverts})
-    for advert in adverts:
+    for advert in sorted(adverts, key=lambda advert: -events[advert.listing_id][1]):
         kind, at = events[advert.listing_id]
         if kind == "gone" and not advert.flat_offered:
             yield News("gone", advert.property_id, at)

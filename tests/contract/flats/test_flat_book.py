@@ -16,6 +16,7 @@ from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.flats.rows import PriceStep, previous_price, read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.market_events import MISSED, set_gone
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database, DataVersion
@@ -131,6 +132,20 @@ def test_another_vat_is_no_part_of_a_price_cut_in_the_news(database: Database) -
     refresh_flats(database)
     [news] = database.run_read(partial(news_since, since=NOW + 1, among={1}))
     assert (news.kind, news.old_eur, news.new_eur) == ("cut", 100_000.0, 99_000.0)
+
+
+def test_a_flat_is_gone_when_its_last_advert_is(database: Database, tmp_path: Path) -> None:
+    for number in (1, 2):
+        see(database, number, NOW)
+    matching = PropertyMatching(Settings(data_dir=tmp_path), database)
+    matching.match_new()
+    overrides.link(matching, 1, 2)
+    for number, hours in ((1, 1), (2, 5)):
+        gone = partial(set_gone, since={number: NOW}, now=NOW + hours * HOUR, reason=MISSED)
+        database.run_write(gone)
+    refresh_flats(database)
+    [news] = database.run_read(partial(news_since, since=NOW + 1, among=()))
+    assert (news.kind, news.property_id, news.at) == ("gone", 1, NOW + 5 * HOUR)
 
 
 def test_a_loan_is_the_banks_arithmetic() -> None:
