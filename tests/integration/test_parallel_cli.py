@@ -105,16 +105,16 @@ WRONG_MESSAGES: tuple[tuple[str, tuple[object, ...], str], ...] = (
     (
         "scrape_all_sites",
         ({"imot.bg": {"job_id": 5, "start_urls": []}},),
-        "job_id: expected 1 to 120 letters, digits",
+        "job_id: expected 1 to 40 letters, digits",
     ),
     ("dispatch_site_scraping", ("nowhere.bg", [], "j"), "site: no portal 'nowhere.bg'"),
     ("scrape_all_sites", ({}, 99), "the message is of version 99, this worker speaks 2"),
     ("scrape_chunk", (None, "j", "imot.bg", 1, "2"), "the message is of version '2', this worker speaks 2"),
-    ("scrape_chunk", (None, "../../j", "imot.bg"), "job_id: expected 1 to 120 letters, digits"),
+    ("scrape_chunk", (None, "../../j", "imot.bg"), "job_id: expected 1 to 40 letters, digits"),
     ("scrape_chunk", (["x", 5], "j", "imot.bg"), "urls: expected a list of addresses"),
     ("aggregate_results", (None, "j", "../../etc/x"), "site: no portal '../../etc/x'"),
     ("aggregate_results", (["x"], "j", "imot.bg"), "summaries: expected what lanes return"),
-    ("lanes_failed", ("j" * 121, "imot.bg"), "job_id: expected 1 to 120 letters, digits"),
+    ("lanes_failed", ("j" * 41, "imot.bg"), "job_id: expected 1 to 40 letters, digits"),
 )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, create_engine, make_url, text
 
 from contract.storage.filling import BATCH, counts, fill, save_batch
 from postgres_proxy import Fault, PostgresProxy
@@ -29,6 +29,7 @@ from sale_sofia.storage.errors import (
     DatabaseUnsupported,
 )
 from sale_sofia.storage.migrate import current_revision, initialize_database
+from sale_sofia.storage.postgres import _Keeper, _keys
 from sale_sofia.storage.settings import ServerLimits
 
 LIMITS = ServerLimits(connect_seconds=2, outage_seconds=30)
@@ -194,6 +195,44 @@ def test_writers_who_wait_in_a_circle_both_end_well(db: Database) -> None:
     for thread in threads:
         thread.join(60)
     assert (requests(db), requests(db, "k"), len(tries)) == (2, 2, 3)
+
+
+def test_a_portals_lock_is_taken_again_as_soon_as_it_is_free(
+    postgres_url: str,
+    postgres_server: PostgresServer,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url = make_url(postgres_url).set(drivername="postgresql+psycopg")
+    engines = create_engine(url), create_engine(url.update_query_dict({"application_name": "rival"}))
+    keeper, rival = _Keeper(engines[0], "imot.bg"), engines[1].connect()
+    keys = _keys("imot.bg")
+    take = text("SELECT pg_try_advisory_lock(:space, :key)")
+    pid = text("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = :space")
+
+    def between_looks() -> Iterator[bool]:
+        with postgres_server.admin() as admin:
+            admin.execute("SELECT pg_terminate_backend(%s, 10000)", (rival.execute(pid, keys).scalar_one(),))
+        yield False
+        assert rival.execute(take, keys).scalar_one()
+        yield False
+        yield False
+        rival.execute(text("SELECT pg_advisory_unlock(:space, :key)"), keys)
+        yield False
+        assert not rival.execute(take, keys).scalar_one()
+        yield True
+
+    looks = between_looks()
+    monkeypatch.setattr(keeper._over, "wait", lambda _: next(looks))  # noqa: SLF001
+    assert keeper.take() is None
+    keeper._keep()  # noqa: SLF001 - here and not in its thread
+    keeper.end()
+    rival.close()
+    for engine in engines:
+        engine.dispose()
+    assert [record.getMessage() for record in caplog.records] == [
+        "While the database was away rival began to crawl imot.bg too."
+    ]
 
 
 def test_a_row_that_is_kept_locked_for_too_long(db: Database, postgres_url: str) -> None:

@@ -141,6 +141,8 @@ def set_language(connection: Connection, person: Person, language: str) -> None:
 
 
 def _check_operated(connection: Connection, *, without: Person) -> None:
+    # Of two operators who demote each other at once, the second waits and then sees what the first did.
+    connection.execute(select(people.c.id).order_by(people.c.id).with_for_update(key_share=True))
     others = [person for person in all_people(connection) if person.id != without.id]
     if others and not any(person.is_operator for person in others):
         raise WrongEvaluation(Said("people.last", name=without.name))

@@ -9,8 +9,8 @@ WORKER_CLIENT: Final = "sale-sofia-worker:"
 """Prefix of the names of workers' connections to Redis."""
 TASK_VERSION: Final = 2
 """Version of the messages between our processes; any other is rejected."""
-JOB_ID_CHARACTERS: Final = 120
-"""Longest job id in a message; ours are a portal's name and thirty characters more."""
+JOB_ID_CHARACTERS: Final = 40
+"""Longest job id: PostgreSQL has no room for more."""
 MESSAGE_MOST_URLS: Final = 10_000
 """Most start addresses in a message; they are a copy of the job's row."""
 

@@ -121,8 +121,12 @@ def forget_private_phones(connection: Connection, settings: Settings) -> int:
     adverts = select(listings.c.id, listings.c.phones).where(private).order_by(listings.c.id)
     done = set()
     for listing_id, phones in connection.execute(adverts).all():
-        if hashed(phones or []) != (phones or []):
-            save_phones(connection, listing_id, hashed(phones))
+        if hashed(phones or []) == (phones or []):
+            continue
+        # Locked and read again, as a crawl may just have seen that it is back.
+        still = select(listings.c.phones).where(listings.c.id == listing_id, private).with_for_update()
+        if last := connection.scalar(still):
+            save_phones(connection, listing_id, hashed(last))
             done.add(listing_id)
     changes = select(listing_changes).join(listings, listings.c.id == listing_changes.c.listing_id)
     of_phones = changes.where(listing_changes.c.field == "phones", private).order_by(listing_changes.c.id)

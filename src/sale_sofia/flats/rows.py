@@ -122,7 +122,7 @@ def read_adverts(
         yield from map(_decoded, connection.execute(chosen))
         return
     ids = _advert_ids(connection, whose, property_ids)
-    yield from map(_decoded, rows_of(connection, columns, listings.c.id, ids))
+    yield from map(_decoded, rows_of(connection, columns.order_by(listings.c.id), listings.c.id, ids))
 
 
 def adverts_of(connection: Connection, property_ids: Collection[int]) -> list[int]:

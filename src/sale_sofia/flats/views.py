@@ -99,17 +99,20 @@ def count_properties(connection: Connection) -> tuple[int, int]:
 
 
 def review_queue(connection: Connection, *, limit: int) -> list[ReviewLine]:
-    """Pairs of properties that may be the same and that the buyer has not decided on.
+    """Pairs of properties that may be the same and that the buyer has not decided on, by whichever advert.
 
     First come those whose answer is expected to settle most: the probability of a yes times the pairs of
     adverts it joins. Some score high but contain a contradiction. Those on which the buyer is unsure come
     last, the longest unsure first.
     """
     doubts = read_doubts(connection)
+    parted = {frozenset(row) for row in connection.execute(_PARTED)}
     best: dict[frozenset[int], ReviewLine] = {}
     unsure: dict[frozenset[int], ReviewLine] = {}
     for row in connection.execute(_waiting()):
         pair = frozenset(row[1:3])
+        if pair in parted:
+            continue
         if (since := doubts.get(pair)) is not None:
             unsure.setdefault(pair, ReviewLine(*row)._replace(unsure_since=since))
         else:
@@ -120,9 +123,20 @@ def review_queue(connection: Connection, *, limit: int) -> list[ReviewLine]:
     return [*best.values(), *last][:limit]
 
 
+_LOW, _HIGH = listing_sources.alias("low_source"), listing_sources.alias("high_source")
+_PARTED: Final = (
+    select(_LOW.c.property_id, _HIGH.c.property_id)
+    .select_from(match_decisions)
+    .join(_LOW, _LOW.c.listing_id == match_decisions.c.low)
+    .join(_HIGH, _HIGH.c.listing_id == match_decisions.c.high)
+    .where(match_decisions.c.same.is_(False))
+)
+"""The pairs of properties that the buyer keeps apart; adverts that came to them later change nothing."""
+
+
 def _waiting() -> Select[Any]:
     """Undecided pairs of adverts of two properties, those that settle most first."""
-    low, high = listing_sources.alias("low_source"), listing_sources.alias("high_source")
+    low, high = _LOW, _HIGH
     size = select(listing_sources.c.property_id, func.count().label("adverts"))
     sizes = size.group_by(listing_sources.c.property_id)
     ours, theirs = sizes.subquery("ours"), sizes.subquery("theirs")

@@ -78,8 +78,8 @@ def export_listings(
 
 
 def count_earlier(db: Database) -> int:
-    """How many earlier flats there are under reused ids."""
-    query = select(func.count()).select_from(listings).where(_IS_EARLIER)
+    """How many earlier flats under reused ids `all_generations` adds."""
+    query = select(func.count()).select_from(listings).where(_IS_EARLIER, _IS_READ)
     return db.run_read(lambda connection: connection.execute(query).scalar_one())
 
 

@@ -77,7 +77,7 @@ def release_runs(connection: Connection, site: str, runs: Sequence[str], *, now:
 
 def release_all(connection: Connection, site: str, *, now: float) -> int:
     """Release all held adverts of a portal; returns how many."""
-    return _release(connection, site, list(held_adverts(connection, site)), now)
+    return _release(connection, site, select(listings.c.id).where(*_held(site)), now)
 
 
 def _release(connection: Connection, site: str, ids: Select[tuple[int]] | list[int], now: float) -> int:

@@ -128,12 +128,13 @@ def page_pairs(connection: Connection, site: str, since: float, most: int) -> li
     """Adverts with a page from before the moment and one from after it, the newest of each."""
     newest = func.max(pages.c.fetched_at).label("newest")
     own = (pages.c.site == site, pages.c.kind == "listing")
-    changed = select(pages.c.url, newest).where(*own, pages.c.fetched_at > since).group_by(pages.c.url)
-    rows = connection.execute(changed.order_by(newest.desc(), pages.c.url).limit(most * 2)).all()
+    older = select(pages.c.url).where(*own, pages.c.fetched_at <= since)
+    changed = select(pages.c.url).where(*own, pages.c.fetched_at > since, pages.c.url.in_(older))
+    urls = changed.group_by(pages.c.url).order_by(newest.desc(), pages.c.url).limit(most)
     pairs = []
-    for row in rows:
-        before = _newest(connection, *own, pages.c.url == row.url, pages.c.fetched_at <= since)
-        after = _newest(connection, *own, pages.c.url == row.url, pages.c.fetched_at > since)
+    for url in connection.scalars(urls).all():
+        before = _newest(connection, *own, pages.c.url == url, pages.c.fetched_at <= since)
+        after = _newest(connection, *own, pages.c.url == url, pages.c.fetched_at > since)
         if before and after:
             pairs.append(PagePair(before, after))
-    return pairs[:most]
+    return pairs

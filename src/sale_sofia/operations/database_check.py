@@ -33,7 +33,7 @@ def look_at_database(
                 with database.read() as connection:
                     version = str(connection.exec_driver_sql("SHOW server_version").scalar_one()).split()[0]
                 name = f"{name}, PostgreSQL {version}"
-            elif kind := network_share(Path(name).parent):
+            elif kind := network_share(Path(name)):
                 advice = "Use a disk of this machine, or PostgreSQL."
                 return [(f"{name} is on a network share ({kind})", advice)]
             revision = current_revision(database)

@@ -112,7 +112,9 @@ class ServerOutage:
             log.warning("%s Trying again for up to %g seconds.", error, self._seconds)
         if time.monotonic() - self._since >= self._seconds:
             raise error
-        longest = min(LONGEST_OUTAGE_PAUSE_SECONDS, FIRST_OUTAGE_PAUSE_SECONDS * 2**tries)
+        # The power is compared, never multiplied: of a long outage it is no float any more.
+        most = LONGEST_OUTAGE_PAUSE_SECONDS / FIRST_OUTAGE_PAUSE_SECONDS
+        longest = FIRST_OUTAGE_PAUSE_SECONDS * min(most, 2**tries)
         self._given_up.wait(random.uniform(longest / 2, longest))  # noqa: S311 - a pause
 
 

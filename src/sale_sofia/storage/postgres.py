@@ -188,6 +188,7 @@ class _Keeper:
         self._engine = engine
         self._site = site
         self._connection: Connection | None = None
+        self._ours = False
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._keep, name=f"lock of {site}", daemon=True)
 
@@ -196,7 +197,9 @@ class _Keeper:
         if self._connection is None:
             self._connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         keys = _keys(self._site)
-        if self._connection.execute(text("SELECT pg_try_advisory_lock(:space, :key)"), keys).scalar_one():
+        take = text("SELECT pg_try_advisory_lock(:space, :key)")
+        self._ours = self._connection.execute(take, keys).scalar_one()
+        if self._ours:
             return None
         lock = {"space": keys["space"], "unsigned": keys["key"] % 2**32}
         return self._connection.execute(_HOLDER, lock).scalar() or "another machine"
@@ -213,17 +216,20 @@ class _Keeper:
         self._drop()
 
     def _keep(self) -> None:
+        # The server may not have noticed yet that our own last connection is lost: that is no other crawl.
+        told = {None, _session_name()}
         while not self._over.wait(SITE_LOCK_LOOK_SECONDS):
             try:
-                if self._connection is not None:
+                if self._connection is not None and self._ours:
                     self._connection.execute(text("SELECT 1"))
-                elif holder := self.take():
+                elif (holder := self.take()) not in told:
+                    told.add(holder)
                     log.error("While the database was away %s began to crawl %s too.", holder, self._site)
             except DBAPIError:  # not back yet: the next round tries again
                 self._drop()
 
     def _drop(self) -> None:
-        connection, self._connection = self._connection, None
+        connection, self._connection, self._ours = self._connection, None, False
         if connection is not None:
             with suppress(DBAPIError):
                 connection.invalidate()
@@ -505,4 +511,8 @@ def _milliseconds(seconds: float) -> int:
 
 def _name_session(_dialect: object, _record: object, _arguments: object, parameters: dict[str, Any]) -> None:
     """Set the application name, so that people can see on the server who is connected."""
-    parameters.setdefault("application_name", f"sale-sofia {socket.gethostname()} {os.getpid()}"[:63])
+    parameters.setdefault("application_name", _session_name())
+
+
+def _session_name() -> str:
+    return f"sale-sofia {socket.gethostname()} {os.getpid()}"[:63]

@@ -121,7 +121,7 @@ def network_share(path: Path, mounts: str | None = None) -> str | None:
         if mark:
             place = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), left.split()[4])
             kinds[Path(place)] = right.split()[0]
-    here = path.absolute()
+    here = path.resolve()
     kind = next((kinds[place] for place in (here, *here.parents) if place in kinds), None)
     return kind if kind in _SHARES else None
 
@@ -194,7 +194,7 @@ class SqliteStore:
         Raises:
             DatabaseUnsupported: it would be on a network share, where its locks do not work.
         """
-        if kind := network_share(self.file.parent):
+        if kind := network_share(self.file):
             raise DatabaseUnsupported(
                 f"{self.file} is on a network share ({kind}), where SQLite loses data: put DATA_DIR on a "
                 "disk of this machine, or, for several machines, set DATABASE_URL to a PostgreSQL server."

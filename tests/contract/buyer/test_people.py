@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from contract.storage.helpers import ready_database
+from contract.storage.helpers import database, ready_database
 from sale_sofia.buyer import people
 from sale_sofia.buyer.evaluations import WrongEvaluation
 from sale_sofia.buyer.people import Person, UnknownPerson
@@ -22,6 +22,7 @@ from sale_sofia.buyer.settings import (
 from sale_sofia.buyer.tables import people as table
 from sale_sofia.buyer.tables import sign_ins
 from sale_sofia.storage.database import Database
+from sale_sofia.storage.errors import DatabaseBusy
 
 NOW = 1_000_000.0
 WORD = "a long password"
@@ -132,6 +133,20 @@ def test_somebody_operates_as_long_as_there_are_others(db: Database) -> None:
     db.run_write(partial(people.remove_person, person=ana))
     db.run_write(partial(people.remove_person, person=boris))
     assert db.run_read(people.all_people) == []
+
+
+@pytest.mark.slow
+def test_of_two_operators_who_demote_each_other_one_is_left(postgres_url: str) -> None:
+    db = database(postgres_url, timeout=0.2, retries=0)
+    ana, boris = add(db, "Ана"), add(db, "Борис", "operator")
+    demote = partial(people.set_role, person=boris, role="buyer")
+    with db.write() as connection:
+        people.set_role(connection, ana, "buyer")
+        with pytest.raises(DatabaseBusy):  # it waits for the end of that
+            db.run_write(demote)
+    with pytest.raises(WrongEvaluation, match="Борис is the last operator"):
+        db.run_write(demote)
+    db.dispose()
 
 
 def test_a_password_is_hashed_and_fits_its_person_alone(db: Database) -> None:

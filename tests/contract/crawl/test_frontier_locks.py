@@ -11,8 +11,9 @@ from sqlalchemy import Connection
 from contract.storage.helpers import database as opened
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.runners import tasks
 from sale_sofia.crawl.urls import Target
-from sale_sofia.history.jobs import create_job
+from sale_sofia.history.jobs import JobState, create_job, set_job_state
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseBusy
 
@@ -113,3 +114,19 @@ def test_an_address_longer_than_a_key_is_one_page(database: Database) -> None:
     long = [Target("search", "https://x/" + "я" * 700 + end, "search:" + "я" * 700 + end) for end in "ab"]
     assert add(database, [*long, *long]) == 2
     assert add(database, long) == 0
+
+
+def test_a_job_that_is_cancelled_at_this_moment_gets_no_pages(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = "https://www.imot.bg/obiava-1b177634821891002"
+    monkeypatch.setattr(tasks, "database", lambda: database)
+    with database.write() as connection:
+        create_job(connection, job_id="old", site="imot.bg", start_urls=[page], listing_limit=None, now=1.0)
+    with database.write() as connection:
+        set_job_state(connection, "old", JobState.CANCELLED, now=2.0)
+        with pytest.raises(DatabaseBusy):  # it waits for the end of that
+            tasks._add_urls("old", "imot.bg", [page])  # noqa: SLF001 - without a Redis
+    tasks._add_urls("old", "imot.bg", [page])  # noqa: SLF001
+    counted = database.run_read(lambda connection: frontier.count_rows(connection, "old", "listing"))
+    assert counted.total == 0

@@ -275,6 +275,18 @@ def test_an_open_drift_stops_delisting(world: World) -> None:
     assert world.last().reason == "drift_fill: fields are missing"
 
 
+def test_a_drift_of_fields_that_are_no_longer_read_is_over(world: World) -> None:
+    removed = {"field": "listing.removed", "selector": "row: Махнато"}
+    per_page = {"field": "search.cards_per_page", "selector": ".ads .item"}
+    with world.database.write() as connection:
+        for kind, finding in ((IncidentKind.DRIFT_FILL, removed), (IncidentKind.DRIFT_CARDS, per_page)):
+            drift = Trouble(kind, "imot.bg", Said.of("it was"), details={"findings": [finding]})
+            open_incident(connection, drift, now=1.0)
+    world.sweep(ALL)
+    with world.database.read() as connection:
+        assert [one.kind for one in open_incidents(connection)] == [IncidentKind.DRIFT_CARDS]
+
+
 @pytest.mark.slow
 def test_a_sweep_of_other_searches_says_nothing(world: World) -> None:
     world.sweep(ALL)

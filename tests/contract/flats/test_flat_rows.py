@@ -211,3 +211,12 @@ def test_all_adverts_of_a_matched_world_are_there_once(tmp_path: Path) -> None:
     database.run_write(lambda c: c.execute(delete(listing_sources)))
     seen = [one.listing_id for flat in flats(database).values() for one in flat.adverts]
     assert sorted(seen) == database.run_read(lambda c: list(c.scalars(select(listings.c.id))))
+
+
+def test_one_flat_is_read_as_among_all(store_url: str) -> None:
+    wrong = [advert(f"a{floor}", floor=floor, floors_total=5) for floor in (8, 9)]
+    database = stored(store_url, *wrong, groups=((1, 2),))
+    # A server moves a row that is written.
+    database.run_write(lambda c: c.execute(update(listings).where(listings.c.id == 1).values(views=7)))
+    assert [doubt.one for doubt in flats(database)[1].contradictions] == [8, 9]
+    assert flats(database, [1]) == flats(database)

@@ -207,6 +207,24 @@ def test_earlier_flats_under_an_id_that_was_given_again_are_exported_when_asked_
         )
 
 
+def test_earlier_flats_that_were_only_seen_on_cards_are_neither_exported_nor_counted(
+    db: Database, folder: Path
+) -> None:
+    flat = {"site": "imot.bg", "url": "https://imot.bg/1", "property_type": "apartment", "external_id": "id1"}
+    first = Listing(**flat, area_sqm=100.0, floor=2, price_eur=220_000.0)
+    second = Listing(**flat, area_sqm=63.0, floor=7, price_eur=168_000.0)
+    replace_all(db, [])
+    for sighting in (
+        Sighting(first, 1.0, card=True),
+        Sighting(second, 2.0, card=True),
+        Sighting(second, 3.0),
+    ):
+        with db.write() as connection:
+            save_listings(connection, [sighting])
+    assert export_listings(db, folder / "x.jsonl", all_generations=True) == 1
+    assert count_earlier(db) == 0
+
+
 def _rows(path: Path) -> list[dict[str, Any]]:
     if path.suffix == ".parquet":
         return list(pq.read_table(path).to_pylist())

@@ -4,6 +4,8 @@ from dataclasses import replace
 import pytest
 
 from contract.storage.helpers import database
+from sale_sofia.crawl.frontier.jobs import new_job_id
+from sale_sofia.crawl.runners.dispatching import check_job_id
 from sale_sofia.history.jobs import (
     Job,
     JobState,
@@ -48,6 +50,13 @@ NEW = Job("a", "imot.bg", JobState.DISPATCHED, ("u1", "u2"), 7, 1.0, None, None,
 def test_a_new_job(db: Database) -> None:
     assert make(db, "a") == NEW == stored(db, "a")
     assert stored(db, "b") is None
+
+
+def test_the_name_of_a_portal_may_be_long(db: Database) -> None:
+    made = make(db, new_job_id("imoti-v-tsyala-bulgaria.example"), site="imoti-v-tsyala-bulgaria.example")
+    assert made == stored(db, check_job_id(made.id))
+    assert made.id.startswith("imoti-v-tsyala-bu-20")
+    assert new_job_id("imot.bg").startswith("imot.bg-20")
 
 
 def test_making_a_job_again_leaves_it_as_it_is(db: Database) -> None:

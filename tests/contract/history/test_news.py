@@ -1,12 +1,14 @@
 """Adverts of a run that did not read them are not new; they are, once, when they are read right."""
 
+import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, insert, select
 
-from contract.storage.helpers import advert, database
+from contract.storage.helpers import advert, database, ready_database
 from flat_checks import Around, judge
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.flats.rows import read_flats
@@ -162,3 +164,16 @@ def test_a_flat_is_held_back_when_all_its_adverts_are(connection: Connection) ->
     )
     assert held_properties(connection) == {third}
     assert {flat.property_id: flat.new_at for flat in read_flats(connection)} == {first: 0.0, third: None}
+
+
+def test_more_adverts_are_released_than_a_statement_has_room_for(tmp_path: Path) -> None:
+    db = ready_database(tmp_path / "x.db")
+    with db.write() as connection:
+        create_job(connection, job_id="run1", site=SITE, start_urls=[], listing_limit=None, now=1.0)
+        see(connection, 1, *range(20), held=True)
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        driver.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 10)
+        assert release_all(connection, SITE, now=9.0) == 20
+        assert count_held(connection, "run1") == 0
+    db.dispose()

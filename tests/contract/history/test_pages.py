@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from contract.storage.helpers import database
-from sale_sofia.history.pages import PageKind, PageRecord, latest_pages, record_pages
+from sale_sofia.history.pages import PageKind, PagePair, PageRecord, latest_pages, page_pairs, record_pages
 from sale_sofia.storage.database import Database
 
 
@@ -53,3 +53,14 @@ def test_more_pages_than_are_read_at_once(db: Database) -> None:
         record_pages(connection, many)
     with db.read() as connection:
         assert list(latest_pages(connection)) == many
+
+
+def test_pairs_are_found_behind_any_number_of_new_adverts(db: Database) -> None:
+    new = [page(f"new{number}", "n", 9.0) for number in range(5)]
+    changed = [
+        (page(url, "b", 1.0), page(url, "a", at)) for url, at in (("u1", 6.0), ("u2", 7.0), ("u3", 8.0))
+    ]
+    with db.write() as connection:
+        record_pages(connection, [*new, *(one for pair in changed for one in pair)])
+        found = page_pairs(connection, "imot.bg", 5.0, 2)
+    assert found == [PagePair(*changed[2]), PagePair(*changed[1])]

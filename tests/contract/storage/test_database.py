@@ -13,8 +13,15 @@ from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.jobs import add_job_counts, create_job, get_job
 from sale_sofia.history.listings import save_listing
 from sale_sofia.history.tables import listings
+from sale_sofia.storage.connections import ServerOutage
 from sale_sofia.storage.database import Database, retry_on_busy
-from sale_sofia.storage.errors import DatabaseBusy, DatabaseMissing, DatabaseReadOnly, DatabaseUnsupported
+from sale_sofia.storage.errors import (
+    DatabaseBusy,
+    DatabaseMissing,
+    DatabaseReadOnly,
+    DatabaseUnreachable,
+    DatabaseUnsupported,
+)
 
 
 def add_job(connection: Connection, job_id: str = "j") -> None:
@@ -201,3 +208,17 @@ def test_it_works_again_after_dispose(db: Database, tmp_path: Path) -> None:
     assert not (tmp_path / "x.db-wal").exists()
     with db.read() as connection:
         assert rows(connection, listings, "external_id") == [("id1",)]
+
+
+def test_a_server_is_waited_for_in_equal_pauses_however_often_it_was_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(threading.Event, "wait", lambda _, seconds: pauses.append(seconds))
+    outage = ServerOutage(86_400)
+    outage.over()
+    for tries in (0, 5, 1100, 60_000):
+        outage.endure(DatabaseUnreachable("away"), tries)
+    first, *others = pauses
+    assert 0.05 <= first <= 0.1
+    assert all(1.0 <= pause <= 2.0 for pause in others)

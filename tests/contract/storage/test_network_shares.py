@@ -35,6 +35,14 @@ def test_the_nearest_mount_decides(path: str, kind: str | None) -> None:
     assert network_share(Path(path), MOUNTS) == kind
 
 
+def test_a_link_is_followed_to_its_share(tmp_path: Path) -> None:
+    (tmp_path / "data").symlink_to("/mnt/share/deep")
+    (tmp_path / "x.db").symlink_to("/mnt/share/x.db")
+    assert network_share(tmp_path / "data" / "x.db", MOUNTS) == "nfs4"
+    assert network_share(tmp_path / "x.db", MOUNTS) == "nfs4"
+    assert network_share(tmp_path / "y.db", MOUNTS) is None
+
+
 def test_the_folder_of_the_tests_is_on_this_machine(tmp_path: Path) -> None:
     assert network_share(tmp_path) is None
 

@@ -27,6 +27,7 @@ from sale_sofia.operations.metrics import photo_families
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
+from sale_sofia.websites.registry import get_scraper
 from sale_sofia_simulator.photos import Photo, draw
 
 ROOMS = [draw(Photo(f"flat:1:{shot}")) for shot in range(6)]
@@ -295,6 +296,14 @@ def test_photos_are_asked_for_where_the_portal_keeps_them(
     if domain == "focus.bg":
         assert place is not None
         assert place.rate == Settings().photo_rate_per_minute
+
+
+def test_a_portal_that_is_off_or_gone_is_asked_for_no_photo(monkeypatch: pytest.MonkeyPatch) -> None:
+    address = ("https://www.imot.bg/obiava-1", "https://www.imot.bg/photo.jpg")
+    assert place_of(Settings(), "imot.bg", *address)
+    assert place_of(Settings(), "gone.example", *address) is None
+    monkeypatch.setattr(get_scraper("imot.bg"), "enabled", False)
+    assert place_of(Settings(), "imot.bg", *address) is None
 
 
 # Traps.

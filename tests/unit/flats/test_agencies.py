@@ -7,12 +7,15 @@ import pytest
 from sqlalchemy import select, update
 
 from property_worlds import OWN_WORDS, advert, ids_of, new_matching, parts, save
+from sale_sofia.flats import agencies
 from sale_sofia.flats.agencies import Agency, forget_private_phones, list_agencies
+from sale_sofia.flats.matching.fingerprint import HASHED_PHONE
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.history.tables import listing_changes, listings
 from sale_sofia.settings.model import Settings
 
 PHONE, OTHER = "+359888000111", "+359888000222"
+KNOWN = {"back": PHONE, "gone": OTHER}
 
 
 def sellers(matching: PropertyMatching) -> dict[str, Agency]:
@@ -122,6 +125,31 @@ def test_an_advert_that_comes_back_shows_its_phone_again(tmp_path: Path) -> None
     back = advert("gone", phones=[PHONE], seller_kind="private", seller_name=None, description=OWN_WORDS)
     save(matching.database, [back], seen_at=4.0)
     assert phones(matching)["gone"] == [PHONE]
+
+
+@pytest.mark.slow
+def test_an_advert_that_comes_back_meanwhile_keeps_its_phone(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matching = new_matching(postgres_url)
+    private = {"seller_kind": "private", "seller_name": None}
+    save(matching.database, [advert(name, phones=[phone], **private) for name, phone in KNOWN.items()])
+    with matching.database.write() as connection:
+        connection.execute(update(listings).values(gone_at=9.0))
+
+    found = [update(listings).where(listings.c.external_id == "back").values(gone_at=None)]
+
+    def see_it_and_hash(_secret: bytes, phone: str) -> str:
+        while found:
+            with matching.database.write() as connection:
+                connection.execute(found.pop())
+        return f"{HASHED_PHONE}{phone}"
+
+    monkeypatch.setattr(agencies, "hashed_phone", see_it_and_hash)
+    with matching.database.write() as connection:
+        assert forget_private_phones(connection, matching.settings) == 1
+    assert phones(matching) == {"back": [PHONE], "gone": [f"{HASHED_PHONE}{OTHER}"]}
+    matching.database.dispose()
 
 
 def test_a_setting_keeps_them(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import delete, insert, select
 
 from property_worlds import advert, ids_of, new_matching, save
-from sale_sofia.flats.overrides import WrongDecision, leave_open, link
+from sale_sofia.flats.overrides import WrongDecision, leave_open, link, part
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.tables import match_links
 from sale_sofia.flats.views import ReviewLine, review_queue
@@ -85,6 +85,19 @@ def test_a_doubt_follows_the_adverts_into_the_property_they_are_in_now(matching:
         row = {"low": ids["f1"], "high": ids["f4"], "probability": 0.6, "kind": 0}
         connection.execute(insert(match_links).values(row))
     assert queue(matching) == [ReviewLine(0.6, ids["f1"], ids["f2"], ids["f1"], ids["f4"], 2, 100.0)]
+
+
+def test_two_that_were_parted_are_not_asked_about_for_a_later_advert(matching: PropertyMatching) -> None:
+    ids = ids_of(matching.database)
+    with matching.database.write() as connection:
+        connection.execute(delete(match_links))
+    part(matching, ids["f1"], ids["f2"])
+    link(matching, ids["f2"], ids["f4"])
+    pairs = [(ids["f1"], ids["f4"], 0.6), (ids["f3"], ids["f4"], 0.5)]
+    rows = [{"low": low, "high": high, "probability": share, "kind": 0} for low, high, share in pairs]
+    with matching.database.write() as connection:
+        connection.execute(insert(match_links), rows)
+    assert [(line.property_id, line.other_id) for line in queue(matching)] == [(ids["f3"], ids["f2"])]
 
 
 def test_of_one_property_nobody_can_be_unsure(matching: PropertyMatching) -> None:

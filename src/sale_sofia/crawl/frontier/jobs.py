@@ -13,6 +13,7 @@ from sale_sofia.crawl.frontier.linking import review_copies
 from sale_sofia.crawl.frontier.searches import begin_narrowed
 from sale_sofia.crawl.frontier.sweeping import finish_sweep, verdict_on_adverts
 from sale_sofia.crawl.frontier.wanted import Wanted
+from sale_sofia.crawl.settings import JOB_ID_CHARACTERS
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.tables import frontier_places, spoken
 from sale_sofia.crawl.urls import check_start_url, target
@@ -72,8 +73,9 @@ class SiteReport:
 
 
 def new_job_id(site: str) -> str:
-    """A unique id that sorts by time."""
-    return f"{site}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
+    """A unique id that sorts by time; of a long name of a portal it has the beginning."""
+    end = f"-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
+    return f"{site[: JOB_ID_CHARACTERS - len(end)]}{end}"
 
 
 def known_job(connection: Connection, job_id: str) -> Job:

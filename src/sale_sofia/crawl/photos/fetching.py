@@ -23,7 +23,7 @@ from sale_sofia.crawl.visit.assembly import robots_gate, slowed
 from sale_sofia.crawl.visit.politely import PoliteFetcher, open_gate, with_its_pause
 from sale_sofia.flats.settings import LONGEST_ADDRESS
 from sale_sofia.settings.model import Settings
-from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 from sale_sofia.websites.site_file import SiteConfig
 
 _KEPT_OUT = frozenset(
@@ -50,8 +50,11 @@ def place_of(settings: Settings, site: str, advert_url: str, url: str) -> PhotoP
     """Where a photo is fetched; None: nowhere, as it is not on a photo host of its portal.
 
     Photos on a portal's own host share the rate of its pages. For an advert that was found elsewhere than on
-    its portal (a simulator's) only photos on that host are fetched, never any of the real portal.
+    its portal (a simulator's) only photos on that host are fetched, never any of the real portal. None are
+    fetched of a portal that is switched off or has no site file any more.
     """
+    if site not in AVAILABLE_SITES or not get_scraper(site).enabled:
+        return None
     config = get_scraper(site).config
     try:
         parts, found_at = urlsplit(url), urlsplit(advert_url)

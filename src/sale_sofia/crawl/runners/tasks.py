@@ -143,6 +143,7 @@ def _add_urls(job_id: str, site_name: str, urls: list[str]) -> Sequence[Target]:
     targets = [target(site, url) for url in check_urls("urls", urls)]
 
     def add(connection: Connection) -> None:
+        frontier.lock_job(connection, job_id)  # a job that is cancelled at this moment gets no pages
         job = known_job(connection, job_id)
         hosts = allowed_hosts(site.config.hosts, job.start_urls)
         for page in targets:

@@ -172,9 +172,14 @@ def _update_incidents(
 def _is_over(incident: Incident, own: Iterable[Check], firsts: Mapping[str, str]) -> bool:
     """Whether all fields it named are as usual, or have another selector now, or are no longer read."""
     verdicts = {check.name: check.verdict for check in own}
+
+    def is_changed(finding: Mapping[str, Any]) -> bool:
+        # Numbers of cards are named by themselves, and have the selector of the cards.
+        removed = finding["selector"] if incident.kind in _READING_KINDS else None
+        return bool(firsts.get(finding["field"], removed) != finding["selector"])
+
     return all(
-        verdicts.get(finding["field"], DriftVerdict.UNSURE) is DriftVerdict.USUAL
-        or firsts.get(finding["field"], finding["selector"]) != finding["selector"]
+        verdicts.get(finding["field"], DriftVerdict.UNSURE) is DriftVerdict.USUAL or is_changed(finding)
         for finding in _findings(incident)
     )
 
