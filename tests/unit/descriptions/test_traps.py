@@ -1,0 +1,28 @@
+"""What makes a deal another one than it looks: it changes the price a buyer sees, so none may be invented."""
+
+from sale_sofia.descriptions.dictionary import read_description
+from tables import each_row
+
+
+def value_of(text: str, trap: str) -> object:
+    found = read_description(text).get(trap)
+    return found and found.value
+
+
+@each_row(
+    ("text", "value"),
+    [
+        ("Апартаменти с цени от 95 000 евро.", True),
+        ("Цените започват от 1 800 евро на кв.м.", True),
+        ("Цена от 1800 €/кв.м., площ 75 кв.м.", True),
+        ("Тристаен апартамент в Бели брези на цена от 132,000 евро.", None),
+        ("Четиристаен апартамент с продажна цена от 580 000EUR.", None),
+        ("Цената от 150 000 евро е окончателна.", None),
+        ("Тристаен с паркомясто /с отделна цена от 60 000 евро/.", None),
+        ("Може да се закупи и гараж на цена от 45000 евро.", None),
+        ("Паркоместа на цени от 25 000 евро.", None),
+        ("Актуална обява и цена от 16.01.2026.", None),
+    ],
+)
+def test_a_price_from(text: str, value: object) -> None:
+    assert value_of(text, "price_from") == value
