@@ -26,3 +26,23 @@ def value_of(text: str, trap: str) -> object:
 )
 def test_a_price_from(text: str, value: object) -> None:
     assert value_of(text, "price_from") == value
+
+
+@each_row(
+    ("text", "value"),
+    [
+        ("Цена: 480 000 евро без ДДС. Гараж: 60 000 евро без ДДС.", True),
+        ("Цената е без включено ДДС.", True),
+        ("Върху цената се начислява ДДС.", True),
+        ("Цена: 120 000 € + ДДС.", True),
+        ("Върху цената не се начислява ДДС.", None),
+        ("Върху цената не се дължи ДДС.", None),
+        ("Върху цената няма ДДС.", None),
+        ("Няма ДДС за купувача.", None),
+        ("Крайна цена, без ДДС върху нея.", None),
+        ("Продава физическо лице, без ДДС.", None),
+        ("Цената на апартамента е с ДДС, паркомястото е 25 000 евро без ДДС.", None),
+    ],
+)
+def test_a_price_without_vat(text: str, value: object) -> None:
+    assert value_of(text, "price_without_vat") == value
