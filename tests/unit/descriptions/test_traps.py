@@ -46,3 +46,22 @@ def test_a_price_from(text: str, value: object) -> None:
 )
 def test_a_price_without_vat(text: str, value: object) -> None:
     assert value_of(text, "price_without_vat") == value
+
+
+@each_row(
+    ("text", "value"),
+    [
+        ("Имотът е с ипотека, която се погасява при сделката.", True),
+        ("Апартаментът е ипотекиран.", True),
+        ("Върху имота има възбрана.", True),
+        ("Възможност за ипотека.", None),
+        ("Имотът може да бъде закупен с ипотека.", None),
+        ("Купувачи с ипотека са добре дошли.", None),
+        ("Подходящ за ипотека, документите са готови.", None),
+        ("Приема се плащане с ипотека.", None),
+        ("Ще бъде учредена ипотека в полза на банката на купувача.", None),
+        ("Без ипотека и възбрани.", None),
+    ],
+)
+def test_a_mortgage(text: str, value: object) -> None:
+    assert value_of(text, "mortgage") == value
