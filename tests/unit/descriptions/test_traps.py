@@ -65,3 +65,20 @@ def test_a_price_without_vat(text: str, value: object) -> None:
 )
 def test_a_mortgage(text: str, value: object) -> None:
     assert value_of(text, "mortgage") == value
+
+
+@each_row(
+    ("text", "value"),
+    [
+        ("УПИ срещу обезщетение за строители.", True),
+        ("Бартер за апартамент в София.", True),
+        ("Апартаментът е от обезщетение, Акт 16.", None),
+        ("Жилището е получено като обезщетение.", None),
+        ("Продава се или бартер за апартамент.", None),
+        ("Възможен бартер срещу автомобил.", None),
+        ("Бартер не ме интересува.", None),
+        ("Не се приема бартер.", None),
+    ],
+)
+def test_a_swap(text: str, value: object) -> None:
+    assert value_of(text, "compensation_swap") == value
