@@ -82,3 +82,32 @@ def test_a_mortgage(text: str, value: object) -> None:
 )
 def test_a_swap(text: str, value: object) -> None:
     assert value_of(text, "compensation_swap") == value
+
+
+@each_row(
+    ("text", "value"),
+    [
+        ("Продава се 1/3 ид. част от жилище.", True),
+        ("Продават се 1/2 ид.ч. от апартамент в центъра.", True),
+        ("Продава 1/2 от апартамент на топ място.", True),
+        ("Продава се идеална част от апартамент.", True),
+        ("Имотът е в съсобственост.", True),
+        ("Апартаментът е с 1/6 ид. ч. от сграда и двор.", None),
+        ("Дворът е в съсобственост с другите етажи.", None),
+        ("Паркомястото е в съсобственост.", None),
+        ("Заедно с 2,5% идеални части от общите части на сградата.", None),
+    ],
+)
+def test_a_share(text: str, value: object) -> None:
+    assert value_of(text, "share_of_ownership") == value
+
+
+@each_row(
+    ("text", "value"),
+    [
+        ("Продава се право на строеж за апартамент.", True),
+        ("Заедно с идеалните части от общите части на сградата и право на строеж върху парцела.", None),
+    ],
+)
+def test_a_right_to_build(text: str, value: object) -> None:
+    assert value_of(text, "right_to_build") == value
