@@ -111,3 +111,20 @@ def test_a_share(text: str, value: object) -> None:
 )
 def test_a_right_to_build(text: str, value: object) -> None:
     assert value_of(text, "right_to_build") == value
+
+
+@each_row(
+    ("text", "value"),
+    [
+        ("Продава се с готов наемател.", True),
+        ("Инвестиция с дългосрочен наемател до 2028 г.", True),
+        ("Отдаден под наем за 700 евро месечно.", True),
+        ("Предпочитаме наематели с договор за една година.", None),
+        ("Предпочитат се наематели с договор за година.", None),
+        ("Търси се дългосрочен наемател.", None),
+        ("Предлага се на дългосрочен наемател.", None),
+        ("Имотът е свободен, няма наематели.", None),
+    ],
+)
+def test_tenants(text: str, value: object) -> None:
+    assert value_of(text, "tenants") == value
