@@ -256,7 +256,12 @@ def _plain_mentions(tokens: Sequence[Token], places: Places, singular: str, plur
             is_repeated = bool(back) and back[0].text in {"(", "-", ":"} and tagged(back[-1:], _NODES)
             is_use = any(token.text in {"за", "като"} for token in back)  # "може да се ползва и за спалня"
             if not is_repeated and not is_use and _is_here(tokens[place]):
-                yield _mention(tokens, place, place + 1, many=many)
+                several = not many and tagged(same_clause(tokens, place), {"each"})  # "всяка спалня е с баня"
+                yield (
+                    Mention(None, place, place + 1)
+                    if several
+                    else _mention(tokens, place, place + 1, many=many)
+                )
 
 
 def _is_here(token: Token) -> bool:
