@@ -113,7 +113,8 @@ def _is_called_built(ahead: Sequence[Token]) -> bool:
 def _has_number_of_its_own(ahead: Sequence[Token]) -> bool:
     """Whether what follows has its own number: "61 кв.м, тераса 8 кв.м"."""
     for number, token in enumerate(ahead):
-        if token.text in group("measure_ends"):
+        another = token.text == "и" and tagged(ahead[number + 1 : number + 2], {"num"})
+        if another or token.text in group("measure_ends"):  # "120 кв.м двор и 85 кв.м площ"
             return False
         if "sqm" in token.tags:
             return True
