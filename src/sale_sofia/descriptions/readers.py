@@ -271,7 +271,9 @@ def _is_here(token: Token) -> bool:
 
 
 def _mention(tokens: Sequence[Token], place: int, end: int, *, many: bool) -> Mention:
-    """The mention whose noun is at `place`, with the number before it (or, after a colon, behind it)."""
+    """The mention whose noun is at `place`, with the number behind its colon, or else before it."""
+    if count := _labelled(tokens, end):  # "Балкон: 2" counts, "Спалня: 12" measures
+        return Mention(count if many or count == 1 else None, place, end + 2)
     for distance, token in enumerate(before(tokens, place, COUNT_WINDOW), 1):
         first = place - distance
         if token.tags & _NUMBERS:
@@ -281,13 +283,15 @@ def _mention(tokens: Sequence[Token], place: int, end: int, *, many: bool) -> Me
                 break
         elif token.tags & group("counting_ends"):
             break
-    if not many:
-        return Mention(1, place, end)
-    ahead = after(tokens, end, 2)
-    count = ahead[-1].value if ahead and ahead[0].text in {":", "-"} else None
-    if isinstance(count, int) and 0 < count <= COUNT_MOST and "whole" in ahead[-1].tags:
-        return Mention(count, place, end + 2)
-    return Mention(None, place, end)
+    return Mention(None if many else 1, place, end)
+
+
+def _labelled(tokens: Sequence[Token], place: int) -> int | None:
+    """The number of "Бани: 2"; that of "Тераси: 6 кв.м" or "Спални - 12 и 14 кв.м" measures them."""
+    ahead = after(tokens, place, 3)
+    count = ahead[1].value if tagged(ahead[:1], {":", "-"}) and tagged(ahead[1:2], {"whole"}) else None
+    stands_alone = all(token.text in {",", "бр", "броя"} or token.is_capital for token in ahead[2:])
+    return count if isinstance(count, int) and 0 < count <= COUNT_MOST and stands_alone else None
 
 
 def _counted(tokens: Sequence[Token], first: int, place: int, end: int, *, many: bool) -> Mention:
