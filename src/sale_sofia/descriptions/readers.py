@@ -180,12 +180,16 @@ _BATHS: Final = frozenset({"bath", "baths", "the_bath", *_NODES})
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A count of a thing; None: several. `ordinal`: "the third", so there are at least so many."""
+    """A count of a thing; None: several. `ordinal`: "the third", so there are at least so many.
+
+    `each`: one in each of some other things, so the sum of its sentence is not known.
+    """
 
     count: int | None
     first: int
     after: int
     ordinal: bool = False
+    each: bool = False
 
 
 def find_counts(tokens: Sequence[Token]) -> Iterator[Candidate]:
@@ -237,8 +241,9 @@ def _largest(field: str, tokens: Sequence[Token], mentions: Sequence[Mention]) -
         return max([plain + len(ordinals), *ordinals])
 
     by_sentence: dict[int, list[Mention]] = {}
+    unknown = {tokens[mention.first].sentence for mention in mentions if mention.each}
     for mention in mentions:
-        if mention.count is not None:
+        if mention.count is not None and tokens[mention.first].sentence not in unknown:
             by_sentence.setdefault(tokens[mention.first].sentence, []).append(mention)
     if by_sentence:
         best = max(by_sentence.values(), key=total)
@@ -257,12 +262,9 @@ def _plain_mentions(tokens: Sequence[Token], places: Places, singular: str, plur
             is_repeated = bool(back) and back[0].text in {"(", "-", ":"} and tagged(back[-1:], _NODES)
             is_use = any(token.text in {"за", "като"} for token in back)  # "може да се ползва и за спалня"
             if not is_repeated and not is_use and _is_here(tokens[place]):
-                several = not many and tagged(same_clause(tokens, place), {"each"})  # "всяка спалня е с баня"
-                yield (
-                    Mention(None, place, place + 1)
-                    if several
-                    else _mention(tokens, place, place + 1, many=many)
-                )
+                each = not many and tagged(same_clause(tokens, place), {"each"})  # "всяка спалня е с баня"
+                mention = _mention(tokens, place, place + 1, many=many)
+                yield replace(mention, count=None, each=True) if each else mention
 
 
 def _is_here(token: Token) -> bool:
