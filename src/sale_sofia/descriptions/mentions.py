@@ -95,6 +95,9 @@ def _describes(token: Token) -> bool:
 def is_not_offered(fact: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether a parking place is mentioned without being offered: "паркомясто се чака"."""
     clause = same_clause(tokens, fact.first)
+    ahead = after(tokens, fact.after, 3)
+    if tagged(ahead[:1], {"-", ":"}) and tagged(ahead[1:], group("parking_gone")):  # "паркоместа - изчерпани"
+        return True
     if tagged(clause, group("parking_gone") | group("parking_terms")):
         return tagged(clause, group("parking_gone"))
     if tagged(_ahead_of(fact, tokens)[:1], {"за", "на", "от"}) and not tagged(clause, group("flats")):
