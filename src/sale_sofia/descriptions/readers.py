@@ -136,13 +136,21 @@ def _owner_before(tokens: Sequence[Token], place: int) -> Owner:
             # The "обща застроена площ" is the whole.
             return "total" if tagged(before(tokens, first, 1), {"total"}) else "built"
         if token.tags & _WHOLE_AREA:
-            is_sum = tagged(before(tokens, first, 1), group("measured_rooms"))  # "двете тераси общо 14 кв.м"
-            return "room" if is_sum or _are_shared_parts(tokens, first) else "total"
+            is_of_a_part = _is_sum_of_rooms(tokens, first) or _are_shared_parts(tokens, first)
+            return "room" if is_of_a_part else "total"
         if token.tags & group("measured_rooms"):
             return "flat" if flat else "room"
         flat = flat or bool(token.tags & group("flats"))
         area = area or "area" in token.tags
     return "flat" if area or flat else "open"
+
+
+def _is_sum_of_rooms(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a total is only that of the rooms before it: "тераси общо 14 кв.м", "… с обща площ 14 кв.м"."""
+    led = tagged(before(tokens, place, 1), {"с", "със"})
+    if not tagged(before(tokens, place - led, 1), group("measured_rooms")):
+        return False
+    return not led or not tagged(before(tokens, place, OWNER_WINDOW), group("flats"))
 
 
 def _are_shared_parts(tokens: Sequence[Token], place: int) -> bool:
