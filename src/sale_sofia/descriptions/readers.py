@@ -52,8 +52,11 @@ def find_areas(tokens: Sequence[Token]) -> Iterator[Candidate]:
 
 
 def _is_range(tokens: Sequence[Token], place: int) -> bool:
-    """Whether it ends a range of sizes of several flats: "от 55 до 120 кв.м", "между 60 и 75 кв.м"."""
+    """Whether it ends a range or a pair: "от 55 до 120 кв.м", "между 60 и 75 кв.м", "70-75", "75/68 кв.м"."""
     back = before(tokens, place, 4)
+    if tagged(back[:1], {"-", "/"}) and tagged(back[1:2], {"num"}) and not tagged(back[1:2], {"year"}):
+        is_joined = back[1].end == back[0].start and back[0].end == tokens[place].start
+        return is_joined and AREA_LEAST <= float(back[1].value or 0) <= AREA_MOST
     texts = [token.text for token in back if "sqm" not in token.tags]
     is_range = (texts[:1], texts[2:3]) in ((["до"], ["от"]), (["и"], ["между"]))
     return is_range and "num" in back[1].tags | back[2].tags
