@@ -483,7 +483,7 @@ def _is_short(tokens: Sequence[Token], place: int) -> bool:
     following = after(tokens, place + 1, 1)
     if following and following[0].text not in group("wind_links"):
         return False
-    back = [token for token in before(tokens, place, 3) if token.text not in {":", "-", "/", "."}]
+    back = [token for token in before(tokens, place, 3) if token.text not in {":", "-", "/", ".", ","}]
     return tagged(back[:1], {"exposure", "short_wind"})
 
 
