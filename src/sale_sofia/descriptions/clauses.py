@@ -26,7 +26,7 @@ from sale_sofia.descriptions.settings import (
     QUESTION_TOKENS,
     RECENT_YEARS,
 )
-from sale_sofia.descriptions.words import Prepared, Token, load_rules_file, tokenize
+from sale_sofia.descriptions.words import Prepared, Token, group, load_rules_file, tokenize
 
 Owner = Literal["flat", "room", "building", "part", "other", "district", "extra", "unknown"]
 Mood = Literal["stated", "planned", "possible", "former", "denied"]
@@ -49,6 +49,8 @@ def read_clauses(prepared: Prepared) -> list[Token]:
         owner = _mark_subjects(tokens, first, end, carried)
         carried = _mark_owners(tokens, first, end, cues, owner)
         _abstain(tokens, first, end)
+        if first and _may_be_denied(tokens, first):
+            _give((token for token in tokens[first:end] if token.owner in _OURS), "unknown")
         for cue, place, behind in cues:
             if cue.says in _STRENGTH:
                 reached = max(previous, first - CLAUSE_MOST_TOKENS)
@@ -318,8 +320,11 @@ def _is_listed(tokens: Sequence[Token], first: int) -> bool:
     before, _ = _bounds(tokens, first - 1)
     if tagged(tokens[before:first], {":"}) and tokens[first - 1].mood in _LIMITING:
         return not tagged(tokens[first : first + 2], _NO_ITEMS)  # "възможности за отопление: ТЕЦ, газ"
-    if not tagged(tokens[before:first], _words_of("list_verbs")):
-        return False
+    return tagged(tokens[before:first], _words_of("list_verbs")) and _is_closed(tokens, first)
+
+
+def _is_closed(tokens: Sequence[Token], first: int) -> bool:
+    """Whether a list of things goes on here to its "и"."""
     for token in tokens[first : first + LIST_TOKENS]:
         if token.text in _CLOSING:
             return True
@@ -554,6 +559,19 @@ def _abstain(tokens: Sequence[Token], first: int, end: int) -> None:
         if _is_presupposed(clause[0]):
             clause = clause[1:]
     _give((token for token in clause if token.owner in _OURS), "unknown")
+
+
+def _may_be_denied(tokens: Sequence[Token], first: int) -> bool:
+    """Whether a "без" before a comma may deny this list too: "без мазе, гараж и асансьор"."""
+    before, _ = _bounds(tokens, first - 1)
+    denied = tokens[before : first - 1]
+    return (
+        tokens[first - 1].text == ","
+        and [token.text for token in denied[:1]] == ["без"]
+        and all(token.tags & _facts() for token in denied[1:])
+        and not tokens[first].tags.isdisjoint(group("asked_by_name"))
+        and _is_closed(tokens, first)
+    )
 
 
 def _abstain_in_doubt(tokens: Sequence[Token], first: int, end: int, cues: Sequence[Found]) -> None:

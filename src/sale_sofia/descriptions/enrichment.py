@@ -113,6 +113,20 @@ def save_reads(connection: Connection, reads: Sequence[DescriptionRead], *, now:
     touch(connection, [read.listing_id for read in reads])
 
 
+def reads_without_text(connection: Connection, ids: Collection[int]) -> Sequence[int]:
+    """Of these adverts, those that were read and have no description any more."""
+    read = description_reads
+    query = select(read.c.listing_id).join(listings, listings.c.id == read.c.listing_id)
+    return connection.scalars(query.where(listings.c.id.in_(ids), listings.c.description.is_(None))).all()
+
+
+def forget_reads(connection: Connection, ids: Collection[int]) -> None:
+    """Delete what the descriptions of these adverts said. Needs a write transaction."""
+    for table in (description_reads, description_disagreements):
+        connection.execute(delete(table).where(table.c.listing_id.in_(ids)))
+    touch(connection, ids)
+
+
 def mark_asked(connection: Connection, listing_id: int, question: str) -> None:
     """Record that the model was asked about this advert and gave no valid answer."""
     table = description_reads
@@ -209,7 +223,7 @@ FOLLOWER: Final = "descriptions"
 
 
 def read_all(database: Database, summary: Summary, clock: Callable[[], float] = time.time) -> None:
-    """Read every description that is new, changed, or was read by other rules.
+    """Read every description that is new, changed, or was read by other rules; forget those that are gone.
 
     Safe to kill: finished batches stay, and the next call reads the rest.
     """
@@ -223,6 +237,8 @@ def read_all(database: Database, summary: Summary, clock: Callable[[], float] = 
             reads = [_read(listing) for listing in batch]
             database.run_write(partial(save_reads, reads=reads, now=clock()))
             summary.read += len(reads)
+        if gone := database.run_read(partial(reads_without_text, ids=some)):
+            database.run_write(partial(forget_reads, ids=gone))
     if touched:
         database.run_write(lambda c: advance(c, FOLLOWER, rules, changes))
 

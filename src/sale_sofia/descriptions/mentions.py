@@ -95,6 +95,9 @@ def _describes(token: Token) -> bool:
 def is_not_offered(fact: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether a parking place is mentioned without being offered: "паркомясто се чака"."""
     clause = same_clause(tokens, fact.first)
+    ahead = after(tokens, fact.after, 3)
+    if tagged(ahead[:1], {"-", ":"}) and tagged(ahead[1:], group("parking_gone")):  # "паркоместа - изчерпани"
+        return True
     if tagged(clause, group("parking_gone") | group("parking_terms")):
         return tagged(clause, group("parking_gone"))
     if tagged(_ahead_of(fact, tokens)[:1], {"за", "на", "от"}) and not tagged(clause, group("flats")):
@@ -153,15 +156,18 @@ def is_not_the_flats(fact: Candidate, tokens: Sequence[Token]) -> bool:
 
 
 def _is_priced(fact: Candidate, tokens: Sequence[Token]) -> bool:
-    """Whether a thing has a price of its own: "склад - 8 000 евро"."""
-    ahead = after(tokens, fact.after, 5)
+    """Whether a thing has a price of its own: "склад - 8 000 евро", "склад на отделна цена"."""
+    ahead = [token for token in after(tokens, fact.after, 5) if "node" not in token.tags]
+    if tagged(ahead[:1], {"preposition"}) and tagged(ahead[1:2], {"separate"}) and tagged(ahead, {"price"}):
+        return True
     is_labelled = tagged(ahead[:1], {"-", ":"}) and tagged(ahead[1:2], {"num"})
     return is_labelled and tagged(ahead, {"money", "€"}) and not tagged(ahead, {"sqm"})
 
 
 def _is_a_ceiling(fact: Candidate, tokens: Sequence[Token]) -> bool:
-    """Whether "таван" is a ceiling, or the top of a house: "таван 290 см", "3 етажа и таван"."""
-    ahead, back = after(tokens, fact.after, 2), before(tokens, fact.first, 2)
+    """Whether "таван" is a ceiling, or the top of a house: "таван - 290 см", "3 етажа и таван"."""
+    ahead = [token for token in after(tokens, fact.after, 3) if token.text not in {"-", ":"}]
+    back = before(tokens, fact.first, 2)
     is_made = tagged(ahead[:1], {"с", "от", "в"}) and tagged(ahead[1:2], {"plain"})
     return tokens[fact.first].text == "таван" and (
         is_made or (tagged(ahead[:1], {"num"}) and not tagged(ahead, {"sqm"})) or tagged(back[1:], {"floors"})

@@ -52,8 +52,11 @@ def find_areas(tokens: Sequence[Token]) -> Iterator[Candidate]:
 
 
 def _is_range(tokens: Sequence[Token], place: int) -> bool:
-    """Whether it ends a range of sizes of several flats: "от 55 до 120 кв.м", "между 60 и 75 кв.м"."""
+    """Whether it ends a range or a pair: "от 55 до 120 кв.м", "между 60 и 75 кв.м", "70-75", "75/68 кв.м"."""
     back = before(tokens, place, 4)
+    if tagged(back[:1], {"-", "/"}) and tagged(back[1:2], {"num"}) and not tagged(back[1:2], {"year"}):
+        is_joined = back[1].end == back[0].start and back[0].end == tokens[place].start
+        return is_joined and AREA_LEAST <= float(back[1].value or 0) <= AREA_MOST
     texts = [token.text for token in back if "sqm" not in token.tags]
     is_range = (texts[:1], texts[2:3]) in ((["до"], ["от"]), (["и"], ["между"]))
     return is_range and "num" in back[1].tags | back[2].tags
@@ -113,7 +116,8 @@ def _is_called_built(ahead: Sequence[Token]) -> bool:
 def _has_number_of_its_own(ahead: Sequence[Token]) -> bool:
     """Whether what follows has its own number: "61 кв.м, тераса 8 кв.м"."""
     for number, token in enumerate(ahead):
-        if token.text in group("measure_ends"):
+        another = token.text == "и" and tagged(ahead[number + 1 : number + 2], {"num"})
+        if another or token.text in group("measure_ends"):  # "120 кв.м двор и 85 кв.м площ"
             return False
         if "sqm" in token.tags:
             return True
@@ -135,13 +139,21 @@ def _owner_before(tokens: Sequence[Token], place: int) -> Owner:
             # The "обща застроена площ" is the whole.
             return "total" if tagged(before(tokens, first, 1), {"total"}) else "built"
         if token.tags & _WHOLE_AREA:
-            is_sum = tagged(before(tokens, first, 1), group("measured_rooms"))  # "двете тераси общо 14 кв.м"
-            return "room" if is_sum or _are_shared_parts(tokens, first) else "total"
+            is_of_a_part = _is_sum_of_rooms(tokens, first) or _are_shared_parts(tokens, first)
+            return "room" if is_of_a_part else "total"
         if token.tags & group("measured_rooms"):
             return "flat" if flat else "room"
         flat = flat or bool(token.tags & group("flats"))
         area = area or "area" in token.tags
     return "flat" if area or flat else "open"
+
+
+def _is_sum_of_rooms(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a total is only that of the rooms before it: "тераси общо 14 кв.м", "… с обща площ 14 кв.м"."""
+    led = tagged(before(tokens, place, 1), {"с", "със"})
+    if not tagged(before(tokens, place - led, 1), group("measured_rooms")):
+        return False
+    return not led or not tagged(before(tokens, place, OWNER_WINDOW), group("flats"))
 
 
 def _are_shared_parts(tokens: Sequence[Token], place: int) -> bool:
@@ -179,12 +191,16 @@ _BATHS: Final = frozenset({"bath", "baths", "the_bath", *_NODES})
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A count of a thing; None: several. `ordinal`: "the third", so there are at least so many."""
+    """A count of a thing; None: several. `ordinal`: "the third", so there are at least so many.
+
+    `each`: one in each of some other things, so the sum of its sentence is not known.
+    """
 
     count: int | None
     first: int
     after: int
     ordinal: bool = False
+    each: bool = False
 
 
 def find_counts(tokens: Sequence[Token]) -> Iterator[Candidate]:
@@ -236,8 +252,9 @@ def _largest(field: str, tokens: Sequence[Token], mentions: Sequence[Mention]) -
         return max([plain + len(ordinals), *ordinals])
 
     by_sentence: dict[int, list[Mention]] = {}
+    unknown = {tokens[mention.first].sentence for mention in mentions if mention.each}
     for mention in mentions:
-        if mention.count is not None:
+        if mention.count is not None and tokens[mention.first].sentence not in unknown:
             by_sentence.setdefault(tokens[mention.first].sentence, []).append(mention)
     if by_sentence:
         best = max(by_sentence.values(), key=total)
@@ -256,7 +273,9 @@ def _plain_mentions(tokens: Sequence[Token], places: Places, singular: str, plur
             is_repeated = bool(back) and back[0].text in {"(", "-", ":"} and tagged(back[-1:], _NODES)
             is_use = any(token.text in {"за", "като"} for token in back)  # "може да се ползва и за спалня"
             if not is_repeated and not is_use and _is_here(tokens[place]):
-                yield _mention(tokens, place, place + 1, many=many)
+                each = not many and tagged(same_clause(tokens, place), {"each"})  # "всяка спалня е с баня"
+                mention = _mention(tokens, place, place + 1, many=many)
+                yield replace(mention, count=None, each=True) if each else mention
 
 
 def _is_here(token: Token) -> bool:
@@ -265,7 +284,9 @@ def _is_here(token: Token) -> bool:
 
 
 def _mention(tokens: Sequence[Token], place: int, end: int, *, many: bool) -> Mention:
-    """The mention whose noun is at `place`, with the number before it (or, after a colon, behind it)."""
+    """The mention whose noun is at `place`, with the number behind its colon, or else before it."""
+    if count := _labelled(tokens, end):  # "Балкон: 2" counts, "Спалня: 12" measures
+        return Mention(count if many or count == 1 else None, place, end + 2)
     for distance, token in enumerate(before(tokens, place, COUNT_WINDOW), 1):
         first = place - distance
         if token.tags & _NUMBERS:
@@ -275,13 +296,15 @@ def _mention(tokens: Sequence[Token], place: int, end: int, *, many: bool) -> Me
                 break
         elif token.tags & group("counting_ends"):
             break
-    if not many:
-        return Mention(1, place, end)
-    ahead = after(tokens, end, 2)
-    count = ahead[-1].value if ahead and ahead[0].text in {":", "-"} else None
-    if isinstance(count, int) and 0 < count <= COUNT_MOST and "whole" in ahead[-1].tags:
-        return Mention(count, place, end + 2)
-    return Mention(None, place, end)
+    return Mention(None if many else 1, place, end)
+
+
+def _labelled(tokens: Sequence[Token], place: int) -> int | None:
+    """The number of "Бани: 2"; that of "Тераси: 6 кв.м" or "Спални - 12 и 14 кв.м" measures them."""
+    ahead = after(tokens, place, 3)
+    count = ahead[1].value if tagged(ahead[:1], {":", "-"}) and tagged(ahead[1:2], {"whole"}) else None
+    stands_alone = all(token.text in {",", "бр", "броя"} or token.is_capital for token in ahead[2:])
+    return count if isinstance(count, int) and 0 < count <= COUNT_MOST and stands_alone else None
 
 
 def _counted(tokens: Sequence[Token], first: int, place: int, end: int, *, many: bool) -> Mention:
@@ -460,7 +483,7 @@ def _is_short(tokens: Sequence[Token], place: int) -> bool:
     following = after(tokens, place + 1, 1)
     if following and following[0].text not in group("wind_links"):
         return False
-    back = [token for token in before(tokens, place, 3) if token.text not in {":", "-", "/", "."}]
+    back = [token for token in before(tokens, place, 3) if token.text not in {":", "-", "/", ".", ","}]
     return tagged(back[:1], {"exposure", "short_wind"})
 
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from sale_sofia.crawl.runners.local import match_crawled
 from sale_sofia.descriptions.enrichment import read_new
 from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.tables import listings
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 
@@ -35,6 +37,17 @@ def minutes_to_the_metro(database: Database) -> list[object]:
 def test_a_description_is_read(database: Database) -> None:
     read_new(database)
     assert minutes_to_the_metro(database) == [5]
+
+
+def test_a_description_that_is_gone_says_nothing_any_more(database: Database) -> None:
+    read_new(database)
+    for day in range(1, 6):  # the first sightings without it may be a page that was read badly
+        seen = Sighting(advert("1", description=None), day * 86_400.0)
+        database.run_write(partial(save_listings, batch=[seen]))
+    read_new(database)
+    with database.read() as connection:
+        assert connection.scalar(select(listings.c.description)) is None
+    assert minutes_to_the_metro(database) == []
 
 
 def test_it_can_be_switched_off(database: Database, tmp_path: Path) -> None:
