@@ -198,6 +198,8 @@ def test_what_is_rejected_is_not_found_again(say: Command) -> None:
         (("viewing", "cancel", "7"), "property 7 has no planned viewing; it has none"),
         (("viewing", "export", "x.csv"), "x.csv does not end in .ics"),
         (("search", "--neighbourhood", "Люлин"), "'Люлин': no neighbourhood of Sofia is called so;"),
+        (("search", "--neighbourhood", ""), "neighbourhood is empty; write a value, or leave the option out"),
+        (("search", "--rooms", " , "), "rooms is empty; write a value, or leave the option out"),
         (("search", "--price-max", "5", "run", "x"), "conditions do not go with `search run`"),
         (("search", "--json", "saved"), "options go after the word: `sale-sofia search saved …`"),
         (("search", "--limit", "3", "run", "x"), "options go after the word: `sale-sofia search run …`"),

@@ -114,7 +114,10 @@ def _texts(field: str, value: Any) -> list[str]:  # noqa: ANN401 - as the option
     if field == "new_since":
         return [datetime.fromtimestamp(moment_of(value, datetime.now(UTC)), UTC).isoformat()]
     if isinstance(value, list) and field != "polygon":  # whose corners have commas
-        return [part.strip() for text in value for part in text.split(",") if part.strip()]
+        parts = [part.strip() for text in value for part in text.split(",") if part.strip()]
+        if not parts:
+            raise WrongSearch(f"{field} is empty; write a value, or leave the option out")
+        return parts
     return value if isinstance(value, list) else [value]
 
 
