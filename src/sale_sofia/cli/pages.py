@@ -28,7 +28,7 @@ from sale_sofia.descriptions.enrichment import (
 )
 from sale_sofia.descriptions.fields import Attributes
 from sale_sofia.descriptions.settings import DISAGREEMENTS_SHOWN
-from sale_sofia.history.export import count_earlier, export_listings, export_prices
+from sale_sofia.history.export import count_earlier, count_unread, export_listings, export_prices
 from sale_sofia.history.pruning import prune_frontier, prune_page_records, prune_visits
 from sale_sofia.history.runs.reports import ReportFiles
 from sale_sofia.installation import open_archive, open_ready
@@ -203,7 +203,7 @@ def export(
         ),
     ] = False,
 ) -> None:
-    """Write all adverts to a file, including those that are gone; it is written completely or not at all.
+    """Write all adverts that were opened to a file, gone ones too; it is written completely or not at all.
 
     Of an id that its portal gave to another flat it holds the flat of now; --all-generations adds the earlier
     ones, with the columns generation and closed_at. Prices are those of all of them.
@@ -220,11 +220,13 @@ def export(
     if all_generations:
         now = f"{written - earlier} adverts of now, {earlier} earlier flats under ids that were given again"
         log.print(f"{written} adverts in {path}: {now}")
-        return
-    log.print(f"{written} adverts in {path}")
-    if earlier:
+    else:
+        log.print(f"{written} adverts in {path}")
+    if earlier and not all_generations:
         left_out = f"{earlier} earlier flats under ids that were given again are left out"
         log.print(f"{left_out}; --all-generations adds them")
+    if unread := count_unread(database):
+        log.print(f"{unread} adverts known only from lists of results are left out")
 
 
 def prune(

@@ -60,7 +60,7 @@ _POINTS: Final = (
 def export_listings(
     db: Database, path: Path, *, all_generations: bool = False, rows_at_once: int = EXPORTED_AT_ONCE
 ) -> int:
-    """Write every advert in its current state, gone ones too; returns how many there are.
+    """Write every advert that was opened in its current state, gone ones too; returns how many there are.
 
     Of an id that its portal gave to another flat, the current flat; with `all_generations` the earlier ones
     too, and for each row two more columns: its `generation`, from 1 on, and `closed_at`, when the next one
@@ -78,8 +78,17 @@ def export_listings(
 
 
 def count_earlier(db: Database) -> int:
-    """How many earlier flats under reused ids `all_generations` adds."""
-    query = select(func.count()).select_from(listings).where(_IS_EARLIER, _IS_READ)
+    """How many earlier flats under reused ids an export can hold."""
+    return _count(db, _IS_EARLIER, _IS_READ)
+
+
+def count_unread(db: Database) -> int:
+    """How many adverts of now no export holds, as they were seen only on cards."""
+    return _count(db, listings.c.closed_at.is_(None), listings.c.opened_at.is_(None))
+
+
+def _count(db: Database, *which: ColumnElement[bool]) -> int:
+    query = select(func.count()).select_from(listings).where(*which)
     return db.run_read(lambda connection: connection.execute(query).scalar_one())
 
 
