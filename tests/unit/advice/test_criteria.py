@@ -182,6 +182,13 @@ def test_the_scope_of_the_comparison_is_told() -> None:
     assert found.values["cheaper"] == pytest.approx(0.8)
 
 
+@pytest.mark.parametrize(("criterion", "name"), [("price", "place"), ("rental", "yield")])
+def test_a_price_that_only_begins_is_not_called_missing(criterion: str, name: str) -> None:
+    beginning = part(flat(traps={"price_from": trap("цени от 1800")}), criterion, name)
+    assert (beginning.value, beginning.say) == (None, f"{criterion}.price_from")
+    assert part(flat(price_eur=None), criterion, name).say == f"{criterion}.price_unknown"
+
+
 def test_without_a_renovation_budget_what_needs_renovation_is_worth_nothing() -> None:
     frugal = profile(renovation_eur=0)
     needing = flat(condition="needs_renovation", area_sqm=10.0)

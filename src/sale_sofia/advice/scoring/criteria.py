@@ -305,8 +305,10 @@ def price(paid: Band | None, area_sqm: float | None, prices: Prices | None) -> C
 
 def rental(paid: Band | None, area_sqm: float | None, rents: Rents | None) -> Criterion:
     """The gross yield: a year's rent at what flats alike are let for, of the price."""
-    if paid is None or paid.most is None or not area_sqm:
+    if paid is None or not area_sqm:
         return _unknown_criterion("rental", "yield", "price_unknown")
+    if paid.most is None:
+        return _unknown_criterion("rental", "yield", "price_from")
     if rents is None:
         return _unknown_criterion("rental", "yield", "too_few")
     rent = rents.eur_sqm * area_sqm
