@@ -48,6 +48,11 @@ class Stop:
         """Whether the pause is too short for the way."""
         return self.pause is not None and self.pause < (self.way.minutes if self.way else 0)
 
+    @property
+    def overlap(self) -> int:
+        """Minutes for which the one before still lasts when this one begins."""
+        return max(0, -(self.pause or 0))
+
     def as_json(self) -> dict[str, Any]:
         """The stop as data."""
         viewing = self.viewing

@@ -310,9 +310,8 @@ def _way(stop: Stop) -> str:
     """The way from the viewing before; empty for the first of a day."""
     if not stop.follows:
         return ""
-    late = f", but {stop.pause} min between the two" if stop.is_late else ""
-    if stop.pause is not None and stop.pause < 0:
-        late = f", but they overlap by {-stop.pause} min"
+    between = f"they overlap by {stop.overlap} min" if stop.overlap else f"{stop.pause} min between the two"
+    late = f", but {between}" if stop.is_late else ""
     if stop.way is None:
         return f"way from the one before: unknown{late}"
     how = "on foot" if stop.way.on_foot else "by public transport"

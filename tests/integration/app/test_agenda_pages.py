@@ -61,7 +61,7 @@ def test_viewings_of_a_day_have_the_way_between_them(ana: Browser) -> None:
     told = ana.text("/agenda")
     assert "6 min on foot from the one before" in told
     assert "way from the one before: unknown" in told
-    assert "you will be late: -10 min between the two" in told
+    assert "you will be late: they overlap by 10 min" in told
     (day,) = ana.data("/agenda.json")["days"]
     assert day["day"] == "2030-12-01"
     assert [(one["way"], one["late"]) for one in day["viewings"]] == [
