@@ -22,6 +22,7 @@ from sale_sofia.crawl.runners.progress import (
     wait_for_jobs,
 )
 from sale_sofia.crawl.runners.runners import let_go
+from sale_sofia.crawl.runners.schedule import load_schedule
 from sale_sofia.history.jobs import CELERY
 from sale_sofia.installation import open_database
 from sale_sofia.operations.services.fleet import Fleet
@@ -115,7 +116,12 @@ class Orchestrator:
         return self.with_room(self.fleet.start_redis)
 
     def start_celery(self) -> None:
-        """Start worker and beat, and before them Redis and the database; returns when all are ready."""
+        """Start worker and beat, and before them Redis and the database; returns when all are ready.
+
+        Raises `SiteConfigError` for a wrong schedule, before anything is started.
+        """
+        if not self.fleet.joined:
+            load_schedule(self.settings.data_dir)  # worker and beat would only die of it, again and again
         self.with_room(self._start_store)
         self.with_room(self.fleet.start_worker_and_beat)
 

@@ -169,6 +169,13 @@ def test_wrong_input_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...],
     assert "Traceback" not in told.stderr
 
 
+@pytest.mark.parametrize("arguments", [("circuits",), ("rate", "imot.bg", "5"), ("proxies", "list")])
+def test_a_redis_that_does_not_answer_is_one_sentence(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    told = run(*arguments, DATA_DIR=str(tmp_path), REDIS_URL="redis://127.0.0.1:1/0")
+    sentence = "sale-sofia: REDIS_URL: 127.0.0.1:1 cannot be reached (Connection refused).\n"
+    assert (told.returncode, told.stdout, told.stderr) == (2, "", sentence)
+
+
 def test_sites_list() -> None:
     told = run("sites", "list", "--json")
     sites = {row["site"]: row for row in json.loads(told.stdout)["sites"]}

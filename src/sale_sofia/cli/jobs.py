@@ -51,7 +51,7 @@ from sale_sofia.history.sweeps import accept_drop, list_sweeps
 from sale_sofia.history.tables import PRINTED_BEFORE
 from sale_sofia.installation import open_error_log, open_ready
 from sale_sofia.operations.portals import SiteStatus, site_statuses
-from sale_sofia.operations.services.redis import known_redis_url
+from sale_sofia.operations.services.redis import answering_redis_url
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.telemetry.error_log import Line
 from sale_sofia.telemetry.incidents import Incident, open_incidents
@@ -424,7 +424,7 @@ def rate(
     """
     settings = _shared_settings()
     domain = get_scraper(site).name
-    asyncio.run(_set_rate(settings, known_redis_url(settings), domain, per_minute))
+    asyncio.run(_set_rate(settings, answering_redis_url(settings), domain, per_minute))
     new_rate = "as configured" if per_minute is None else f"{per_minute:g} requests per minute"
     log.print(f"{domain}: {new_rate}")
 
@@ -437,7 +437,7 @@ async def _set_rate(settings: Settings, url: str, domain: str, per_minute: float
 def circuits(as_json: AsJson = False) -> None:
     """Show each portal's circuit: whether it is crawled (closed) or left alone (open), and why."""
     settings = _shared_settings()
-    found = asyncio.run(_read_circuits(settings, known_redis_url(settings)))
+    found = asyncio.run(_read_circuits(settings, answering_redis_url(settings)))
     table = Table("portal", "circuit", "failures in a row", "last block", "allowed", "refused")
     for domain, circuit in sorted(found.items()):
         counts = (circuit.failures, circuit.last_block or "–", circuit.allowed, circuit.refused)

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_answer, print_json, refuse, tell
 from sale_sofia.operations.services.processes import Interrupted, StopSignals
-from sale_sofia.operations.services.redis import known_redis_url
+from sale_sofia.operations.services.redis import answering_redis_url, known_redis_url
 from sale_sofia.proxies.checker import ProxyFinding
 from sale_sofia.proxies.control import RotatorService, refresh_here
 from sale_sofia.proxies.judge import JudgeServer
@@ -53,7 +53,9 @@ async def _usable_proxies(settings: Settings, redis_url: str) -> list[Proxy]:
 
 
 def _shared_redis_url(settings: Settings) -> str | None:
-    """The Redis of the shared pool; None if none runs."""
+    """The Redis of the shared pool, None if none runs; RedisUnreachable if REDIS_URL does not answer."""
+    if settings.redis_url is not None:
+        return answering_redis_url(settings)
     try:
         return known_redis_url(settings)
     except RedisUnreachable:

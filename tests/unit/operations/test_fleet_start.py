@@ -7,6 +7,7 @@ import pytest
 
 from sale_sofia.operations.services.fleet import Fleet
 from sale_sofia.operations.services.processes import StopSignals
+from sale_sofia.settings.errors import ServiceFailed
 from sale_sofia.settings.model import load_settings
 
 LOOKS = 50
@@ -48,3 +49,10 @@ def test_while_all_live_only_their_signs_are_looked_at(waiting: Callable[[Starti
 
 def test_who_dies_meanwhile_is_seen_at_once(waiting: Callable[[Starting], int]) -> None:
     assert waiting(Starting(alive=False)) == LOOKS
+
+
+def test_a_crawl_whose_services_were_stopped_is_not_wrong_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = Fleet(load_settings(), StopSignals(), print)
+    monkeypatch.setattr(fleet, "joined", True)
+    with pytest.raises(ServiceFailed, match="go on with `sale-sofia resume --parallel`"):
+        fleet.check_joined()

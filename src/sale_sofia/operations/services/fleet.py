@@ -27,7 +27,7 @@ from sale_sofia.operations.services.celery import (
     worker_command,
 )
 from sale_sofia.operations.services.dashboard import bound_port
-from sale_sofia.operations.services.ownership import DiskRoom, Ownership, ServicesBusy
+from sale_sofia.operations.services.ownership import DiskRoom, Ownership
 from sale_sofia.operations.services.processes import TERMINATE, Child, StopSignals
 from sale_sofia.operations.services.redis import is_ready, known_redis_url, own_redis_died, running_redis
 from sale_sofia.settings.errors import RedisDied, RedisUnreachable, ServiceFailed
@@ -351,14 +351,14 @@ class Fleet:
         time.sleep(fixed.SERVICE_POLL_SECONDS)
 
     def check_joined(self) -> None:
-        """Raise ServicesBusy if the process whose services we use has stopped them."""
+        """Raise ServiceFailed if the process whose services we use has ended."""
         if self.joined and self.ownership.holder() is None:
-            raise ServicesBusy(
+            raise ServiceFailed(
                 "`sale-sofia up` has stopped its services; go on with `sale-sofia resume --parallel`."
             )
 
     def supervise(self) -> None:
-        """Restart what died or hangs, and rotate the logs; raises ServiceDied or ServicesBusy."""
+        """Restart what died or hangs, and rotate the logs; raises ServiceFailed."""
         self.check_joined()
         if self.joined:
             return

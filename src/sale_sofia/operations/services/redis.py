@@ -407,6 +407,13 @@ def known_redis_url(settings: Settings) -> str:
     raise RedisUnreachable(f"No Redis runs in {folder}: start one with `sale-sofia up`, or set REDIS_URL.")
 
 
+def answering_redis_url(settings: Settings) -> str:
+    """As `known_redis_url`, of a server that answers and takes writes; else RedisUnreachable says why."""
+    url = known_redis_url(settings)
+    check_reachable(url)
+    return url
+
+
 def own_redis_died(settings: Settings) -> bool:
     """Whether our own server was started and has ended without being stopped."""
     record = read_record((settings.data_dir / fixed.REDIS_FOLDER).absolute())
