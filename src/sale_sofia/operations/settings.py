@@ -129,6 +129,7 @@ DASHBOARD_HOST: Final = "127.0.0.1"
 """Its default address: this machine alone."""
 DASHBOARD_PORT: Final = 8501
 """Its usual port; if that is taken, any free one."""
+LAST_PORT: Final = 65_535
 DASHBOARD_START_SECONDS: Final = 120.0
 """Longest wait for the server's first answer; it imports for some seconds, more on a busy machine."""
 DASHBOARD_ASK_SECONDS: Final = 5.0
