@@ -23,7 +23,7 @@ from sale_sofia.buyer.evaluations import UNWANTED, current_property, evaluations
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.buyer.viewings import Viewing, all_viewings
 from sale_sofia.flats.flat import Advert, Flat
-from sale_sofia.flats.prices import lowest_offers
+from sale_sofia.flats.prices import lowest_offers, offered_eur_sqm
 from sale_sofia.flats.projection import load_flats
 from sale_sofia.flats.store import UnknownProperty, rows_of
 from sale_sofia.flats.walks import MetroWalk
@@ -331,6 +331,7 @@ def _item(
         "site": advert.site,
         "url": advert.url,
         "price_eur": advert.price_eur,
+        "eur_sqm": offered_eur_sqm(flat, advert),
         "vat": advert.vat,
         "points": judgement.points,
         "score": judgement.score,

@@ -223,8 +223,8 @@ def _price(item: Item, words: Words) -> str:
 
 def _about(facts: Words, words: Words) -> Iterator[str]:
     line = words["line"]
-    if facts["price_eur"] and facts["area_sqm"]:
-        yield line["per_sqm"].format(price=_money(facts["price_eur"] / facts["area_sqm"]))
+    if facts.get("eur_sqm"):
+        yield line["per_sqm"].format(price=_money(facts["eur_sqm"]))
     if facts["area_sqm"]:
         yield line["area"].format(area=_number(facts["area_sqm"]))
     if facts["floor"] is not None:

@@ -13,7 +13,7 @@ from sale_sofia.buyer.corrections import CORRECTABLE
 from sale_sofia.buyer.corrections import correct as say_fact
 from sale_sofia.cli.console import AsJson, has_subcommand, log, plain_table, print_answer, refuse
 from sale_sofia.cli.evaluation import me
-from sale_sofia.cli.progress import ago, make_bars, moment, number, on_market_words
+from sale_sofia.cli.progress import ago, make_bars, merge_flats, moment, number, on_market_words
 from sale_sofia.flats import overrides
 from sale_sofia.flats.agencies import forget_private_phones, list_agencies
 from sale_sofia.flats.matching.files import match_file
@@ -44,7 +44,10 @@ def properties(
     """List properties, each flat once: where, on how many portals, and from what price to what price."""
     if has_subcommand(context):
         return
-    with open_ready(load_settings()).read() as connection:
+    database = open_ready(load_settings())
+    if order == "cheapest":
+        merge_flats(database)
+    with database.read() as connection:
         lines = list_properties(connection, order=order, limit=limit)
         total, adverts = count_properties(connection)
     numbers = ("rooms", "m²", "floor", "adverts", "portals", "from €", "to €")

@@ -26,7 +26,7 @@ from sale_sofia.advice.valuation.flats import TooFewFlats
 from sale_sofia.advice.valuation.valuation import current_model
 from sale_sofia.cli import crawl as crawling
 from sale_sofia.cli import sites
-from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, has_subcommand, log, out, tell
+from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, has_subcommand, log, out, refuse, tell
 from sale_sofia.cli.crawl import run_jobs
 from sale_sofia.cli.progress import LANGUAGE, conclude
 from sale_sofia.crawl.frontier.estimate import sentences
@@ -171,15 +171,21 @@ _GO_ON = "stopped; go on with: sale-sofia demo"
 
 def demo(
     properties: Annotated[
-        int, typer.Option(min=1, max=10_000, help="How many adverts the larger portal has.")
-    ] = fixed.DEMO_ADVERTS,
-    seed: Annotated[int, typer.Option(help="Another seed gives another city.")] = fixed.DEMO_SEED,
+        int | None,
+        typer.Option(
+            min=1, max=10_000, help=f"How many adverts the larger portal has; at first {fixed.DEMO_ADVERTS}."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help=f"Another seed gives another city; at first {fixed.DEMO_SEED}.")
+    ] = None,
     days: Annotated[
         int, typer.Option(min=0, max=60, help="How many days to crawl before the dashboard is shown.")
     ] = fixed.DEMO_DAYS,
 ) -> None:
     """Crawl two simulated portals, day after day, and show the flats. Run again, it continues."""
     settings = _demo_settings(load_settings())
+    city = demo_city(settings.data_dir, properties, seed)
     log_to_file(settings, "demo")
     database = open_ready(settings)
     passed = DemoDays.load(settings.data_dir / fixed.DEMO_BEGAN, days, time.time())
@@ -188,8 +194,8 @@ def demo(
     if not (remembered.exists() and _are_free(int(remembered.read_text("ascii")))):
         remembered.write_text(str(_free_ports()), "ascii")
     config = SimulatorConfig(
-        properties=properties,
-        seed=seed,
+        properties=city["properties"],
+        seed=city["seed"],
         port=int(remembered.read_text("ascii")),
         lifelike=True,
         days_later=(datetime.fromtimestamp(passed.began, SOFIA).date() - NOW.date()).days,
@@ -204,6 +210,25 @@ def demo(
     command = f"DATA_DIR={shlex.quote(str(settings.data_dir))} sale-sofia dashboard"
     address = f"http://{fixed.DASHBOARD_HOST}:{fixed.DASHBOARD_PORT}"
     out.print(f"dashboard: {address} once it is started: {command}", soft_wrap=True)
+
+
+def demo_city(folder: Path, properties: int | None, seed: int | None) -> dict[str, int]:
+    """What the demo in this folder was begun with, now or before; refuses to crawl another city into it."""
+    file = folder / fixed.DEMO_CITY
+    asked = {"properties": properties, "seed": seed}
+    given = {name: value for name, value in asked.items() if value is not None}
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        begun = {"properties": fixed.DEMO_ADVERTS, "seed": fixed.DEMO_SEED, **given}
+        file.write_text(json.dumps(begun), "ascii")
+    city: dict[str, int] = json.loads(file.read_text("ascii"))
+    for name, value in given.items():
+        refuse(
+            value != city[name],
+            f"--{name}: the demo in {folder} has {city[name]}, not {value}; leave the option out, "
+            "delete that folder, or set DATA_DIR to another one",
+        )
+    return city
 
 
 def _crawl_days(settings: Settings, database: Database, config: SimulatorConfig, passed: DemoDays) -> None:

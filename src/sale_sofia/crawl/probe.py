@@ -215,7 +215,7 @@ class Probe:
             yield "the next page repeats the first"
         elif self.next_page is None and first.total is None:
             yield "no next page and no announced total: nothing says whether there is more"
-        elif self.next_page is None and (first.total or 0) > len(first.cards):
+        elif self.next_page is None and (first.total or 0) > len(first.cards) and first.section != SITEMAP:
             yield f"no next page, though {first.total} adverts are announced and {len(first.cards)} shown"
 
 

@@ -67,6 +67,13 @@ def asked_eur_sqm(flat: Flat) -> float | None:
     return None if price is None or not flat.area_sqm else price.least / flat.area_sqm
 
 
+def offered_eur_sqm(flat: Flat, advert: Advert) -> float | None:
+    """As `asked_eur_sqm`, for the price of one of the flat's adverts."""
+    if not advert.price_eur or not flat.area_sqm:
+        return None
+    return _paid(flat, advert.price_eur, advert.vat).least / flat.area_sqm
+
+
 def lowest_offers(flat: Flat) -> list[Offer]:
     """The lowest offer of each portal that still has the flat, by the highest possible price."""
     lowest: dict[str, Offer] = {}

@@ -36,7 +36,7 @@ FINISHED_YEARS: Final = 2
 OLD_CONSTRUCTIONS: Final = frozenset({"panel", "epk", "pk", "beam"})
 """Nobody builds these any more: such a building is finished."""
 
-MATCHER_VERSION: Final = 3
+MATCHER_VERSION: Final = 4
 """Raised when a fingerprint or comparison changes its meaning: stored adverts are then matched again."""
 
 TEXT_SKETCH: Final = 32

@@ -12,6 +12,7 @@ from sale_sofia.flats.prices import all_offers, compare, vat_state
 from sale_sofia.flats.rows import find_flat, read_flats
 from sale_sofia.flats.settings import STATIONS_NAMED
 from sale_sofia.flats.store import OFFERED, listing_rows, members_of, read_doubts, resolve
+from sale_sofia.flats.tables import flats as flat_rows
 from sale_sofia.flats.tables import listing_sources, match_decisions, match_links
 from sale_sofia.geography.metro import nearest_stations
 from sale_sofia.history.tables import listings
@@ -21,7 +22,7 @@ Order = Literal["newest", "cheapest", "adverts", "discrepancy"]
 
 
 class PropertyLine(NamedTuple):
-    """One property in a list. Prices are those still on offer."""
+    """One property in a list. Prices are those still on offer, with VAT where it surely comes on top."""
 
     id: int
     adverts: int
@@ -55,7 +56,7 @@ _BELIEVED = ("area_sqm", "rooms", "floor", "neighbourhood")
 
 
 def list_properties(connection: Connection, *, order: Order, limit: int) -> list[PropertyLine]:
-    """The properties, each with its believed facts."""
+    """The properties, each with its believed facts; the cheapest by the table of flats, as it is."""
     price = case((OFFERED, listings.c.price_eur))
     numbers = (
         select(
@@ -77,18 +78,27 @@ def list_properties(connection: Connection, *, order: Order, limit: int) -> list
     )
     # Prices with different or unknown VAT are not compared.
     discrepancy = case((numbers.c.vats == 1, numbers.c.highest_eur - numbers.c.lowest_eur))
+    paid = flat_rows.c.price_least
     ordered = {
         "newest": (numbers.c.first_seen_at.desc(),),
-        "cheapest": (numbers.c.lowest_eur.is_(None), numbers.c.lowest_eur),
+        "cheapest": (numbers.c.lowest_eur.is_(None), paid.is_(None), paid),
         "adverts": (numbers.c.adverts.desc(),),
         "discrepancy": (discrepancy.is_(None), discrepancy.desc()),
     }[order]
-    query = select(*(column for column in numbers.c if column.name != "vats"))
+    query = select(*(column for column in numbers.c if column.name in PropertyLine._fields))
+    query = query.outerjoin(flat_rows, flat_rows.c.property_id == numbers.c.id)
     rows = connection.execute(query.order_by(*ordered, numbers.c.id).limit(limit)).mappings().all()
     flats = {flat.property_id: flat for flat in read_flats(connection, [row["id"] for row in rows], photos=0)}
-    return [
-        PropertyLine(**row, **{name: getattr(flats[row["id"]], name) for name in _BELIEVED}) for row in rows
-    ]
+    return [PropertyLine(**{**row, **_believed(flats[row["id"]])}) for row in rows]
+
+
+def _believed(flat: Flat) -> dict[str, Any]:
+    prices = [offer.paid.least for offer in all_offers(flat)]
+    return {
+        "lowest_eur": min(prices, default=None),
+        "highest_eur": max(prices, default=None),
+        **{name: getattr(flat, name) for name in _BELIEVED},
+    }
 
 
 def count_properties(connection: Connection) -> tuple[int, int]:

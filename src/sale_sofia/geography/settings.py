@@ -23,8 +23,9 @@ that reaches no farther than this out of an area, or into it, counts as not doin
 NEAR_MOST_METRES: Final = SOFIA_METRES
 """A circle around a point reaches no farther than Sofia does."""
 NEARBY_KNOWN_METRES: Final = 3_000.0
-"""Farther than this from all known schools or shops, the data does not cover a place: the shops are those of
-six chains and the schools most of the public ones, and a village has others."""
+"""Farther than this from all known schools, shops or stops, the data does not cover a place: the shops are
+those of six chains, the schools most of the public ones and the stops those of the city, and a village has
+others."""
 NEAR_STOP_METRES: Final = 400.0
 """Straight-line distance within which the lines of stops are those of a flat."""
 ROAD_CLASS_METRES: Final = (50.0, 150.0, 300.0)

@@ -129,6 +129,7 @@ DASHBOARD_HOST: Final = "127.0.0.1"
 """Its default address: this machine alone."""
 DASHBOARD_PORT: Final = 8501
 """Its usual port; if that is taken, any free one."""
+LAST_PORT: Final = 65_535
 DASHBOARD_START_SECONDS: Final = 120.0
 """Longest wait for the server's first answer; it imports for some seconds, more on a busy machine."""
 DASHBOARD_ASK_SECONDS: Final = 5.0
@@ -146,6 +147,8 @@ DASHBOARD_ENVIRONMENT: Final[Mapping[str, str]] = {
 thread, 1 GB for the first table); under a limit none would be left for the flats."""
 DEMO_BEGAN: Final = "began"
 """The file with the moment when a demo's world began; no other DATA_DIR has one."""
+DEMO_CITY: Final = "city"
+"""The file with the size and the seed of a demo's city."""
 DEMO_REQUESTS_PER_MINUTE: Final = 3000.0
 """Simulated portals need no politeness; slow enough that a person can interrupt the crawl."""
 LEAST_BUDGET_EUR: Final = 1_000

@@ -28,7 +28,8 @@ def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits,
     """Return the adverts of a sitemap, or the sitemaps of an index.
 
     A `lastmod` is a fact of the card: when it changes, the advert may have changed. One whose
-    adverts do not count is empty: an index leads to sitemaps of rents and of other towns too.
+    adverts do not count is empty: an index leads to sitemaps of rents and of other towns too. One listed
+    twice is one card, and two of the total.
 
     Raises:
         PageError: it is no whole sitemap, or has no address of an advert.
@@ -39,7 +40,7 @@ def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits,
     follow, adverts = compiled(table.follow or ""), compiled(table.adverts or "")
     further: list[str] = []
     cards: dict[str, SearchCard] = {}
-    count, has_adverts = 0, False
+    count, listed, has_adverts = 0, 0, False
     for kind, entry in _entries(text):
         count += 1
         address = _ADDRESS.search(entry)
@@ -50,6 +51,7 @@ def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits,
             has_adverts = True
             if not adverts.search(url):
                 continue
+            listed += 1
             changed = _CHANGED.search(entry)
             facts = {"lastmod": changed[1].strip()} if changed else {}
             cards[own] = SearchCard(own, url, partial(CardReading, facts))
@@ -60,7 +62,7 @@ def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits,
         url=page.url,
         cards=tuple(cards.values()),
         next_url=None,
-        total=None if further else len(cards),
+        total=None if further else listed,
         capped=False,
         verified_empty=not further and not cards,
         section=SECTION,

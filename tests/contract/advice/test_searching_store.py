@@ -1,6 +1,7 @@
 """A search in the database finds what a look at every flat finds, no more and no less, in order."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -12,7 +13,7 @@ from contract.storage.helpers import database
 from flat_checks import judge, with_words
 from property_worlds import advert, dispose_all, ids_of, new_matching, save
 from sale_sofia.advice.search import run
-from sale_sofia.advice.search.conditions import read_around
+from sale_sofia.advice.search.conditions import Around, read_around
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
 from sale_sofia.advice.search.run import SearchResult, fitting, saved_query, search
 from sale_sofia.advice.tables import scored_flats, scores
@@ -20,6 +21,7 @@ from sale_sofia.buyer.evaluations import By, mark
 from sale_sofia.buyer.opinions import say_status, welcome
 from sale_sofia.buyer.tables import saved_searches
 from sale_sofia.flats.prices import asked_eur_sqm, price_band
+from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.storage.database import Database
@@ -254,6 +256,16 @@ def test_a_cut_by_exactly_so_much_is_enough(stored: Database, old: float, new: f
     save(stored, [advert("down", price_eur=new)], seen_at=10 * SECONDS_PER_DAY)
     query = SearchQuery.of({"cut_days": 30, "cut_percent": percent})
     assert ids(search(stored, query, now=21 * SECONDS_PER_DAY)) == ([1], [])
+
+
+def test_more_adverts_may_be_cheaper_than_a_statement_takes_parameters(stored: Database) -> None:
+    save(stored, [advert("down")])
+    refresh_flats(stored)
+    around = Around(1.0, cuts=dict.fromkeys(range(1, 70_000), 5.0))
+    query = SearchQuery.of({"cut_days": 30})
+    with stored.read() as connection:
+        assert fitting(connection, query, around, [1]) == {1: ()}
+        assert fitting(connection, query, replace(around, cuts={}), [1]) == {}
 
 
 def test_a_price_that_fell_and_rose_again_is_not_cut(stored: Database) -> None:

@@ -10,12 +10,14 @@ from contract.storage.helpers import database
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.frontier.searches import SearchSteps, begin_searches
+from sale_sofia.crawl.frontier.sweeping import Coverage
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import Target, target
 from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone
 from sale_sofia.history.cards import SeenCard
 from sale_sofia.history.jobs import create_job
 from sale_sofia.history.sweeps import Ended, Search, searches_of
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
 
@@ -178,6 +180,15 @@ def test_a_page_that_is_not_there_ends_its_search(db: Database) -> None:
     world.read(world.page(0, 40, total=41, following=f"{NARROW}/p-2"))
     world.lost(Gone(world.claim(), "removed"))
     assert world.searches[0].ended is Ended.READ
+
+
+def test_a_sitemap_that_lists_adverts_twice_is_no_cap_and_not_complete(db: Database) -> None:
+    world = World(db, "imoti.net", "https://www.imoti.net/sitemap/sitemap3.xml")
+    world.read(world.page(0, 900, total=1000, section="sitemap"))
+    [search] = world.searches
+    assert (search.ended, search.shown, search.announced) == (Ended.READ, 900, 1000)
+    assert Coverage([search]).shortfall(900) == Said("sweep.sitemap", unique=900, listed=1000)
+    assert Coverage([search]).shortfall(950) is None
 
 
 def test_an_index_is_cut_into_its_sitemaps(db: Database) -> None:

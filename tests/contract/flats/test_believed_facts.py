@@ -15,6 +15,7 @@ from sale_sofia.descriptions.enrichment import Summary, read_all
 from sale_sofia.flats.flat import Code, Exactness, Flat
 from sale_sofia.flats.outliers import refresh_outliers
 from sale_sofia.flats.overrides import link, split
+from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.flats.rows import find_flat
 from sale_sofia.flats.runs import PropertyMatching, match_new
 from sale_sofia.flats.settings import MARKET_LEAST, SHARED_POINT_FLATS
@@ -259,3 +260,18 @@ def test_a_point_that_many_flats_share_is_not_exact(store_url: str) -> None:
     flat, other = flat_of(database, ids["s1"]), flat_of(database, ids["own"])
     assert (flat.exactness, flat.flags) == (Exactness.NEIGHBOURHOOD, frozenset({"position_shared"}))
     assert (other.exactness, other.flags) == (Exactness.EXACT, frozenset())
+
+
+def test_the_cheapest_flats_come_first_with_vat_in_their_prices(matching: PropertyMatching) -> None:
+    prices = [
+        advert("a1", price_eur=100_000.0, vat="excluded"),
+        advert("b1", area_sqm=51.0, price_eur=110_000.0, vat="included"),
+    ]
+    save(matching.database, prices, seen_at=2.0)
+    refresh_flats(matching.database)
+    with matching.database.read() as connection:
+        lines = list_properties(connection, order="cheapest", limit=9)
+    assert [(line.id, line.lowest_eur, line.highest_eur) for line in lines] == [
+        (2, 110_000.0, 110_000.0),
+        (1, 120_000.0, 120_000.0),
+    ]

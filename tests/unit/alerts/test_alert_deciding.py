@@ -6,6 +6,7 @@ from sale_sofia.alerts.deciding import FITS_NOT, FlatJudgement, View, decide
 from sale_sofia.alerts.rules import BuyerRule
 from sale_sofia.alerts.store import Watched
 from sale_sofia.flats.flat import Advert, Flat
+from sale_sofia.flats.prices import asked_eur_sqm
 from tables import each_row
 
 FITS = FlatJudgement(fits=True)
@@ -234,3 +235,15 @@ def test_what_came_back_for_another_price_says_what_it_was() -> None:
     assert (item.kind, item.facts.get("old_eur")) == ("back", 200.0)
     (same,) = decide(rule(), seen(flat(advert(1, 200.0)), known)).items
     assert "old_eur" not in same.facts
+
+
+def test_the_price_per_square_metre_is_that_of_a_search() -> None:
+    what = flat(
+        advert(1, 100_000.0, vat="excluded"), advert(2, 110_000.0, vat="included", site="alo.bg", url="u")
+    )
+    (item,) = decide(rule(), seen(what, {})).items
+    assert item.facts["eur_sqm"] == asked_eur_sqm(what) == 1_500.0, "with VAT on top"
+    (cheaper,) = decide(rule(), seen(what, watched(Watched(1, 100_000.0, "excluded", None)))).items
+    assert (cheaper.kind, cheaper.facts["eur_sqm"]) == ("cheaper", 1_375.0), "of the advert that is told"
+    (unknown,) = decide(rule(), seen(flat(advert(1, None)), {})).items
+    assert unknown.facts["eur_sqm"] is None

@@ -26,6 +26,7 @@ FLAT: dict[str, Any] = {
     "site": "imot.bg",
     "url": "https://www.imot.bg/obiava-1b2",
     "price_eur": 182_000.0,
+    "eur_sqm": 2_496.0,
     "vat": "excluded",
     "points": 2.94,
     "score": 4.2,
@@ -66,7 +67,7 @@ def test_a_new_flat() -> None:
         "sale-sofia: Ново: тристаен, Лозенец, 87,5 m², € 182 000",
         (
             "Цена: € 182 000 без ДДС\n"
-            "€ 2 080/m², 87,5 m², етаж 4 от 8, Лозенец\n"
+            "€ 2 496/m², 87,5 m², етаж 4 от 8, Лозенец\n"
             "Оценка: 2,9 от 5; 4,2 върху известното, което е 70%\n"
             "Неизвестно: акт 15, асансьор\n"
             "Портали: alo.bg, imot.bg\n"
@@ -82,7 +83,7 @@ def test_a_cut() -> None:
         "sale-sofia: Cheaper: three-room, Лозенец, 87,5 m², € 182 000",
         (
             "Price: € 200 000 → € 182 000 (−9,0%)\n"
-            "€ 2 080/m², 87,5 m², floor 4 of 8, Лозенец\n"
+            "€ 2 496/m², 87,5 m², floor 4 of 8, Лозенец\n"
             "Portals: alo.bg, imot.bg\n"
             "https://www.imot.bg/obiava-1b2\n"
             "Why: Моят дом"
@@ -186,6 +187,6 @@ def test_a_viewing_is_told_with_what_one_needs_on_the_way() -> None:
         "Оглед: 25.11.2026 17:30, 30 мин",
         "Агент: Иван ＠all",
         "Телефон: 0888",
-        "€ 2 080/m², 87,5 m², етаж 4 от 8, Лозенец",
+        "€ 2 496/m², 87,5 m², етаж 4 от 8, Лозенец",
         "https://www.imot.bg/obiava-1b2",
     ]

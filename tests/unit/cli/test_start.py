@@ -7,10 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import typer
 
 from commands_here import Command, commands
 from sale_sofia.advice.scoring.profile import load_profile
-from sale_sofia.cli.start import read_budget, read_kinds, read_metro, read_places
+from sale_sofia.cli.start import demo_city, read_budget, read_kinds, read_metro, read_places
 from sale_sofia.crawl.probe import Reading
 from tables import each_row
 
@@ -157,3 +158,18 @@ def test_where_no_portal_can_be_read_nothing_begins(command: Command, tmp_path: 
     told = command("start", "olx.bg", "--budget", "90000", "--yes")
     assert (told.code, "no portal can be read; nothing was begun" in told.err) == (1, True), told.err
     assert not (tmp_path / "crawled").exists()
+
+
+def test_a_demo_keeps_its_city(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    city = {"properties": 4, "seed": 7}
+    assert demo_city(folder, 4, 7) == demo_city(folder, None, None) == demo_city(folder, 4, None) == city
+    for other, said in (
+        ((None, 2), "--seed: the demo in {} has 7, not 2;"),
+        ((5, 7), "--properties: the demo in {} has 4, not 5;"),
+    ):
+        with pytest.raises(typer.BadParameter) as refused:
+            demo_city(folder, *other)
+        advice = " leave the option out, delete that folder, or set DATA_DIR to another one"
+        assert str(refused.value) == said.format(folder) + advice
+    assert demo_city(folder, None, None) == city

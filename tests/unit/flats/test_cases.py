@@ -69,6 +69,15 @@ def test_a_family_id_outweighs_an_edited_floor() -> None:
     assert groups_of([read(original), edited]) == {frozenset({"1d176251704986905", "54042027"})}
 
 
+def test_a_family_id_may_differ_in_the_letter_of_an_edited_kind() -> None:
+    two, three, other = "1b176986765114022", "1c176986765114022", "1c176986765114023"
+    before, after = (read(on_imot(own, 265_000, 80, 3, 5)) for own in (two, three))
+    edited = after.model_copy(update={"floors_total": 9})
+    assert groups_of([before, edited]) == {frozenset({two, three})}
+    stranger = edited.model_copy(update={"external_id": other, "family_id": other})
+    assert groups_of([before, stranger]) == set()
+
+
 def test_without_the_family_id_the_edited_floor_is_another_flat() -> None:
     original = on_imot("1d176251704986905", 400_000, 131, 5, 5)
     edited = read(replace(on_bazar(original, "54042027"), floor=6)).model_copy(update={"family_id": None})

@@ -5,7 +5,7 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from sale_sofia.operations.services.dashboard import DashboardServer
+from sale_sofia.operations.services.dashboard import DashboardServer, bound_port
 from sale_sofia.operations.services.processes import StopSignals
 from tables import each_row
 
@@ -31,3 +31,7 @@ def test_a_server_is_asked_where_it_listens(
     monkeypatch.setattr(httpx, "Client", partial(httpx.Client, transport=httpx.MockTransport(answer)))
     DashboardServer(cast("Any", None), host, 8501, tmp_path / "log").wait_ready(StopSignals())
     assert urls == [asked]
+
+
+def test_there_is_no_port_above_the_last() -> None:
+    assert bound_port("127.0.0.1", 65_536) is None

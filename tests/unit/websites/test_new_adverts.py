@@ -53,6 +53,21 @@ def test_prices_of_imoti_net(printed: str, eur: float | None, bgn: float | None,
 
 
 @each_row(
+    ("words", "vat"),
+    [("", None), (" без ДДС", "excluded"), (" с ДДС", "included"), (" с вкл. ДДС", "included")],
+)
+def test_vat_of_imoti_net_on_a_card_and_on_the_page(words: str, vat: str | None) -> None:
+    card = (
+        '<html><body><ul class="list-view real-estates"><li class="clearfix"><a class="box-link" '
+        f'href="{NET.format("prodava", "dvustaen")}/"></a><strong class="price">126 600 €{words}</strong>'
+        "</li></ul>имоти</body></html>"
+    )
+    found = get_scraper("imoti.net").search(Page("https://www.imoti.net/bg/obiavi/r/prodava/", card.encode()))
+    assert found.cards[0].facts.get("price_eur") == 126_600
+    assert found.cards[0].facts.get("vat") == net(f"126 600 €{words}")["vat"] == vat
+
+
+@each_row(
     ("printed", "floor", "storeys"),
     [("2 от 5", 2, 5), ("0 от 5", 0, 5), (" от 6", None, 6), ("7 от 5", None, None), ("", None, None)],
 )

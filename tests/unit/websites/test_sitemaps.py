@@ -37,7 +37,7 @@ def read(body: bytes, limits: PageLimits = LIMITS) -> SearchPage:
 def test_the_adverts_that_count_each_once() -> None:
     found = read(sitemap(entry(6100001), entry(6100002, "varna"), entry(6100003), entry(6100001)))
     assert [card.external_id for card in found.cards] == ["6100001", "6100003"]
-    assert (found.total, found.exact, found.next_url, found.capped) == (2, True, None, False)
+    assert (found.total, found.exact, found.next_url, found.capped) == (3, True, None, False)
 
 
 def test_one_of_other_adverts_alone_is_empty() -> None:

@@ -6,12 +6,14 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from sqlalchemy import (
+    BindParameter,
     Column,
     ColumnElement,
     Connection,
     Row,
     Select,
     and_,
+    bindparam,
     case,
     false,
     func,
@@ -206,8 +208,10 @@ def _cut(query: SearchQuery, around: Around) -> Condition:
     """An advert that is still offered got cheaper by so much."""
     least = query.cut_percent or 0.0
     cut = [number for number, percent in (around.cuts or {}).items() if percent >= least and percent > 0]
+    # As part of the text: there may be more of them than a statement takes parameters.
+    numbers: BindParameter[int] = bindparam("cut", cut, expanding=True, unique=True, literal_execute=True)
     table, current = with_current(listings.c.id)
-    return _F.property_id.in_(select(current).select_from(table).where(listings.c.id.in_(cut), OFFERED))
+    return _F.property_id.in_(select(current).select_from(table).where(listings.c.id.in_(numbers), OFFERED))
 
 
 _CONDITIONS: Final[Mapping[str, Ask]] = {

@@ -164,10 +164,9 @@ def export(visit: PageVisit) -> Download | WebPage:
     rows = [
         _row(card, deck.profile) for card in deck.cards([hit.flat for hit in (*found.passed, *found.unknown)])
     ]
-    if rows:
-        writer = csv.DictWriter(text, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    writer = csv.DictWriter(text, _columns(deck.profile))
+    writer.writeheader()
+    writer.writerows(rows)
     return Download(text.getvalue().encode("utf-8-sig"), "text/csv; charset=utf-8", "sale-sofia.csv")
 
 
@@ -376,6 +375,19 @@ def _saved_row(saved: SavedSearch) -> dict[str, str | None]:
     }
 
 
+_FACTS: Final = ("metro_walk", "centre_travel", *Nearby._fields)
+
+
+def _columns(profile: Profile) -> list[str]:
+    """The names of the values of `_row`, in order."""
+    return [
+        *("id", "price", "eur_sqm", "area", "rooms", "floor", "floors", "place", "building", "year", "score"),
+        *("status", *_FACTS),
+        *(say("fact.own_place", name=own.name) for own in profile.places),
+        *("days", "title", "url", "attribution"),
+    ]
+
+
 def _row(card: FlatCard, profile: Profile) -> dict[str, object]:
     flat = card.flat
     row = {
@@ -391,7 +403,7 @@ def _row(card: FlatCard, profile: Profile) -> dict[str, object]:
         "year": flat.year_built,
         "score": round(card.score.value, 2) if card.score and card.score.value is not None else None,
         "status": word_for("status", card.status),
-        **{name: _fact_or_none(name, flat) for name in ("metro_walk", "centre_travel", *Nearby._fields)},
+        **{name: _fact_or_none(name, flat) for name in _FACTS},
         **{place.name: place.value if place.is_known else None for place in own_places(flat, profile)},
         "days": round(flat.days_on_market(card.now)),
         "title": flat.title,

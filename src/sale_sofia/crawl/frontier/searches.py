@@ -309,6 +309,8 @@ class SearchSteps:
         return self._cut_up(search, page) or self._end(search, Ended.CAPPED)
 
     def _is_whole(self, search: Search, page: Found | None) -> bool:
+        if page is not None and page.section == SITEMAP:
+            return True  # it has no further page; whether it lists too many twice, the whole sweep tells
         if search.announced is not None and search.exact:
             return is_enough(search.shown, search.announced)
         if page is None:

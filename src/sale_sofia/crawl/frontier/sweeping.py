@@ -105,7 +105,7 @@ class Coverage:
         """Why adverts are missing when this many were seen, in one line; None when these are all."""
         if self._endless:
             return Said("sweep.short", figures=self.figures(seen), why=_went_on(self._endless))
-        if any(search.way == SITEMAP for search in self.searches):
+        if any(search.way == SITEMAP or _is_read_in_part(search) for search in self.searches):
             listed = self.announced or 0
             if seen >= listed * SITEMAP_LEAST_UNIQUE:
                 return None
@@ -151,6 +151,11 @@ class Coverage:
                     all=search.announced,
                     absent=Said("sweep.absent_parts", absent=absent) if absent else None,
                 )
+
+
+def _is_read_in_part(search: Search) -> bool:
+    """Whether it was read to its end without all it announced, as only a sitemap that repeats adverts is."""
+    return search.ended is Ended.READ and not is_enough(search.shown, search.announced or 0)
 
 
 def _ended_early(search: Search) -> Said:

@@ -281,7 +281,7 @@ class PropertyFingerprinter:
             _area(row.get("area_sqm")),
             _area(row.get("area_net_sqm")),
             row.get("price_eur") or np.nan,
-            _hash(row.get("family_id")),
+            _hash(_FAMILY_KIND.sub("", row.get("family_id") or "")),
             _hash(agency),
             _several(map(self._phone, row.get("phones") or ()), fixed.PHONES_KEPT),
             _several(map(_hash, references(row, agency, text)), fixed.REFERENCES_KEPT),
@@ -372,6 +372,10 @@ def _within(value: int | None, least: int, most: int, unknown: int) -> int:
 
 def _area(value: float | None) -> float:
     return min(value, fixed.LARGEST_AREA_SQM) if value else np.nan
+
+
+_FAMILY_KIND: Final = re.compile(r"(?<=^[12])[a-z](?=\d{15}$)")
+"""The letter of a family id for the kind of flat: an edited kind changes it, photos keep the old one."""
 
 
 @lru_cache(_REMEMBERED)

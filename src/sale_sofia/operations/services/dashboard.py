@@ -136,6 +136,8 @@ def free_port(host: str, requested: int | None) -> int:
 
 def bound_port(host: str, port: int) -> int | None:
     """The port, or any free one for 0, if we can listen on it; None if another program does."""
+    if port > fixed.LAST_PORT:
+        return None
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.create_server((host, port), family=family) as listening:
