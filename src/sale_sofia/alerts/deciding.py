@@ -303,7 +303,8 @@ def _cheaper(rule: BuyerRule, view: View) -> Item | None:
     if before is not None and before.price_eur is not None and before.price_eur <= (advert.price_eur or 0):
         return None  # it was so before
     key = f"{advert.listing_id}|{advert.price_eur:.0f}"
-    return _item(rule, view, "cheaper", advert, key, old_eur=other.price_eur, other_site=other.site)
+    more = {"old_eur": other.price_eur, "old_vat": other.vat, "change": price / next_price - 1}
+    return _item(rule, view, "cheaper", advert, key, **more, other_site=other.site)
 
 
 def _minutes(walk: MetroWalk | None) -> list[float] | None:

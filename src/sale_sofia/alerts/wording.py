@@ -209,16 +209,23 @@ def _viewing_lines(item: Item, words: Words) -> Iterator[str]:
 
 def _price(item: Item, words: Words) -> str:
     facts, line = item.facts, words["line"]
-    vat = words["vat"].get(facts["vat"] or "none", "")
-    new = " ".join(filter(None, [_money(facts["price_eur"]), vat]))
-    old = facts.get("old_eur")
+    new, old = _asked(facts["price_eur"], facts["vat"], words), facts.get("old_eur")
     if not old or not facts["price_eur"]:
         return str(line["price"].format(price=new))
-    percent = f"{facts['price_eur'] / old - 1:+.1%}".replace(".", ",").replace("-", "−")
+    change = facts.get(
+        "change", facts["price_eur"] / old - 1
+    )  # of what is paid, where VAT makes a difference
+    percent = f"{change:+.1%}".replace(".", ",").replace("-", "−")
     if item.kind == "cheaper":
         place = {"site": harmless(facts["site"]), "other": harmless(facts["other_site"])}
-        return str(line["cheaper"].format(new=new, old=_money(old), percent=percent, **place))
+        before = _asked(old, facts.get("old_vat"), words)
+        return str(line["cheaper"].format(new=new, old=before, percent=percent, **place))
     return str(line["change"].format(old=_money(old), new=new, percent=percent))
+
+
+def _asked(price: float | None, vat: str | None, words: Words) -> str:
+    """A price as it is printed, with what it says of VAT."""
+    return " ".join(filter(None, [_money(price), words["vat"].get(vat or "none", "")]))
 
 
 def _about(facts: Words, words: Words) -> Iterator[str]:

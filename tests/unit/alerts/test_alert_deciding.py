@@ -5,6 +5,7 @@ from typing import Any
 from sale_sofia.alerts.deciding import FITS_NOT, FlatJudgement, View, decide
 from sale_sofia.alerts.rules import BuyerRule
 from sale_sofia.alerts.store import Watched
+from sale_sofia.alerts.wording import word_message
 from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.prices import asked_eur_sqm
 from tables import each_row
@@ -247,3 +248,13 @@ def test_the_price_per_square_metre_is_that_of_a_search() -> None:
     assert (cheaper.kind, cheaper.facts["eur_sqm"]) == ("cheaper", 1_375.0), "of the advert that is told"
     (unknown,) = decide(rule(), seen(flat(advert(1, None)), {})).items
     assert unknown.facts["eur_sqm"] is None
+
+
+def test_cheaper_elsewhere_tells_the_change_of_what_is_paid() -> None:
+    what = flat(
+        advert(1, 100_000.0, vat="excluded"), advert(2, 110_000.0, vat="included", site="alo.bg", url="u")
+    )
+    told_before = watched(Watched(1, 100_000.0, "excluded", None))
+    (cheaper,) = decide(rule(), seen(what, told_before)).items
+    first_line = word_message([cheaper], "bg").body.splitlines()[0]
+    assert first_line == "Цена: € 110 000 с ДДС в alo.bg вместо € 100 000 без ДДС в imot.bg (−8,3%)"
