@@ -55,6 +55,7 @@ from sale_sofia.history.timeline import (
     HELD_FIELDS,
     Step,
     first_step,
+    has_other_vat,
     is_another_flat,
     is_disproved,
     step,
@@ -250,24 +251,20 @@ def _compare_and_save(connection: Connection, sightings: Sequence[_Pair], rules:
     row_of = {row["id"]: row for row in rows}
     pairs = [(sighting, row_of[state["id"]]) for sighting, state in sightings]
     reused = [pair for pair in pairs if _is_reused(*pair)]
-    disproved = [
-        pair
-        for pair in pairs
-        if not _is_reused(*pair) and is_disproved(pair[1], doubts_of(pair[1]), pair[0].unstored)
-    ]
+    corrected = [pair for pair in pairs if not _is_reused(*pair) and _corrects_card(*pair)]
     withdrawn = withdrawn_adverts(connection, [sighting for sighting, _ in reused])
     for sighting, old in reused:
         if sighting.key in withdrawn:  # the number of the next generation is in use
             _recompute(connection, sighting, old, rules)
     _start_next_generation(connection, [pair for pair in reused if pair[0].key not in withdrawn], rules)
-    handled = {sighting.key for sighting, _ in (*reused, *disproved)}
+    handled = {sighting.key for sighting, _ in (*reused, *corrected)}
     others = [pair for pair in pairs if pair[0].key not in handled]
     # The flat of a reused id does not return: another one has its advert.
-    returned = [(old, sighting.seen_at) for sighting, old in (*disproved, *others)]
+    returned = [(old, sighting.seen_at) for sighting, old in (*corrected, *others)]
     _note_returns(connection, returned)
     results: _Results = {sighting.key: "new" for sighting, _ in reused}
     results |= {
-        sighting.key: _save_and_recompute(connection, sighting, old, rules) for sighting, old in disproved
+        sighting.key: _save_and_recompute(connection, sighting, old, rules) for sighting, old in corrected
     }
     return results | _save_steps(connection, others, rules)
 
@@ -276,6 +273,12 @@ def _is_reused(sighting: Sighting, old: Stored) -> bool:
     """Whether another flat is seen. Only page and page, or card and card, say the same things."""
     comparable = sighting.card == (old["opened_at"] is None)
     return comparable and is_another_flat(old, sighting.fields)
+
+
+def _corrects_card(sighting: Sighting, old: Stored) -> bool:
+    """Whether a page changes what the card before it meant."""
+    known = (old, doubts_of(old), sighting.unstored)
+    return is_disproved(*known) or has_other_vat(*known)
 
 
 def _save_steps(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -> _Results:
