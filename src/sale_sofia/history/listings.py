@@ -89,7 +89,7 @@ _COMPLETE_PRICE = Quick(
     .values({name: bindparam(f"new_{name}") for name in PRICE_FIELDS})
 )
 _STATE_COLUMNS = (
-    "id", "external_id", "content_hash", "last_seen_at", "visited_at", "consecutive_unchanged",
+    "id", "external_id", "url", "content_hash", "last_seen_at", "visited_at", "consecutive_unchanged",
     "revisit_seconds", "odd_visits", "unseen", "gone_at", "opened_at", "price_by_card",
 )  # fmt: skip
 _SELECT_STATES = Quick(
@@ -150,6 +150,9 @@ def _save_distinct(connection: Connection, sightings: Sequence[Sighting], rules:
     _insert_flats(connection, [(sighting, 1) for sighting in new], rules)
     _UPDATE.run(connection, [updated(*pair, UNCHANGED_STEP, rules) for pair in unchanged])
     _touch_in_new_year(connection, [(state, sighting.seen_at) for sighting, state in unchanged])
+    # Another address is no change, but flats link to it.
+    moved = [state["id"] for sighting, state in unchanged if sighting.listing.url != state["url"]]
+    revisions.touch(connection, moved)
     visits = [visit_row(sighting, state["id"], "unchanged") for sighting, state in unchanged]
     _INSERT_VISITS.run(connection, visits)
     results: _Results = {sighting.key: "new" for sighting in new}
