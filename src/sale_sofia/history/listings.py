@@ -55,6 +55,7 @@ from sale_sofia.history.timeline import (
     HELD_FIELDS,
     Step,
     first_step,
+    has_other_vat,
     is_another_flat,
     is_disproved,
     step,
@@ -88,7 +89,7 @@ _COMPLETE_PRICE = Quick(
     .values({name: bindparam(f"new_{name}") for name in PRICE_FIELDS})
 )
 _STATE_COLUMNS = (
-    "id", "external_id", "content_hash", "last_seen_at", "visited_at", "consecutive_unchanged",
+    "id", "external_id", "url", "content_hash", "last_seen_at", "visited_at", "consecutive_unchanged",
     "revisit_seconds", "odd_visits", "unseen", "gone_at", "opened_at", "price_by_card",
 )  # fmt: skip
 _SELECT_STATES = Quick(
@@ -149,6 +150,9 @@ def _save_distinct(connection: Connection, sightings: Sequence[Sighting], rules:
     _insert_flats(connection, [(sighting, 1) for sighting in new], rules)
     _UPDATE.run(connection, [updated(*pair, UNCHANGED_STEP, rules) for pair in unchanged])
     _touch_in_new_year(connection, [(state, sighting.seen_at) for sighting, state in unchanged])
+    # Another address is no change, but flats link to it.
+    moved = [state["id"] for sighting, state in unchanged if sighting.listing.url != state["url"]]
+    revisions.touch(connection, moved)
     visits = [visit_row(sighting, state["id"], "unchanged") for sighting, state in unchanged]
     _INSERT_VISITS.run(connection, visits)
     results: _Results = {sighting.key: "new" for sighting in new}
@@ -250,24 +254,20 @@ def _compare_and_save(connection: Connection, sightings: Sequence[_Pair], rules:
     row_of = {row["id"]: row for row in rows}
     pairs = [(sighting, row_of[state["id"]]) for sighting, state in sightings]
     reused = [pair for pair in pairs if _is_reused(*pair)]
-    disproved = [
-        pair
-        for pair in pairs
-        if not _is_reused(*pair) and is_disproved(pair[1], doubts_of(pair[1]), pair[0].unstored)
-    ]
+    corrected = [pair for pair in pairs if not _is_reused(*pair) and _corrects_card(*pair)]
     withdrawn = withdrawn_adverts(connection, [sighting for sighting, _ in reused])
     for sighting, old in reused:
         if sighting.key in withdrawn:  # the number of the next generation is in use
             _recompute(connection, sighting, old, rules)
     _start_next_generation(connection, [pair for pair in reused if pair[0].key not in withdrawn], rules)
-    handled = {sighting.key for sighting, _ in (*reused, *disproved)}
+    handled = {sighting.key for sighting, _ in (*reused, *corrected)}
     others = [pair for pair in pairs if pair[0].key not in handled]
     # The flat of a reused id does not return: another one has its advert.
-    returned = [(old, sighting.seen_at) for sighting, old in (*disproved, *others)]
+    returned = [(old, sighting.seen_at) for sighting, old in (*corrected, *others)]
     _note_returns(connection, returned)
     results: _Results = {sighting.key: "new" for sighting, _ in reused}
     results |= {
-        sighting.key: _save_and_recompute(connection, sighting, old, rules) for sighting, old in disproved
+        sighting.key: _save_and_recompute(connection, sighting, old, rules) for sighting, old in corrected
     }
     return results | _save_steps(connection, others, rules)
 
@@ -276,6 +276,12 @@ def _is_reused(sighting: Sighting, old: Stored) -> bool:
     """Whether another flat is seen. Only page and page, or card and card, say the same things."""
     comparable = sighting.card == (old["opened_at"] is None)
     return comparable and is_another_flat(old, sighting.fields)
+
+
+def _corrects_card(sighting: Sighting, old: Stored) -> bool:
+    """Whether a page changes what the card before it meant."""
+    known = (old, doubts_of(old), sighting.unstored)
+    return is_disproved(*known) or has_other_vat(*known)
 
 
 def _save_steps(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -> _Results:

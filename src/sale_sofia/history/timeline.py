@@ -207,6 +207,13 @@ def is_disproved(old: Mapping[Any, Any], doubts: Doubts, seen: Seen) -> bool:
     return price is not None and price != old["price_eur"]
 
 
+def has_other_vat(old: Mapping[Any, Any], doubts: Doubts, seen: Seen) -> bool:
+    """Whether a page shows a card's price with another VAT: perhaps only the VAT has changed since before."""
+    is_page = not seen.card and not seen.held
+    same_price = is_page and doubts.by_card and seen.fields["price_eur"] == old["price_eur"]
+    return same_price and old["vat"] not in {None, seen.fields["vat"]}
+
+
 def _count_unseen(old: Mapping[Any, Any], counts: Unseen, seen: Seen, rules: HistoryRules) -> Unseen:
     """Stored values that stay although the page does not show them, with the visits in a row without each.
 
@@ -404,9 +411,15 @@ def _retract_card_price(generation: Generation) -> None:
 
 
 def _complete_card_price(generation: Generation, confirming: Step) -> None:
-    """Add the VAT and the leva of the confirming page, which a card may lack, to the last price."""
+    """Add the VAT and the leva of the confirming page, which a card may lack, to the last price.
+
+    Only with its VAT is it known whether the price changed, or the VAT.
+    """
     last_priced = max((place for place, (_, step) in enumerate(generation.seen) if step.price), default=None)
     if last_priced is not None:
         seen, step = generation.seen[last_priced]
-        price = {name: confirming.fields[name] for name in PRICE_FIELDS}
-        generation.seen[last_priced] = seen, step._replace(fields=step.fields | price)
+        fields = step.fields | {name: confirming.fields[name] for name in PRICE_FIELDS}
+        kind = step.price
+        if kind != "first":
+            kind = point_kind(generation.seen[last_priced - 1][1].fields, fields)
+        generation.seen[last_priced] = seen, step._replace(fields=fields, price=kind)

@@ -102,6 +102,7 @@ def test_every_kind_of_change_is_noticed_and_nothing_else_is_merged(
     steps: dict[str, Callable[[], object]] = {
         "another price": lambda: see(database, 1, NOW + HOUR, price_eur=90_000.0),
         "a new advert": lambda: see(database, 12, NOW + HOUR, heating=["gas"], parking=["garage"]),
+        "another address": lambda: see(database, 2, NOW + HOUR, url="https://www.imot.bg/obiava-1b2-new"),
         "a late sighting": lambda: see(database, 2, NOW - 5 * HOUR, price_eur=150_000.0),
         "another flat under a known id": lambda: see(database, 3, NOW + 2 * HOUR, area_sqm=200.0, floor=15),
         "gone": write(lambda c: set_gone(c, {4: NOW + HOUR}, now=NOW + 3 * HOUR, reason="missed")),

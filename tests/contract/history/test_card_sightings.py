@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select
 
 from contract.storage.helpers import advert, database
 from sale_sofia.history.cards import Scope, SeenCard, Source, card_hash, mark_opened, see_cards
+from sale_sofia.history.changes import happenings
 from sale_sofia.history.drift.store import hold_prices, release_prices
 from sale_sofia.history.jobs import create_job
 from sale_sofia.history.listings import Sighting, save_listings, validators
@@ -124,6 +125,19 @@ def test_another_price_on_a_card_is_a_change_of_its_moment(connection: Connectio
     assert not stored(connection)["price_by_card"]
     assert changes(connection) == [(4.0, "price_eur", 150_000, 140_000)]
     assert len(points(connection)) == 2
+
+
+def test_a_sum_that_moved_by_the_vat_on_a_card_is_no_price_change(connection: Connection) -> None:
+    see(connection, 2.0)
+    read(connection, 3.0, vat="excluded")
+    see(connection, 4.0, price_eur=180_000.0)
+    assert read(connection, 5.0, price_eur=180_000.0, vat="included") == "changed"
+    assert points(connection) == [(2.0, 150_000.0, "first"), (4.0, 180_000.0, "vat")]
+    told = [(one.kind, one.at, one.fields) for one in happenings(connection, 3.5)]
+    assert told == [
+        ("edit", 4.0, {"price_eur": (150_000, 180_000)}),
+        ("edit", 5.0, {"vat": ("excluded", "included")}),
+    ]
 
 
 def test_a_price_that_goes_back_is_opened_though_other_searches_saw_it_last(connection: Connection) -> None:
