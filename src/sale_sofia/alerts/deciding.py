@@ -23,7 +23,7 @@ from sale_sofia.buyer.evaluations import UNWANTED, current_property, evaluations
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.buyer.viewings import Viewing, all_viewings
 from sale_sofia.flats.flat import Advert, Flat
-from sale_sofia.flats.prices import lowest_offers
+from sale_sofia.flats.prices import lowest_offers, most_paid
 from sale_sofia.flats.projection import load_flats
 from sale_sofia.flats.store import UnknownProperty, rows_of
 from sale_sofia.flats.walks import MetroWalk
@@ -257,20 +257,22 @@ def _news(rule: BuyerRule, view: View) -> Item | None:
 
 
 def _cut(rule: BuyerRule, view: View) -> Item | None:
-    """The advert cut to the lowest price, if that is below every price the rule knew for the flat."""
-    prices = [old.price_eur for old in view.watched.values() if old.price_eur and old.gone_at is None]
+    """The advert cut to the lowest price, if less is paid than for any the rule knew for the flat."""
+    paid = partial(most_paid, view.flat)
+    known = [old for old in view.watched.values() if old.gone_at is None]
+    prices = [paid(old.price_eur, old.vat) for old in known if old.price_eur]
     down = [
-        (advert.price_eur, before, advert)
+        (paid(advert.price_eur, advert.vat), advert.price_eur, before, advert)
         for advert in view.flat.adverts
         if advert.offered
         and advert.price_eur
         and (before := _comparable(advert, view.watched.get(advert.listing_id)))
         and advert.price_eur <= before * (1 - rule.cut_percent / 100) + PRICE_ROUNDING_EUR
-        and advert.price_eur < min(prices, default=before)
+        and paid(advert.price_eur, advert.vat) < min(prices, default=paid(before, advert.vat))
     ]
     if not down:
         return None
-    price, before, advert = min(down, key=lambda cut: (cut[0], cut[2].listing_id))
+    _, price, before, advert = min(down, key=lambda cut: (cut[0], cut[3].listing_id))
     return _item(rule, view, "cut", advert, f"{advert.listing_id}|{price:.0f}", old_eur=before)
 
 

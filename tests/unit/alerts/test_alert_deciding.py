@@ -234,3 +234,13 @@ def test_what_came_back_for_another_price_says_what_it_was() -> None:
     assert (item.kind, item.facts.get("old_eur")) == ("back", 200.0)
     (same,) = decide(rule(), seen(flat(advert(1, 200.0)), known)).items
     assert "old_eur" not in same.facts
+
+
+def test_a_cut_is_measured_by_what_is_paid() -> None:
+    """Of two adverts, one without VAT: 105 000 and the tax is more than 110 000, and 110 000 less than 120 000."""
+    without = advert(2, 105_000.0, vat="excluded")
+    known = watched(Watched(1, 110_000.0, "included", None), Watched(2, 120_000.0, "excluded", None))
+    assert told(seen(flat(advert(1, 110_000.0, vat="included"), without), known), tell=["cut"]) == []
+    cheaper = flat(advert(1, 110_000.0, vat="included"), advert(2, 100_000.0, vat="excluded"))
+    known = watched(Watched(1, 125_000.0, "included", None), Watched(2, 100_000.0, "excluded", None))
+    assert told(seen(cheaper, known), tell=["cut"]) == ["cut|1|110000"]
