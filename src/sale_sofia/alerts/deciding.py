@@ -23,7 +23,7 @@ from sale_sofia.buyer.evaluations import UNWANTED, current_property, evaluations
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.buyer.viewings import Viewing, all_viewings
 from sale_sofia.flats.flat import Advert, Flat
-from sale_sofia.flats.prices import lowest_offers, most_paid
+from sale_sofia.flats.prices import lowest_offers, most_paid, vat_state
 from sale_sofia.flats.projection import load_flats
 from sale_sofia.flats.store import UnknownProperty, rows_of
 from sale_sofia.flats.walks import MetroWalk
@@ -305,7 +305,12 @@ def _cheaper(rule: BuyerRule, view: View) -> Item | None:
     if before is not None and before.price_eur is not None and before.price_eur <= (advert.price_eur or 0):
         return None  # it was so before
     key = f"{advert.listing_id}|{advert.price_eur:.0f}"
-    return _item(rule, view, "cheaper", advert, key, old_eur=other.price_eur, other_site=other.site)
+    there = {
+        "old_eur": other.price_eur,
+        "other_vat": vat_state(view.flat, other.vat),
+        "other_site": other.site,
+    }
+    return _item(rule, view, "cheaper", advert, key, change=price / next_price - 1, **there)
 
 
 def _minutes(walk: MetroWalk | None) -> list[float] | None:
@@ -333,7 +338,7 @@ def _item(
         "site": advert.site,
         "url": advert.url,
         "price_eur": advert.price_eur,
-        "vat": advert.vat,
+        "vat": vat_state(flat, advert.vat),
         "points": judgement.points,
         "score": judgement.score,
         "known": judgement.known,

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from sale_sofia.alerts import settings
 from sale_sofia.alerts.store import Item
+from sale_sofia.flats.prices import with_vat
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.words import Language, Said, dictionary
 
@@ -209,22 +210,28 @@ def _viewing_lines(item: Item, words: Words) -> Iterator[str]:
 
 def _price(item: Item, words: Words) -> str:
     facts, line = item.facts, words["line"]
-    vat = words["vat"].get(facts["vat"] or "none", "")
-    new = " ".join(filter(None, [_money(facts["price_eur"]), vat]))
-    old = facts.get("old_eur")
+    new, old = _with_vat(facts["price_eur"], facts["vat"], words), facts.get("old_eur")
     if not old or not facts["price_eur"]:
         return str(line["price"].format(price=new))
-    percent = f"{facts['price_eur'] / old - 1:+.1%}".replace(".", ",").replace("-", "−")
+    # Between portals by what is paid: one may ask without VAT, the other with it.
+    change = facts.get("change", facts["price_eur"] / old - 1)
+    percent = f"{change:+.1%}".replace(".", ",").replace("-", "−")
     if item.kind == "cheaper":
         place = {"site": harmless(facts["site"]), "other": harmless(facts["other_site"])}
-        return str(line["cheaper"].format(new=new, old=_money(old), percent=percent, **place))
+        there = _with_vat(old, facts.get("other_vat"), words)
+        return str(line["cheaper"].format(new=new, old=there, percent=percent, **place))
     return str(line["change"].format(old=_money(old), new=new, percent=percent))
+
+
+def _with_vat(amount: float | None, vat: str | None, words: Words) -> str:
+    return " ".join(filter(None, [_money(amount), words["vat"].get(vat or "none", "")]))
 
 
 def _about(facts: Words, words: Words) -> Iterator[str]:
     line = words["line"]
     if facts["price_eur"] and facts["area_sqm"]:
-        yield line["per_sqm"].format(price=_money(facts["price_eur"] / facts["area_sqm"]))
+        paid = with_vat(facts["price_eur"], due=facts["vat"] == "excluded").least
+        yield line["per_sqm"].format(price=_money(paid / facts["area_sqm"]))
     if facts["area_sqm"]:
         yield line["area"].format(area=_number(facts["area_sqm"]))
     if facts["floor"] is not None:

@@ -1,11 +1,12 @@
 """What a rule tells of a flat: each case with its expected news, and what the rule knows afterwards."""
 
+from dataclasses import replace
 from typing import Any
 
 from sale_sofia.alerts.deciding import FITS_NOT, FlatJudgement, View, decide
 from sale_sofia.alerts.rules import BuyerRule
 from sale_sofia.alerts.store import Watched
-from sale_sofia.flats.flat import Advert, Flat
+from sale_sofia.flats.flat import Advert, Flat, Trap
 from tables import each_row
 
 FITS = FlatJudgement(fits=True)
@@ -237,10 +238,28 @@ def test_what_came_back_for_another_price_says_what_it_was() -> None:
 
 
 def test_a_cut_is_measured_by_what_is_paid() -> None:
-    """Of two adverts, one without VAT: 105 000 and the tax is more than 110 000, and 110 000 less than 120 000."""
+    """Of two adverts one asks without VAT: 105 000 and the tax is more than 110 000."""
     without = advert(2, 105_000.0, vat="excluded")
     known = watched(Watched(1, 110_000.0, "included", None), Watched(2, 120_000.0, "excluded", None))
     assert told(seen(flat(advert(1, 110_000.0, vat="included"), without), known), tell=["cut"]) == []
     cheaper = flat(advert(1, 110_000.0, vat="included"), advert(2, 100_000.0, vat="excluded"))
     known = watched(Watched(1, 125_000.0, "included", None), Watched(2, 100_000.0, "excluded", None))
     assert told(seen(cheaper, known), tell=["cut"]) == ["cut|1|110000"]
+
+
+def test_a_message_says_of_vat_what_the_description_says() -> None:
+    described = replace(
+        flat(advert(1, 200.0)), traps={"price_without_vat": Trap(value=True, quote="без ДДС")}
+    )
+    (item,) = decide(rule(), seen(described, {})).items
+    assert item.facts["vat"] == "excluded"
+
+
+def test_by_how_much_another_portal_is_cheaper_is_what_is_paid_less() -> None:
+    offers = (
+        advert(1, 175_000.0, vat="excluded"),
+        advert(2, 182_000.0, vat="included", site="bazar.bg"),
+    )
+    (item,) = decide(rule(tell=["cheaper"]), seen(flat(*offers), watched((1, 175_000.0)))).items
+    assert (item.facts["old_eur"], item.facts["other_vat"]) == (175_000.0, "excluded")
+    assert item.facts["change"] == 182_000.0 / 210_000.0 - 1

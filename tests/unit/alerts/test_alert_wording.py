@@ -66,7 +66,7 @@ def test_a_new_flat() -> None:
         "sale-sofia: Ново: тристаен, Лозенец, 87,5 m², € 182 000",
         (
             "Цена: € 182 000 без ДДС\n"
-            "€ 2 080/m², 87,5 m², етаж 4 от 8, Лозенец\n"
+            "€ 2 496/m², 87,5 m², етаж 4 от 8, Лозенец\n"
             "Оценка: 2,9 от 5; 4,2 върху известното, което е 70%\n"
             "Неизвестно: акт 15, асансьор\n"
             "Портали: alo.bg, imot.bg\n"
@@ -93,6 +93,11 @@ def test_a_cut() -> None:
 def test_cheaper_elsewhere() -> None:
     text = word_message([item("cheaper", old_eur=200_000.0, other_site="bazar.bg", vat=None)], "bg")
     assert text.body.splitlines()[0] == "Цена: € 182 000 в imot.bg вместо € 200 000 в bazar.bg (−9,0%)"
+    taxed = {"old_eur": 175_000.0, "other_vat": "excluded", "change": 182 / 210 - 1}
+    text = word_message([item("cheaper", **taxed, other_site="bazar.bg", vat="included")], "en")
+    assert text.body.splitlines()[0] == (
+        "Price: € 182 000 with VAT on imot.bg instead of € 175 000 without VAT on bazar.bg (−13,3%)"
+    )
 
 
 def test_what_is_not_known_is_left_out() -> None:
@@ -186,6 +191,6 @@ def test_a_viewing_is_told_with_what_one_needs_on_the_way() -> None:
         "Оглед: 25.11.2026 17:30, 30 мин",
         "Агент: Иван ＠all",
         "Телефон: 0888",
-        "€ 2 080/m², 87,5 m², етаж 4 от 8, Лозенец",
+        "€ 2 496/m², 87,5 m², етаж 4 от 8, Лозенец",
         "https://www.imot.bg/obiava-1b2",
     ]
