@@ -19,6 +19,7 @@ from sale_sofia.buyer.agenda import calendar_bytes, viewing_events
 from sale_sofia.buyer.evaluations import BOARD, Evaluation, evaluations, history_of
 from sale_sofia.buyer.viewings import Viewing, all_viewings
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.prices import most_paid
 from sale_sofia.flats.rows import PriceStep, price_steps, restated
 from sale_sofia.flats.store import listing_rows
 from sale_sofia.history.tables import market_events
@@ -224,14 +225,18 @@ def changes_since(
     back = max((move.at for move in own if move.kind == "back"), default=0.0)
     if flat.offered and back > since:
         yield CardNote(f"↺ {say('offers.back')}: {fmt.day(back)}", "good")
+    if not flat.price_eur:
+        return
     then = []
     for advert in flat.adverts:
         steps = prices.get(advert.listing_id, ())
         before = sum(step.seen_at <= since for step in steps)
         if before and _was_there(moves.get(advert.listing_id, ()), since):
-            then.append(restated(steps[before - 1].price_eur, steps[before - 1 :]))
-    was = min((price for price in then if price is not None), default=None)
-    if was is not None and flat.price_eur is not None and not same_sum(was, flat.price_eur):
+            price = restated(steps[before - 1].price_eur, steps[before - 1 :])
+            then += [] if price is None else [most_paid(flat, price, advert.vat)]
+    # What was paid then, with the VAT that is printed now.
+    was = min(then, default=0.0) * flat.price_eur / most_paid(flat, flat.price_eur, flat.vat)
+    if was and not same_sum(was, flat.price_eur):
         sign, colour = ("▼", "good") if flat.price_eur < was else ("▲", "bad")
         values = {"was": fmt.euro(was), "day": fmt.day(since)}
         yield CardNote(
