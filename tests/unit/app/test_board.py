@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from sale_sofia.app.facts import contact
 from sale_sofia.app.pages.mine import MarketMove, changes_since
 from sale_sofia.flats.flat import Advert
 from sale_sofia.flats.rows import PriceStep
@@ -59,3 +60,25 @@ def test_prices_with_and_without_vat_are_compared_by_what_is_paid(before: float,
     }
     found = changes_since(flat, prices, {}, CHOSEN)
     assert [note.text.replace("\N{NO-BREAK SPACE}", " ") for note in found] == told
+
+
+CHEAP_ROW = {"seller_name": "Евтин", "phones": []}
+DEAR_ROW = {"seller_name": "Скъп", "phones": ["0888 123 456", "02 1"]}
+
+
+@each_row(
+    ("cheap", "dear", "told"),
+    [
+        (CHEAP_ROW, DEAR_ROW, ("Скъп", "0888123456")),  # never the name of one with the phone of the other
+        ({**CHEAP_ROW, "phones": ["02 987"]}, DEAR_ROW, ("Евтин", "02987")),
+        ({"seller_name": None, "phones": ["02 987"]}, DEAR_ROW, (None, "02987")),
+        (CHEAP_ROW, {**DEAR_ROW, "phones": []}, ("Евтин", None)),
+        ({"seller_name": None, "phones": []}, {"seller_name": None, "phones": []}, (None, None)),
+    ],
+)
+def test_whom_to_call_is_of_one_advert(
+    cheap: dict[str, object], dear: dict[str, object], told: tuple[str | None, str | None]
+) -> None:
+    adverts = (advert(CHEAP, 90_000.0, offered=True), advert(DEAR, 100_000.0, offered=True))
+    flat = replace(empty_flat(price_eur=90_000.0), adverts=adverts)
+    assert contact(flat, {DEAR: dear, CHEAP: cheap}) == told

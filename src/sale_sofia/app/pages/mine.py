@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import Download, WebPage
 from sale_sofia.app.deck import CardNote, Deck, FlatCard, open_deck
+from sale_sofia.app.facts import contact
 from sale_sofia.app.pages.agenda import flat_name
 from sale_sofia.app.settings import CARDS_PER_PAGE
 from sale_sofia.app.visit import PageVisit
@@ -25,7 +26,6 @@ from sale_sofia.flats.store import listing_rows
 from sale_sofia.history.tables import market_events
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.numbers import same_sum
-from sale_sofia.listings.text import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,15 +178,13 @@ def _read(connection: Connection, deck: Deck) -> tuple[list[BoardEntry], list[Vi
             (change.changed_at for change in moves if change.new in BOARD and change.old not in BOARD),
             default=0.0,
         )
-        own = [rows[advert.listing_id] for advert in card.flat.adverts]
         entries.append(
             BoardEntry(
                 card,
                 evaluated[card.id].status,
                 chosen_at,
                 list(changes_since(card.flat, prices, on_market, chosen_at)),
-                next((plain(row["seller_name"]) for row in own if row["seller_name"]), None),
-                next((str(phone) for row in own for phone in row["phones"]), None),
+                *contact(card.flat, rows),
                 next((viewing for viewing in planned if viewing.property_id == card.id), None),
                 evaluated[card.id].decide_by,
             )
