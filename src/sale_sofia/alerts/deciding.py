@@ -339,6 +339,7 @@ def _item(
         "url": advert.url,
         "price_eur": advert.price_eur,
         "vat": vat_state(flat, advert.vat),
+        "price_from": "price_from" in flat.traps,
         "points": judgement.points,
         "score": judgement.score,
         "known": judgement.known,

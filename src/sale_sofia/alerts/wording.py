@@ -211,6 +211,8 @@ def _viewing_lines(item: Item, words: Words) -> Iterator[str]:
 def _price(item: Item, words: Words) -> str:
     facts, line = item.facts, words["line"]
     new, old = _with_vat(facts["price_eur"], facts["vat"], words), facts.get("old_eur")
+    if facts.get("price_from") and facts["price_eur"]:
+        new = line["from"].format(price=new)
     if not old or not facts["price_eur"]:
         return str(line["price"].format(price=new))
     # Between portals by what is paid: one may ask without VAT, the other with it.

@@ -252,7 +252,7 @@ def test_a_message_says_of_vat_what_the_description_says() -> None:
         flat(advert(1, 200.0)), traps={"price_without_vat": Trap(value=True, quote="без ДДС")}
     )
     (item,) = decide(rule(), seen(described, {})).items
-    assert item.facts["vat"] == "excluded"
+    assert (item.facts["vat"], item.facts["price_from"]) == ("excluded", False)
 
 
 def test_by_how_much_another_portal_is_cheaper_is_what_is_paid_less() -> None:

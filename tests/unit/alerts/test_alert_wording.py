@@ -100,6 +100,11 @@ def test_cheaper_elsewhere() -> None:
     )
 
 
+def test_a_price_that_is_only_where_prices_begin() -> None:
+    text = word_message([item(price_from=True)], "en")
+    assert text.body.splitlines()[0] == "Price: from € 182 000 without VAT"
+
+
 def test_what_is_not_known_is_left_out() -> None:
     nothing = dict.fromkeys(FLAT) | {"unknown": [], "portals": [], "site": "imot.bg", "url": "https://a.bg/1"}
     text = word_message([Item("new|1", "new", ("R",), nothing, property_id=1)], "bg")

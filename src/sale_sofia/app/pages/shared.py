@@ -114,7 +114,7 @@ def public_values(data: PublicFlat, now: float) -> Values:
         "flat": data.flat,
         "title": _without_numbers(card.title),
         "photos": [_inside(photo) for photo in fmt.photos(data.flat)[:PHOTOS_SHARED]],
-        "price": fmt.euro(data.flat.price_eur),
+        "price": card.price,
         "vat": say("card.vat") if card.without_vat else "",
         "line": [*card.facts, card.place],
         "metro": card.metro,
