@@ -59,7 +59,7 @@ def test_whatever_is_written_there_is_one_sheet(text: str) -> None:
 
 def test_an_offer_says_its_vat_and_that_it_is_gone() -> None:
     unknown = dict.fromkeys(("url", "seller_kind", "seller_name", "description"))
-    row = {"site": "imot.bg", "phones": [], **unknown}
+    row: dict[str, Any] = {"site": "imot.bg", "phones": [], **unknown}
     offers: list[dict[str, Any]] = [
         {"listing_id": 1, "price_eur": 100_000.0, "vat_state": "excluded", "offered": True},
         {"listing_id": 2, "price_eur": 90_000.0, "vat_state": None, "offered": False},
