@@ -23,7 +23,7 @@ from sale_sofia.buyer.evaluations import UNWANTED, current_property, evaluations
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.buyer.viewings import Viewing, all_viewings
 from sale_sofia.flats.flat import Advert, Flat
-from sale_sofia.flats.prices import lowest_offers, offered_eur_sqm
+from sale_sofia.flats.prices import lowest_offers, most_paid, offered_eur_sqm, vat_state
 from sale_sofia.flats.projection import load_flats
 from sale_sofia.flats.store import UnknownProperty, rows_of
 from sale_sofia.flats.walks import MetroWalk
@@ -257,20 +257,22 @@ def _news(rule: BuyerRule, view: View) -> Item | None:
 
 
 def _cut(rule: BuyerRule, view: View) -> Item | None:
-    """The advert cut to the lowest price, if that is below every price the rule knew for the flat."""
-    prices = [old.price_eur for old in view.watched.values() if old.price_eur and old.gone_at is None]
+    """The advert cut to the lowest price, if less is paid than for any the rule knew for the flat."""
+    paid = partial(most_paid, view.flat)
+    known = [old for old in view.watched.values() if old.gone_at is None]
+    prices = [paid(old.price_eur, old.vat) for old in known if old.price_eur]
     down = [
-        (advert.price_eur, before, advert)
+        (paid(advert.price_eur, advert.vat), advert.price_eur, before, advert)
         for advert in view.flat.adverts
         if advert.offered
         and advert.price_eur
         and (before := _comparable(advert, view.watched.get(advert.listing_id)))
         and advert.price_eur <= before * (1 - rule.cut_percent / 100) + PRICE_ROUNDING_EUR
-        and advert.price_eur < min(prices, default=before)
+        and paid(advert.price_eur, advert.vat) < min(prices, default=paid(before, advert.vat))
     ]
     if not down:
         return None
-    price, before, advert = min(down, key=lambda cut: (cut[0], cut[2].listing_id))
+    _, price, before, advert = min(down, key=lambda cut: (cut[0], cut[3].listing_id))
     return _item(rule, view, "cut", advert, f"{advert.listing_id}|{price:.0f}", old_eur=before)
 
 
@@ -303,8 +305,12 @@ def _cheaper(rule: BuyerRule, view: View) -> Item | None:
     if before is not None and before.price_eur is not None and before.price_eur <= (advert.price_eur or 0):
         return None  # it was so before
     key = f"{advert.listing_id}|{advert.price_eur:.0f}"
-    more = {"old_eur": other.price_eur, "old_vat": other.vat, "change": price / next_price - 1}
-    return _item(rule, view, "cheaper", advert, key, **more, other_site=other.site)
+    there = {
+        "old_eur": other.price_eur,
+        "other_vat": vat_state(view.flat, other.vat),
+        "other_site": other.site,
+    }
+    return _item(rule, view, "cheaper", advert, key, change=price / next_price - 1, **there)
 
 
 def _minutes(walk: MetroWalk | None) -> list[float] | None:
@@ -333,7 +339,8 @@ def _item(
         "url": advert.url,
         "price_eur": advert.price_eur,
         "eur_sqm": offered_eur_sqm(flat, advert),
-        "vat": advert.vat,
+        "vat": vat_state(flat, advert.vat),
+        "price_from": "price_from" in flat.traps,
         "points": judgement.points,
         "score": judgement.score,
         "known": judgement.known,

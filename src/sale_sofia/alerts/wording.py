@@ -209,23 +209,23 @@ def _viewing_lines(item: Item, words: Words) -> Iterator[str]:
 
 def _price(item: Item, words: Words) -> str:
     facts, line = item.facts, words["line"]
-    new, old = _asked(facts["price_eur"], facts["vat"], words), facts.get("old_eur")
+    new, old = _with_vat(facts["price_eur"], facts["vat"], words), facts.get("old_eur")
+    if facts.get("price_from") and facts["price_eur"]:
+        new = line["from"].format(price=new)
     if not old or not facts["price_eur"]:
         return str(line["price"].format(price=new))
-    change = facts.get(
-        "change", facts["price_eur"] / old - 1
-    )  # of what is paid, where VAT makes a difference
+    # Between portals by what is paid: one may ask without VAT, the other with it.
+    change = facts.get("change", facts["price_eur"] / old - 1)
     percent = f"{change:+.1%}".replace(".", ",").replace("-", "−")
     if item.kind == "cheaper":
         place = {"site": harmless(facts["site"]), "other": harmless(facts["other_site"])}
-        before = _asked(old, facts.get("old_vat"), words)
-        return str(line["cheaper"].format(new=new, old=before, percent=percent, **place))
+        there = _with_vat(old, facts.get("other_vat"), words)
+        return str(line["cheaper"].format(new=new, old=there, percent=percent, **place))
     return str(line["change"].format(old=_money(old), new=new, percent=percent))
 
 
-def _asked(price: float | None, vat: str | None, words: Words) -> str:
-    """A price as it is printed, with what it says of VAT."""
-    return " ".join(filter(None, [_money(price), words["vat"].get(vat or "none", "")]))
+def _with_vat(amount: float | None, vat: str | None, words: Words) -> str:
+    return " ".join(filter(None, [_money(amount), words["vat"].get(vat or "none", "")]))
 
 
 def _about(facts: Words, words: Words) -> Iterator[str]:

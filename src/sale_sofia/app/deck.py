@@ -15,7 +15,7 @@ from sale_sofia.advice.tables import scores as stored_scores
 from sale_sofia.advice.valuation.model import FairBand
 from sale_sofia.advice.valuation.valuation import Verdict
 from sale_sofia.app import formatting as fmt
-from sale_sofia.app.facts import metro_words
+from sale_sofia.app.facts import asked, metro_words
 from sale_sofia.app.settings import CARDS_PER_PAGE, CONDITIONS_ON_CARD, PHOTOS_ON_CARD
 from sale_sofia.app.visit import PageVisit
 from sale_sofia.app.words import pluralise, say, word_for
@@ -92,6 +92,11 @@ class FlatCard:
     def photos(self) -> list[str]:
         """The first photos."""
         return fmt.photos(self.flat)[:PHOTOS_ON_CARD]
+
+    @property
+    def price(self) -> str:
+        """The price as printed."""
+        return asked(self.flat)
 
     @property
     def without_vat(self) -> bool:

@@ -242,8 +242,8 @@ def _describe_link(connection: Connection, token: str, person: Person | None, no
         flats = read_flats(connection, [current_property(connection, link.property_id)])
     except UnknownProperty:
         raise LinkRefused(Said("link.over")) from None
-    text = next((f"{plain(flat.title or '')} · {euro(flat.price_eur)}" for flat in flats), "")
-    return link.action, escape(text or f"№ {link.property_id}").replace("{", "&#123;")
+    named = (f"{plain(flat.title or f'№ {flat.property_id}')} · {euro(flat.price_eur)}" for flat in flats)
+    return link.action, escape(next(named, f"№ {link.property_id}")).replace("{", "&#123;")
 
 
 def _sign_in_page(request: Request, status: int, wrong: str | None = None, wait: str = "") -> Response:

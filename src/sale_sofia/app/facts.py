@@ -174,6 +174,26 @@ def _source(value: str, printed: Mapping[str, Any] | None) -> str:
     return "" if value == fmt.UNKNOWN else say("facts.description")
 
 
+def asked(flat: Flat) -> str:
+    """The price as printed; where a description says so, that prices only begin there."""
+    price, begins = fmt.euro(flat.price_eur), "price_from" in flat.traps
+    return say("card.from", price=price) if begins and flat.price_eur is not None else price
+
+
+def contact(flat: Flat, rows: Mapping[int, Mapping[Any, Any]]) -> tuple[str | None, str | None]:
+    """Whom to call: name and phone of one advert, the cheapest with a phone; without any, a name alone."""
+    own = [rows[advert.listing_id] for advert in flat.adverts]
+    row = next((row for name in ("phones", "seller_name") for row in own if row[name]), None)
+    if row is None:
+        return None, None
+    return plain(row["seller_name"] or "") or None, next(map(dialled, row["phones"]), None)
+
+
+def dialled(phone: str) -> str:
+    """A phone as it is dialled."""
+    return "".join(sign for sign in str(phone) if sign.isdigit() or sign == "+")
+
+
 def contradiction(clash: Contradiction) -> str:
     """A contradiction in a sentence, with what is believed nevertheless."""
     least, most = clash.other if isinstance(clash.other, tuple) else (clash.other, clash.other)

@@ -61,6 +61,11 @@ def price_band(flat: Flat) -> Band | None:
     return _paid(flat, flat.price_eur, flat.vat)
 
 
+def most_paid(flat: Flat, price: float, vat: str | None) -> float:
+    """What is paid at most for a price that an advert prints with `vat`; offers are ordered by it."""
+    return with_vat(price, due=_vat_due(flat, vat) is not False).least
+
+
 def asked_eur_sqm(flat: Flat) -> float | None:
     """The asking price per m², VAT included; as printed where no advert mentions VAT."""
     price = price_band(flat)

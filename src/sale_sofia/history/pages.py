@@ -79,6 +79,11 @@ def failed_pages(connection: Connection, *, limit: int, site: str | None = None)
     return [FailedPage(*row) for row in connection.execute(newest)]
 
 
+def count_failed_pages(connection: Connection) -> int:
+    """How many pages failed."""
+    return connection.scalar(select(func.count()).where(frontier.c.state == "failed")) or 0
+
+
 def failed_page(connection: Connection, row_id: int) -> FailedPage | None:
     """The failed page of this row; None where it did not fail, or is no longer stored."""
     row = connection.execute(_failed().where(frontier.c.id == row_id)).first()

@@ -10,7 +10,14 @@ from app_runs import store
 from sale_sofia.crawl.fetch.archive import PageArchive
 from sale_sofia.crawl.reparse import reparse, reparse_pages
 from sale_sofia.crawl.tables import frontier, jobs
-from sale_sofia.history.pages import PageRecord, archived_page, failed_page, failed_pages, record_pages
+from sale_sofia.history.pages import (
+    PageRecord,
+    archived_page,
+    count_failed_pages,
+    failed_page,
+    failed_pages,
+    record_pages,
+)
 from sale_sofia.history.tables import listings
 from sale_sofia.websites.registry import UnknownSite
 from sale_sofia_simulator.render import RenderedPage, render_world
@@ -59,6 +66,7 @@ def test_the_newest_come_first_each_with_what_was_kept_of_it(tmp_path: Path) -> 
         assert failed_page(connection, first.row_id) == first
         assert failed_page(connection, 999) is None
         assert [one.job_id for one in failed_pages(connection, limit=1)] == ["new"]
+        assert count_failed_pages(connection) == 2
         assert failed_pages(connection, limit=10, site="bazar.bg") == []
     done = reparse_pages(database, archive, [kept])
     assert (done.pages, done.changed, done.failed, done.missing) == (1, 1, 0, 0)

@@ -15,9 +15,12 @@ from app_runs import put_adverts, store
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.kept import ChannelFile, KeptChannel, kept_channels
+from sale_sofia.alerts.links import addresses, link_key
 from sale_sofia.alerts.outbox import Delivered, NewMessage, add_message, read_log
 from sale_sofia.alerts.rules import load_alerts
+from sale_sofia.alerts.settings import LINK_PATH
 from sale_sofia.alerts.store import Item, save_items
+from sale_sofia.app.entrance import _describe_link
 from sale_sofia.buyer.evaluations import evaluation_of
 from sale_sofia.buyer.opinions import opinions_on
 from sale_sofia.settings.model import Settings
@@ -248,3 +251,13 @@ def test_the_one_buyer_keeps_by_a_link_until_there_are_people(
         owner.fill("/people/add", name="Ана", language="bg")
         assert press(phone, reject)[1] == "Жилище в София Тази връзка е на човек, който вече не е тук."
     assert PUBLIC not in deliver(tmp_path, servers), "a channel that is nobody's own acts for nobody"
+
+
+def test_a_link_names_a_flat_without_a_title(tmp_path: Path) -> None:
+    put_adverts(tmp_path, {**ADVERT, "title": None})
+    database, now = store(tmp_path), time.time()
+    key = database.run_write(link_key)
+    token = addresses("", key, "m", 1, None, now=now)["keep"].removeprefix(LINK_PATH)
+    shown = database.run_read(lambda connection: _describe_link(connection, token, None, now))
+    database.dispose()
+    assert shown == ("keep", "№ 1 · €\N{NO-BREAK SPACE}100\N{NO-BREAK SPACE}000")

@@ -217,7 +217,9 @@ def _put_failed(data: Path, url: str, kind: str = "listing", body: bytes | None 
     return int(number)
 
 
-def test_a_page_that_could_not_be_read_is_seen_as_text_that_does_nothing(tmp_path: Path) -> None:
+def test_a_page_that_could_not_be_read_is_seen_as_text_that_does_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put_adverts(tmp_path, KNOWN)
     body = f"<html><body>{HOSTILE} Лозенец</body></html>"
     kept = _put_failed(tmp_path, "https://www.imot.bg/x", body=body.encode("cp1251"))
@@ -227,7 +229,10 @@ def test_a_page_that_could_not_be_read_is_seen_as_text_that_does_nothing(tmp_pat
         page = operator.get(f"/health/page/{kept}")
         assert "От тази страница не е запазено нищо." in operator.text(f"/health/page/{search}", 404)
         assert "От тази страница не е запазено нищо." in operator.text("/health/page/999", 404)
-    assert "Страници, които не можаха да се прочетат: 2." in html
+        monkeypatch.setattr(health, "FAILED_PAGES_SHOWN", 1)
+        few = operator.html("/health")
+    assert len(_table(few, "failed-pages")) == 1
+    assert all("Страници, които не можаха да се прочетат: 2." in text for text in (html, few))
     first, second = _table(html, "failed-pages")
     assert (first[0], first[2:5], first[6]) == (
         "imot.bg", ["обява", f"ParseSelector: {HOSTILE}", "3"], "https://www.imot.bg/x",

@@ -1,12 +1,12 @@
 """What a rule tells of a flat: each case with its expected news, and what the rule knows afterwards."""
 
+from dataclasses import replace
 from typing import Any
 
 from sale_sofia.alerts.deciding import FITS_NOT, FlatJudgement, View, decide
 from sale_sofia.alerts.rules import BuyerRule
 from sale_sofia.alerts.store import Watched
-from sale_sofia.alerts.wording import word_message
-from sale_sofia.flats.flat import Advert, Flat
+from sale_sofia.flats.flat import Advert, Flat, Trap
 from sale_sofia.flats.prices import asked_eur_sqm
 from tables import each_row
 
@@ -250,11 +250,29 @@ def test_the_price_per_square_metre_is_that_of_a_search() -> None:
     assert unknown.facts["eur_sqm"] is None
 
 
-def test_cheaper_elsewhere_tells_the_change_of_what_is_paid() -> None:
-    what = flat(
-        advert(1, 100_000.0, vat="excluded"), advert(2, 110_000.0, vat="included", site="alo.bg", url="u")
+def test_a_cut_is_measured_by_what_is_paid() -> None:
+    """Of two adverts one asks without VAT: 105 000 and the tax is more than 110 000."""
+    without = advert(2, 105_000.0, vat="excluded")
+    known = watched(Watched(1, 110_000.0, "included", None), Watched(2, 120_000.0, "excluded", None))
+    assert told(seen(flat(advert(1, 110_000.0, vat="included"), without), known), tell=["cut"]) == []
+    cheaper = flat(advert(1, 110_000.0, vat="included"), advert(2, 100_000.0, vat="excluded"))
+    known = watched(Watched(1, 125_000.0, "included", None), Watched(2, 100_000.0, "excluded", None))
+    assert told(seen(cheaper, known), tell=["cut"]) == ["cut|1|110000"]
+
+
+def test_a_message_says_of_vat_what_the_description_says() -> None:
+    described = replace(
+        flat(advert(1, 200.0)), traps={"price_without_vat": Trap(value=True, quote="без ДДС")}
     )
-    told_before = watched(Watched(1, 100_000.0, "excluded", None))
-    (cheaper,) = decide(rule(), seen(what, told_before)).items
-    first_line = word_message([cheaper], "bg").body.splitlines()[0]
-    assert first_line == "Цена: € 110 000 с ДДС в alo.bg вместо € 100 000 без ДДС в imot.bg (−8,3%)"
+    (item,) = decide(rule(), seen(described, {})).items
+    assert (item.facts["vat"], item.facts["price_from"]) == ("excluded", False)
+
+
+def test_by_how_much_another_portal_is_cheaper_is_what_is_paid_less() -> None:
+    offers = (
+        advert(1, 175_000.0, vat="excluded"),
+        advert(2, 182_000.0, vat="included", site="bazar.bg"),
+    )
+    (item,) = decide(rule(tell=["cheaper"]), seen(flat(*offers), watched((1, 175_000.0)))).items
+    assert (item.facts["old_eur"], item.facts["other_vat"]) == (175_000.0, "excluded")
+    assert item.facts["change"] == 182_000.0 / 210_000.0 - 1

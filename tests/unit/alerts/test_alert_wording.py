@@ -94,6 +94,16 @@ def test_a_cut() -> None:
 def test_cheaper_elsewhere() -> None:
     text = word_message([item("cheaper", old_eur=200_000.0, other_site="bazar.bg", vat=None)], "bg")
     assert text.body.splitlines()[0] == "Цена: € 182 000 в imot.bg вместо € 200 000 в bazar.bg (−9,0%)"
+    taxed = {"old_eur": 175_000.0, "other_vat": "excluded", "change": 182 / 210 - 1}
+    text = word_message([item("cheaper", **taxed, other_site="bazar.bg", vat="included")], "en")
+    assert text.body.splitlines()[0] == (
+        "Price: € 182 000 with VAT on imot.bg instead of € 175 000 without VAT on bazar.bg (−13,3%)"
+    )
+
+
+def test_a_price_that_is_only_where_prices_begin() -> None:
+    text = word_message([item(price_from=True)], "en")
+    assert text.body.splitlines()[0] == "Price: from € 182 000 without VAT"
 
 
 def test_what_is_not_known_is_left_out() -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from sale_sofia.app.facts import contact
 from sale_sofia.app.pages.mine import MarketMove, changes_since
 from sale_sofia.flats.flat import Advert
 from sale_sofia.flats.rows import PriceStep
@@ -14,10 +15,10 @@ DEAR, CHEAP = 1, 2
 PRICES = {DEAR: [PriceStep(10.0, 100_000.0, "first")], CHEAP: [PriceStep(10.0, 90_000.0, "first")]}
 
 
-def advert(number: int, price: float, *, offered: bool) -> Advert:
+def advert(number: int, price: float, vat: str | None = None, *, offered: bool) -> Advert:
     url = f"https://www.imot.bg/{number}"
     return Advert(
-        number, "imot.bg", str(number), url, None, price, None, None, None, 10.0, 500.0, offered=offered
+        number, "imot.bg", str(number), url, None, price, vat, None, None, 10.0, 500.0, offered=offered
     )
 
 
@@ -36,3 +37,48 @@ def test_a_price_is_compared_with_those_of_adverts_that_were_there(
     flat = replace(empty_flat(price_eur=100_000.0), adverts=adverts)
     found = changes_since(flat, PRICES, {CHEAP: [MarketMove(kind, at, at) for kind, at in moves]}, CHOSEN)
     assert [note.text.replace("\N{NO-BREAK SPACE}", " ") for note in found] == told
+
+
+@each_row(
+    ("before", "told"),
+    [
+        (100_000.0, []),  # what is paid for the other one is more
+        (120_000.0, ["▼ −16,7 % от 01.01.1970 насам, беше € 120 000"]),
+        (144_000.0, ["▼ −16,7 % от 01.01.1970 насам, беше € 120 000"]),
+    ],
+)
+def test_prices_with_and_without_vat_are_compared_by_what_is_paid(before: float, told: list[str]) -> None:
+    """One asks 100 000 with VAT, the other as much without it: the flat costs 100 000."""
+    taxed, whole = (
+        advert(DEAR, 100_000.0, "excluded", offered=True),
+        advert(CHEAP, 100_000.0, "included", offered=True),
+    )
+    flat = replace(empty_flat(price_eur=100_000.0), vat="included", adverts=(whole, taxed))
+    prices = {
+        DEAR: PRICES[DEAR],
+        CHEAP: [PriceStep(10.0, before, "first"), PriceStep(2000.0, 100_000.0, "price")],
+    }
+    found = changes_since(flat, prices, {}, CHOSEN)
+    assert [note.text.replace("\N{NO-BREAK SPACE}", " ") for note in found] == told
+
+
+CHEAP_ROW = {"seller_name": "Евтин", "phones": []}
+DEAR_ROW = {"seller_name": "Скъп", "phones": ["0888 123 456", "02 1"]}
+
+
+@each_row(
+    ("cheap", "dear", "told"),
+    [
+        (CHEAP_ROW, DEAR_ROW, ("Скъп", "0888123456")),  # never the name of one with the phone of the other
+        ({**CHEAP_ROW, "phones": ["02 987"]}, DEAR_ROW, ("Евтин", "02987")),
+        ({"seller_name": None, "phones": ["02 987"]}, DEAR_ROW, (None, "02987")),
+        (CHEAP_ROW, {**DEAR_ROW, "phones": []}, ("Евтин", None)),
+        ({"seller_name": None, "phones": []}, {"seller_name": None, "phones": []}, (None, None)),
+    ],
+)
+def test_whom_to_call_is_of_one_advert(
+    cheap: dict[str, object], dear: dict[str, object], told: tuple[str | None, str | None]
+) -> None:
+    adverts = (advert(CHEAP, 90_000.0, offered=True), advert(DEAR, 100_000.0, offered=True))
+    flat = replace(empty_flat(price_eur=90_000.0), adverts=adverts)
+    assert contact(flat, {DEAR: dear, CHEAP: cheap}) == told

@@ -13,6 +13,7 @@ from sale_sofia.app import formatting as fmt
 from sale_sofia.app.deck import FlatCard
 from sale_sofia.app.facts import contradiction, fact, facts_of, metro_words, own_places
 from sale_sofia.app.filters import FILTERS, field_text
+from sale_sofia.app.pages.agenda import flat_name
 from sale_sofia.app.sketch import sketch
 from sale_sofia.app.words import say, word_for
 from sale_sofia.buyer.corrections import CORRECTABLE
@@ -308,3 +309,10 @@ def test_an_imported_school_is_told_with_its_rank_and_its_file(tmp_path: Path) -
 def test_a_value_without_a_name_is_shown_as_it_is() -> None:
     assert (word_for("construction", "brick"), word_for("construction", "straw")) == ("тухла", "straw")
     assert say("card.was") == "беше"
+
+
+@each_row(("price", "shown"), [(95_000.0, ("от € 95 000", "от € 95 000")), (None, ("?", "?"))])
+def test_a_price_where_prices_begin_is_marked(price: float | None, shown: tuple[str, str]) -> None:
+    flat = empty_flat(price_eur=price, traps={"price_from": trap("цени от")})
+    texts = (FlatCard(flat, None, "new", None, 0.0).price, flat_name(flat).rpartition(" · ")[2])
+    assert tuple(text.replace("\N{NO-BREAK SPACE}", " ") for text in texts) == shown

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import Done, WebPage
 from sale_sofia.app.deck import title_of
+from sale_sofia.app.facts import asked
 from sale_sofia.app.visit import PageVisit, Values, numbers
 from sale_sofia.app.words import say, translate
 from sale_sofia.buyer.agenda import Agenda, Stop, read_agenda
@@ -60,7 +61,7 @@ def _data(agenda: Agenda) -> dict[str, Any]:
 def flat_name(flat: Flat) -> str:
     """A line to recognise a flat by."""
     title, place = title_of(flat), plain(flat.neighbourhood or "")
-    return " · ".join(filter(None, (title, place if place not in title else "", fmt.euro(flat.price_eur))))
+    return " · ".join(filter(None, (title, place if place not in title else "", asked(flat))))
 
 
 def way_words(stop: Stop) -> str:

@@ -11,7 +11,7 @@ from sale_sofia.advice.valuation.valuation import Verdict
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import Done, WebPage
 from sale_sofia.app.deck import Deck, open_deck
-from sale_sofia.app.facts import FACTS, fact, value_of
+from sale_sofia.app.facts import FACTS, asked, fact, value_of
 from sale_sofia.app.pages.flat import band, own_costs
 from sale_sofia.app.settings import (
     COMPARED_LEAST,
@@ -150,7 +150,7 @@ def lines(deck: Deck, flats: Sequence[Flat], scores: Mapping[int, Score]) -> tup
 
 def _price(flat: Flat) -> str:
     """As printed, and whether VAT comes on top."""
-    return f"{fmt.euro(flat.price_eur)} {say('card.vat') if vat_due(flat) else ''}".strip()
+    return f"{asked(flat)} {say('card.vat') if vat_due(flat) else ''}".strip()
 
 
 def _fact_line(name: str) -> ComparedLine:

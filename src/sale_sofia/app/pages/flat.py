@@ -21,7 +21,7 @@ from sale_sofia.app import charts
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import Done, Download, WebPage
 from sale_sofia.app.deck import Deck, open_deck
-from sale_sofia.app.facts import Fact, contradiction, fact, facts_of, own_places
+from sale_sofia.app.facts import Fact, contact, contradiction, dialled, fact, facts_of, own_places
 from sale_sofia.app.pages.agenda import change_from_form, plan_from_form
 from sale_sofia.app.pages.alerts import tell as tell_of
 from sale_sofia.app.pages.elsewhere import note_pair
@@ -159,7 +159,7 @@ def page(visit: PageVisit) -> WebPage:
     data = visit.database.run_read(lambda connection: read_property(connection, visit.property_id))
     deck = open_deck(visit)
     (card,) = deck.cards([data.flat])
-    phones = [phone for row in data.adverts.values() for phone in row["phones"]]
+    agent, phone = contact(data.flat, data.adverts)
     facts = [*facts_of(data.flat, data.view["fields"]), *own_places(data.flat, deck.profile)]
     usual = visit.state.settings.share_link_days
     links = partial(links_to, property_id=data.flat.property_id, now=visit.now)
@@ -170,11 +170,9 @@ def page(visit: PageVisit) -> WebPage:
     values: Values = {
         "card": card,
         "photos": fmt.photos(data.flat)[:PHOTOS_SHOWN],
-        "phone": _dialled(phones[0]) if phones else None,
+        "phone": phone,
         "advert": next((url for advert in data.flat.adverts if (url := address(advert.url))), None),
-        "agent": next(
-            (plain(advert.seller_name) for advert in data.flat.adverts if advert.seller_name), None
-        ),
+        "agent": agent,
         "contradictions": [contradiction(clash) for clash in data.flat.contradictions],
         "facts": [row for row in facts if row.is_known or row.key in Nearby._fields],
         "sketch": sketch(data.flat),
@@ -209,10 +207,6 @@ def shared_line(link: SharedLink) -> Values:
     """A row of the list of shared links: by whom, when, and until when."""
     days = {"made": fmt.moment(link.made_at), "until": fmt.day(link.ends_at)}
     return {"id": link.id, "text": say("share.link", who=link.made_by, **days), "flat": "", "name": ""}
-
-
-def _dialled(phone: str) -> str:
-    return "".join(sign for sign in str(phone) if sign.isdigit() or sign == "+")
 
 
 # The buyer's decisions.
@@ -447,7 +441,10 @@ def _pair_line(pair: SaidPair, other: int) -> str:
 def _change_line(change: EvaluationChange) -> str:
     """Who changed what, in words."""
     write = _CHANGED.get(change.field, str)
-    old, new = (plain(write(value), LONGEST_CELL) if value else "–" for value in (change.old, change.new))
+    old, new = (
+        "–" if value in (None, "", []) else plain(write(value), LONGEST_CELL)
+        for value in (change.old, change.new)
+    )
     viewing = f"{say('status.viewing')}: " if change.viewing_id else ""
     field = f"{viewing}{say(f'diary.field.{change.field}')}"
     return f"{fmt.moment(change.changed_at)} · {change.changed_by} · {field}: {old} → {new}"
@@ -500,7 +497,7 @@ def _offer(data: PropertyData, offer: Row) -> Values:
         "more": fmt.euro(offer["above_lowest_eur"]) if offer["above_lowest_eur"] else "",
         "vat": word_for("vat", offer["vat_state"]) if offer["vat_state"] else "",
         "seller": _seller(offer),
-        "phones": [_dialled(phone) for phone in row["phones"]],
+        "phones": [dialled(phone) for phone in row["phones"]],
         "seen": f"{fmt.day(offer['first_seen_at'])} – {fmt.day(offer['last_seen_at'])}",
         "state": (there if offer["opened"] else f"{there} · {unopened}"),
     }

@@ -21,7 +21,14 @@ from sale_sofia.crawl.reparse import reparse_pages
 from sale_sofia.crawl.runners.progress import LiveState, proxy_rows, read_live_state
 from sale_sofia.crawl.tables import spoken
 from sale_sofia.history.drift.store import DRIFT_KINDS
-from sale_sofia.history.pages import FailedPage, PageRecord, archived_page, failed_page, failed_pages
+from sale_sofia.history.pages import (
+    FailedPage,
+    PageRecord,
+    archived_page,
+    count_failed_pages,
+    failed_page,
+    failed_pages,
+)
 from sale_sofia.history.runs.health import DataState, PortalVerdict
 from sale_sofia.installation import open_archive
 from sale_sofia.listings.page import PageError, decode
@@ -105,6 +112,8 @@ class HealthData:
     incidents: Sequence[Incident]
     runs: Sequence[Run]
     failed: Sequence[FailedPage]
+    """The newest of them."""
+    failed_count: int
 
 
 def page(visit: PageVisit) -> WebPage:
@@ -132,6 +141,7 @@ def page(visit: PageVisit) -> WebPage:
         ),
         "runs": [_run(run) for run in data.runs],
         "failed": [_failed(failed) for failed in data.failed],
+        "failed_count": data.failed_count,
         "live": live,
         "flower": f"http://{FLOWER_HOST}:{settings.flower_port}",
         "proxies": [_proxy(row) for row in proxy_rows(settings)],
@@ -152,6 +162,7 @@ def _read(connection: Connection, visit: PageVisit) -> HealthData:
         newest_incidents(connection, limit=INCIDENTS_SHOWN),
         read_runs(connection, limit=HEALTH_RUNS),
         failed_pages(connection, limit=FAILED_PAGES_SHOWN),
+        count_failed_pages(connection),
     )
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import Download, WebPage
 from sale_sofia.app.deck import CardNote, Deck, FlatCard, open_deck
+from sale_sofia.app.facts import contact
 from sale_sofia.app.pages.agenda import flat_name
 from sale_sofia.app.settings import CARDS_PER_PAGE
 from sale_sofia.app.visit import PageVisit
@@ -19,12 +20,12 @@ from sale_sofia.buyer.agenda import calendar_bytes, viewing_events
 from sale_sofia.buyer.evaluations import BOARD, Evaluation, evaluations, history_of
 from sale_sofia.buyer.viewings import Viewing, all_viewings
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.prices import most_paid
 from sale_sofia.flats.rows import PriceStep, price_steps, restated
 from sale_sofia.flats.store import listing_rows
 from sale_sofia.history.tables import market_events
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.numbers import same_sum
-from sale_sofia.listings.text import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,15 +178,13 @@ def _read(connection: Connection, deck: Deck) -> tuple[list[BoardEntry], list[Vi
             (change.changed_at for change in moves if change.new in BOARD and change.old not in BOARD),
             default=0.0,
         )
-        own = [rows[advert.listing_id] for advert in card.flat.adverts]
         entries.append(
             BoardEntry(
                 card,
                 evaluated[card.id].status,
                 chosen_at,
                 list(changes_since(card.flat, prices, on_market, chosen_at)),
-                next((plain(row["seller_name"]) for row in own if row["seller_name"]), None),
-                next((str(phone) for row in own for phone in row["phones"]), None),
+                *contact(card.flat, rows),
                 next((viewing for viewing in planned if viewing.property_id == card.id), None),
                 evaluated[card.id].decide_by,
             )
@@ -224,14 +223,18 @@ def changes_since(
     back = max((move.at for move in own if move.kind == "back"), default=0.0)
     if flat.offered and back > since:
         yield CardNote(f"↺ {say('offers.back')}: {fmt.day(back)}", "good")
+    if not flat.price_eur:
+        return
     then = []
     for advert in flat.adverts:
         steps = prices.get(advert.listing_id, ())
         before = sum(step.seen_at <= since for step in steps)
         if before and _was_there(moves.get(advert.listing_id, ()), since):
-            then.append(restated(steps[before - 1].price_eur, steps[before - 1 :]))
-    was = min((price for price in then if price is not None), default=None)
-    if was is not None and flat.price_eur is not None and not same_sum(was, flat.price_eur):
+            price = restated(steps[before - 1].price_eur, steps[before - 1 :])
+            then += [] if price is None else [most_paid(flat, price, advert.vat)]
+    # What was paid then, with the VAT that is printed now.
+    was = min(then, default=0.0) * flat.price_eur / most_paid(flat, flat.price_eur, flat.vat)
+    if was and not same_sum(was, flat.price_eur):
         sign, colour = ("▼", "good") if flat.price_eur < was else ("▲", "bad")
         values = {"was": fmt.euro(was), "day": fmt.day(since)}
         yield CardNote(

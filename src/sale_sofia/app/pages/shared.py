@@ -114,7 +114,7 @@ def public_values(data: PublicFlat, now: float) -> Values:
         "flat": data.flat,
         "title": _without_numbers(card.title),
         "photos": [_inside(photo) for photo in fmt.photos(data.flat)[:PHOTOS_SHARED]],
-        "price": fmt.euro(data.flat.price_eur),
+        "price": card.price,
         "vat": say("card.vat") if card.without_vat else "",
         "line": [*card.facts, card.place],
         "metro": card.metro,
@@ -146,6 +146,7 @@ def _offer(data: PublicFlat, offer: Row, hidden: set[str]) -> Values:
         "site": plain(row["site"]),
         "url": address(row["url"]),
         "price": fmt.euro(offer["price_eur"]),
+        "vat": word_for("vat", offer["vat_state"]) if offer["vat_state"] else "",
         "seller": f"{kind} {name}".strip(),
         "phones": [plain(phone) for phone in row["phones"] if is_professional and phone not in hidden],
         "gone": not offer["offered"],
@@ -244,8 +245,7 @@ def draw_sheet(values: Mapping[str, Any]) -> Image.Image:
     sheet.table([(fact.name, fact.value) for fact in values["facts"]])
     sheet.head(say("property.offers"))
     for offer in values["offers"][:PAPER_OFFERS]:
-        parts = (offer["price"], offer["site"], offer["seller"], *offer["phones"])
-        sheet.write(" · ".join(filter(None, parts)), 10)
+        sheet.write(offer_line(offer), 10)
     if values["texts"]:
         sheet.head(say("share.text"))
         text = " ".join(values["texts"][0])[:PAPER_CHARACTERS]
@@ -253,6 +253,12 @@ def draw_sheet(values: Mapping[str, Any]) -> Image.Image:
     place = (sheet.left, sheet.bottom + sheet.size(4))
     sheet.draw.text(place, say("share.as_of", day=values["day"]), _SOFT, _font(8, bold=False))
     return sheet.image
+
+
+def offer_line(offer: Row) -> str:
+    """An offer of a sheet, with all that the page says of it."""
+    price, gone = f"{offer['price']} {offer['vat']}".strip(), say("card.gone") if offer["gone"] else ""
+    return " · ".join(filter(None, (price, offer["site"], offer["seller"], *offer["phones"], gone)))
 
 
 def as_png(image: Image.Image) -> bytes:

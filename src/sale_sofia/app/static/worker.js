@@ -49,7 +49,7 @@ self.addEventListener("activate", (event) => event.waitUntil((async () => {
 self.addEventListener("fetch", (event) => {
   const url = new URL(event.request.url);
   if (event.request.method !== "GET" || url.origin !== self.location.origin) return;
-  if (/^\/(shared|enter)\//.test(url.pathname)) return;  // their addresses are secrets
+  if (/^\/(shared|enter|do)\//.test(url.pathname)) return;  // their addresses are secrets
   if (event.request.mode === "navigate") event.respondWith(page(event));
   else if (FILE.test(url.pathname)) event.respondWith(file(event));
 });
