@@ -7,7 +7,7 @@ from functools import partial
 from html import unescape
 
 from sale_sofia.listings.page import LayoutChanged, Page, PageLimits, PageTooLarge, TruncatedPage, decode_json
-from sale_sofia.websites.addresses import absolute
+from sale_sofia.websites.addresses import absolute, refuse_long_id
 from sale_sofia.websites.base import CardReading, SearchCard, SearchPage
 from sale_sofia.websites.patterns import compiled
 from sale_sofia.websites.site_file import SitemapTable
@@ -50,6 +50,7 @@ def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits,
             has_adverts = True
             if not adverts.search(url):
                 continue
+            refuse_long_id(own)
             changed = _CHANGED.search(entry)
             facts = {"lastmod": changed[1].strip()} if changed else {}
             cards[own] = SearchCard(own, url, partial(CardReading, facts))

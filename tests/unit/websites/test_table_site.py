@@ -138,6 +138,22 @@ def test_two_ids_are_no_id(tmp_path: Path) -> None:
         make_site(tmp_path, text).listing(page(CANONICAL + "<h1>9</h1>"))
 
 
+def test_an_id_that_not_every_database_stores_is_refused(tmp_path: Path) -> None:
+    named = make_site(tmp_path, SITE.replace("[0-9]+", "[a-z]+"))
+
+    def pages(own: str) -> tuple[Page, Page]:
+        url = f"https://pazar.example/imot/{own}"
+        card = f'<p class=card data-id={own}><a href="{url}">x</a></p>'
+        return page(f'<link rel="canonical" href="{url}">', url), page(card, SEARCH)
+
+    listing, results = pages("a" * 80)
+    assert named.listing(listing).external_id == named.search(results).cards[0].external_id == "a" * 80
+    listing, results = pages("a" * 81)
+    for read, refused in ((named.listing, listing), (named.search, results)):
+        with pytest.raises(LayoutChanged, match="has 81 characters; at most 80 are stored"):
+            read(refused)
+
+
 def test_results_in_place_of_an_advert_mean_it_is_gone(site: TableSite) -> None:
     canonical = f'<link rel="canonical" href="{SEARCH}">'
     with pytest.raises(RemovedListing):
