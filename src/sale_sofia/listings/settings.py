@@ -3,7 +3,7 @@
 from typing import Final
 
 LONGEST_ADDRESS: Final = 2_000
-"""Characters of an address of a portal or a photo: longer ones are refused by browsers and proxies."""
+"""Bytes of an address of a portal or a photo: longer ones are refused by browsers, proxies and indexes."""
 
 LONGEST_ID: Final = 80
 """Characters of an advert's id at its portal: what its column holds. Portals use some ten."""

@@ -57,7 +57,7 @@ def test_a_crawl_talks_to_the_hosts_its_start_urls_name() -> None:
 NOWHERE = ("", "x", "ftp://www.imot.bg/obiavi/", "https://www.imot.bg/kontakti", "http://[x")
 
 
-@each_row("url", [*NOWHERE, "https://www.imot.bg:99999/obiavi/"])
+@each_row("url", [*NOWHERE, "https://www.imot.bg:99999/obiavi/", f"{SEARCH}?{'x' * 2000}"])
 def test_a_start_url_that_leads_nowhere(url: str) -> None:
     with pytest.raises(BadAddress):
         check_start_url(IMOT, url)

@@ -212,6 +212,15 @@ def test_a_card_that_leads_to_another_advert_is_not_believed(site: TableSite) ->
         site.search(page('<div class=card data-id=1><a href="/imot/2">x</a></div>', SEARCH))
 
 
+def test_an_address_that_not_every_database_looks_up_is_refused(site: TableSite) -> None:
+    query = "?" + "я" * 1000  # two bytes each
+    card = '<div class=card data-id=1><a href="/imot/1{}">x</a></div>'
+    following = card.format("") + f'<a class=next href="/imoti{query}">напред</a>'
+    for body, length in ((card.format(query), 2029), (following, 2028)):
+        with pytest.raises(LayoutChanged, match=f"an address of {length} bytes, .*; at most 2000"):
+            site.search(page(body, SEARCH))
+
+
 def test_a_card_inside_another_is_not_believed(site: TableSite) -> None:
     with pytest.raises(LayoutChanged, match="inside another"):
         site.search(
