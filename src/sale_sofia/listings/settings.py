@@ -8,6 +8,9 @@ LONGEST_ADDRESS: Final = 2_000
 LONGEST_ID: Final = 80
 """Characters of an advert's id at its portal: what its column holds. Portals use some ten."""
 
+LONGEST_NEIGHBOURHOOD: Final = 120
+"""Characters of the name of a neighbourhood: a longer text is a sentence, and no index takes any length."""
+
 LONGEST_TITLE: Final = 160
 """Characters of a title on a card: two lines of a telephone."""
 
