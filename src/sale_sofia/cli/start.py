@@ -21,7 +21,7 @@ from pydantic import SecretStr
 from rich.progress import Progress
 from sqlalchemy import Connection, select
 
-from sale_sofia.advice.scoring.profile import DEFAULT, edit_profile, new_profile, profile_path
+from sale_sofia.advice.scoring.profile import DEFAULT, Wishes, edit_profile, new_profile, profile_path
 from sale_sofia.advice.valuation.flats import TooFewFlats
 from sale_sofia.advice.valuation.valuation import current_model
 from sale_sofia.cli import crawl as crawling
@@ -441,7 +441,7 @@ class Answers:
             "property_types": list(self.kinds),
             "neighbourhoods": {"best": list(self.neighbourhoods), "others": others},
             "must": {name: value for name, value in must.items() if value is not None},
-            **({"wishes.rooms": max(self.rooms)} if self.rooms else {}),
+            "wishes.rooms": max(self.rooms, default=Wishes().rooms),
         }
 
 

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from sale_sofia.listings.settings import LONGEST_ADDRESS
 from sale_sofia.websites.addresses import host_of
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
@@ -33,6 +34,8 @@ def check_start_url(site: Site, url: str) -> str:
     """The address, when a crawl of this portal can begin there."""
     if not _is_address(url):
         raise BadAddress(f"{url!r} is not an address; allowed: http:// or https://, a host and a path")
+    if (length := len(url.encode(errors="replace"))) > LONGEST_ADDRESS:
+        raise BadAddress(f"an address to begin with has {length} bytes; allowed: at most {LONGEST_ADDRESS}")
     if site.kind_of(url) not in {"search", "listing"}:
         raise BadAddress(f"{url} leads to no search and no advert of {site.name}")
     return url

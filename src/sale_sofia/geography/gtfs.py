@@ -202,7 +202,10 @@ def _calls(
         leaves = _minutes(row["departure_time"] or row["arrival_time"])
         if row["trip_id"] in trips and row["stop_id"] in places and leaves is not None:
             order = row["stop_sequence"].strip()
-            calls[row["trip_id"]].append(Call(int(order) if order.isdecimal() else 0, row["stop_id"], leaves))
+            if not order.isdecimal():
+                wrong = f"trip {row['trip_id']} has the stop_sequence {order!r}"
+                raise WrongPlaces([f"stop_times.txt: {wrong}; a whole number gives the order of its stops"])
+            calls[row["trip_id"]].append(Call(int(order), row["stop_id"], leaves))
     return {trip: sorted(trip_calls) for trip, trip_calls in calls.items() if len(trip_calls) >= _LEAST_STOPS}
 
 

@@ -20,6 +20,7 @@ from sqlalchemy import (
 )
 
 from sale_sofia.listings.model import FACTS, Listing
+from sale_sofia.listings.settings import LONGEST_ID
 from sale_sofia.storage.tables import Id, Sentence, metadata
 
 
@@ -46,7 +47,7 @@ listings = Table(
     metadata,
     Column("id", Id, primary_key=True, autoincrement=True),
     Column("site", String(80), nullable=False),
-    Column("external_id", String(80), nullable=False),
+    Column("external_id", String(LONGEST_ID), nullable=False),
     Column("url", Text, nullable=False),
     *(_column(name, Listing.model_fields[name].annotation) for name in (*FACTS, "flags")),
     Column("content_hash", String(64), nullable=False),
@@ -280,7 +281,7 @@ shown_adverts = Table(
     "shown_adverts",
     metadata,
     Column("search_id", Id, primary_key=True, autoincrement=False),
-    Column("external_id", String(80), primary_key=True),
+    Column("external_id", String(LONGEST_ID), primary_key=True),
 )
 
 # What crawls learnt about a portal: ids of its filters, useless filters, how much of a search it shows.
@@ -298,7 +299,7 @@ cards = Table(
     "cards",
     metadata,
     Column("scope_id", ForeignKey("scopes.id"), primary_key=True),
-    Column("external_id", String(80), primary_key=True),
+    Column("external_id", String(LONGEST_ID), primary_key=True),
     Column("site", String(80), nullable=False),
     Column("card_hash", String(64), nullable=False),
     # Facts that the advert's own page may lack (`fills` in the site file).

@@ -14,7 +14,12 @@ from sale_sofia.listings.numbers import same_sum
 from sale_sofia.listings.page import LayoutChanged
 from sale_sofia.listings.parsers import PARSERS, Facts, Parser, Texts
 from sale_sofia.listings.places import SOFIA, any_of, place_data, quarter_name, town_name
-from sale_sofia.listings.settings import LABEL_MOST_CHARACTERS, REMEMBERED_LABELS, REMEMBERED_TOWNS
+from sale_sofia.listings.settings import (
+    LABEL_MOST_CHARACTERS,
+    LONGEST_NEIGHBOURHOOD,
+    REMEMBERED_LABELS,
+    REMEMBERED_TOWNS,
+)
 from sale_sofia.listings.text import match_key, one_line_end, without_controls
 from sale_sofia.listings.vocabulary import vocabulary
 
@@ -134,7 +139,10 @@ def read_seen(fields: Mapping[str, RawField]) -> tuple[Facts, SeenFields]:
 
 
 def _name_places(facts: Facts) -> None:
-    """Normalise the names of towns, and of quarters outside Sofia."""
+    """Normalise the names of towns, and of quarters outside Sofia; a long text is no name of one."""
+    if len(facts.get("neighbourhood") or "") > LONGEST_NEIGHBOURHOOD:
+        facts["neighbourhood"] = None
+        _add(facts, "flags", ("place_unknown",))
     if city := facts.get("city"):
         facts["city"] = town_name(city)
         if facts["city"] != SOFIA and (quarter := facts.get("neighbourhood")):

@@ -3,7 +3,13 @@
 from typing import Final
 
 LONGEST_ADDRESS: Final = 2_000
-"""Characters of an address of a portal or a photo: longer ones are refused by browsers and proxies."""
+"""Bytes of an address of a portal or a photo: longer ones are refused by browsers, proxies and indexes."""
+
+LONGEST_ID: Final = 80
+"""Characters of an advert's id at its portal: what its column holds. Portals use some ten."""
+
+LONGEST_NEIGHBOURHOOD: Final = 120
+"""Characters of the name of a neighbourhood: a longer text is a sentence, and no index takes any length."""
 
 LONGEST_TITLE: Final = 160
 """Characters of a title on a card: two lines of a telephone."""

@@ -192,10 +192,29 @@ def _check(source: Database, target: Database) -> None:
             f"{source.name} has revision {revision}, and this program copies {HEAD}; "
             "bring it there with `sale-sofia db upgrade` and DATABASE_URL set to it."
         )
+    if target.name.startswith("postgresql:") and (wrong := source.run_read(longest_text)):
+        raise CopyRefused(f"{target.name} cannot take all of {source.name}: {wrong}; nothing was copied.")
     if current_revision(target) is None:
         return  # a target without tables is not the source, which has some
     if source.run_read(_identity) == target.run_read(_identity):
         raise CopyRefused(f"{source.name} and {target.name} are the same database.")
+
+
+def longest_text(connection: Connection) -> str | None:
+    """The first text that is longer than its column, which SQLite stores and PostgreSQL refuses."""
+    for table in all_tables():
+        lengths = {
+            column: column.type.length
+            for column in table.columns
+            if isinstance(column.type, String) and column.type.length
+        }
+        if not lengths:
+            continue
+        found = connection.execute(select(*(func.max(func.length(column)) for column in lengths))).one()
+        for (column, most), length in zip(lengths.items(), found, strict=True):
+            if length is not None and length > most:
+                return f"{table.name}.{column.name} has a text of {length} characters, allowed are {most}"
+    return None
 
 
 def _identity(connection: Connection) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
 
-from sale_sofia.listings.settings import REMEMBERED_HOSTS
+from sale_sofia.listings.page import LayoutChanged
+from sale_sofia.listings.settings import LONGEST_ADDRESS, LONGEST_ID, REMEMBERED_HOSTS
 from sale_sofia.websites.site_file import PagingTable
 
 _ORIGIN = re.compile(r"https?://([a-z0-9.-]+)(?::\d+)?(?=[/?#]|$)")
@@ -33,6 +34,25 @@ def absolute(base: str, address: str) -> str:
         return urlunsplit(parts._replace(netloc=parts.netloc.removesuffix(usual) if usual else parts.netloc))
     except ValueError:
         return ""
+
+
+def refuse_long_id(external_id: str) -> None:
+    """Raise `LayoutChanged` for an advert's id that not every database stores."""
+    if len(external_id) > LONGEST_ID:
+        raise LayoutChanged(
+            f"the advert's id {external_id[:LONGEST_ID]}… has {len(external_id)} characters; "
+            f"at most {LONGEST_ID} are stored: a pattern for ids may match less of the address"
+        )
+
+
+def refuse_long_address(url: str) -> str:
+    """Return the address, or raise `LayoutChanged` for one that not every database looks up."""
+    if (length := len(url.encode(errors="replace"))) > LONGEST_ADDRESS:
+        raise LayoutChanged(
+            f"the page leads to an address of {length} bytes, {url[:LONGEST_ID]}…; "
+            f"at most {LONGEST_ADDRESS} are followed"
+        )
+    return url
 
 
 def host_of(url: str) -> str:

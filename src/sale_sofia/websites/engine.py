@@ -19,7 +19,15 @@ from sale_sofia.listings.page import (
     WrongListing,
 )
 from sale_sofia.listings.parsers import NAMED_BY_FIELD, PARSERS
-from sale_sofia.websites.addresses import absolute, following, host_of, is_of, path_of
+from sale_sofia.websites.addresses import (
+    absolute,
+    following,
+    host_of,
+    is_of,
+    path_of,
+    refuse_long_address,
+    refuse_long_id,
+)
 from sale_sofia.websites.base import CardReading, PageKind, SearchCard, SearchPage
 from sale_sofia.websites.document import CardElement, Document, find_at, node_text
 from sale_sofia.websites.patterns import compiled
@@ -124,7 +132,10 @@ class Results:
         url = absolute(document.url, address[0])
         if self._id_of(url) != own[0]:
             raise LayoutChanged(f"the card of advert {own[0]} leads to {url}")
-        return SearchCard(own[0], url, partial(read_card, document, table.fields, element))
+        refuse_long_id(own[0])
+        return SearchCard(
+            own[0], refuse_long_address(url), partial(read_card, document, table.fields, element)
+        )
 
     def says_empty(self, document: Document) -> bool:
         """Whether the portal itself says that nothing was found."""
@@ -167,7 +178,8 @@ class Results:
             url = following(document.url, paging, None) if document.texts(paging.more) else None
         elif paging and paging.last and (last := _number(document, (paging.last,))):
             url = following(document.url, paging, last)
-        return url if url and url != document.url and self._is_search(url) else None
+        further = url and url != document.url and self._is_search(url)
+        return refuse_long_address(url) if url and further else None
 
 
 def _number(document: Document, links: tuple[Link, ...]) -> int | None:
@@ -280,6 +292,7 @@ class TableSite:
         if len(ids) > 1:
             raise LayoutChanged(f"the page gives itself {len(ids)} ids: {', '.join(sorted(ids))}")
         own = ids.pop()
+        refuse_long_id(own)
         if requested and own != requested:
             raise WrongListing(f"advert {requested} was asked for, the page is advert {own}")
         if words := first_text(document, self.config.listing.gone):

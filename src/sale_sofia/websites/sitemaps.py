@@ -7,7 +7,7 @@ from functools import partial
 from html import unescape
 
 from sale_sofia.listings.page import LayoutChanged, Page, PageLimits, PageTooLarge, TruncatedPage, decode_json
-from sale_sofia.websites.addresses import absolute
+from sale_sofia.websites.addresses import absolute, refuse_long_address, refuse_long_id
 from sale_sofia.websites.base import CardReading, SearchCard, SearchPage
 from sale_sofia.websites.patterns import compiled
 from sale_sofia.websites.site_file import SitemapTable
@@ -46,15 +46,16 @@ def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits,
         address = _ADDRESS.search(entry)
         url = absolute(page.url, unescape(address[1].strip())) if address else ""
         if kind == "sitemap" and url and follow.search(url):
-            further.append(url)
+            further.append(refuse_long_address(url))
         elif kind == "url" and url and (own := id_of(url)):
             has_adverts = True
             if not adverts.search(url):
                 continue
+            refuse_long_id(own)
             listed += 1
             changed = _CHANGED.search(entry)
             facts = {"lastmod": changed[1].strip()} if changed else {}
-            cards[own] = SearchCard(own, url, partial(CardReading, facts))
+            cards[own] = SearchCard(own, refuse_long_address(url), partial(CardReading, facts))
     if not further and not has_adverts:
         raise LayoutChanged(f"none of the {count} addresses of the sitemap is one of {site}'s adverts")
     return SearchPage(

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from sqlalchemy import JSON, Connection, Text, delete, func, select, text, update
+from sqlalchemy import JSON, Connection, Text, delete, func, insert, select, text, update
 
 from any_rows import fill
 from ready_files import put_ready_file
@@ -25,6 +25,8 @@ from sale_sofia.operations.copying import (
     batches,
     copy_database,
     digest_batches,
+    read_mark,
+    row_count,
 )
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.migrate import check
@@ -263,3 +265,15 @@ def test_all_tables_are_of_one_moment(source: Database, tmp_path: Path) -> None:
         copy_database(source, target, write_meanwhile)
         assert contents(target) == before
     assert contents(source) != before
+
+
+@pytest.mark.slow
+def test_a_text_that_no_server_takes_is_refused_before_anything_is_written(
+    source: Database, postgres_url: str
+) -> None:
+    job = {"id": "я" * 41, "site": "imot.bg", "state": "complete", "start_urls": [], "created_at": 1.0}
+    source.run_write(lambda connection: connection.execute(insert(jobs).values(job)) and None)
+    with closing(opened(postgres_url)) as server:
+        with pytest.raises(CopyRefused, match=r"jobs\.id has a text of 41 characters, allowed are 40"):
+            copy_database(source, server)
+        assert (server.run_read(read_mark), server.run_read(row_count)) == (None, 0)

@@ -94,14 +94,14 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 def test_options_say_it_all(command: Command, tmp_path: Path) -> None:
-    given = ("--budget", "180 000", "--kinds", "2,3", "--neighbourhoods", "Лозенец, Дружба", "--metro", "15")
+    given = ("--budget", "180 000", "--kinds", "2,4", "--neighbourhoods", "Лозенец, Дружба", "--metro", "15")
     told = command("start", "imot.bg", "olx.bg", *given, "--yes", "--no-dashboard")
     assert told.code == 0, told.err
     assert (tmp_path / "crawled").read_text("utf-8") == "{'sites': ['imot.bg'], 'looks_for': ['me']}"
     fits = round(33_500 * (1 - 0.08 - 0.03) * 3 * 0.01)  # by the shares that are assumed
     assert f"first answers after 1 min, all {fits} that may fit after 46 min, everything 28.6 h" in told.err
     mine = load_profile(tmp_path, "me")
-    assert (mine.budget_eur, mine.property_types, mine.wishes.rooms) == (180_000, ("apartment",), 3)
+    assert (mine.budget_eur, mine.property_types, mine.wishes.rooms) == (180_000, ("apartment",), 4)
     assert (mine.must.rooms_least, mine.must.metro_most_minutes, mine.must.not_panel) == (2, 15, False)
     assert mine.neighbourhoods.best == ("Лозенец", "Дружба 1", "Дружба 2")
     assert mine.neighbourhoods.others == "poor"
@@ -109,7 +109,7 @@ def test_options_say_it_all(command: Command, tmp_path: Path) -> None:
     assert command("start", "imot.bg", "--budget", "90000", "--yes", "--no-crawl", "--no-dashboard").code == 0
     changed = load_profile(tmp_path, "me")
     assert (changed.budget_eur, changed.neighbourhoods.others) == (90_000, "fair")
-    assert changed.must.rooms_least is None
+    assert (changed.must.rooms_least, changed.wishes.rooms) == (None, 3)
 
 
 @each_row(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import insert, update
 
 from contract.storage.helpers import advert
 from sale_sofia.buyer.searches import save_search
@@ -22,7 +23,7 @@ from sale_sofia.crawl.frontier.planning import (
 from sale_sofia.crawl.frontier.ranking import Wish
 from sale_sofia.crawl.frontier.wanted import UnknownWish, Wanted, find_wanted, wanted_of
 from sale_sofia.crawl.runners.runners import SiteBusy, site_lock
-from sale_sofia.crawl.tables import EndCode
+from sale_sofia.crawl.tables import EndCode, frontier_pruned, jobs
 from sale_sofia.crawl.urls import BadAddress, UnknownAdvert, advert_of, allowed_hosts, check_start_url, target
 from sale_sofia.crawl.visit.assembly import slowed
 from sale_sofia.history.jobs import JobState, UnknownJob, set_job_state
@@ -57,7 +58,7 @@ def test_a_crawl_talks_to_the_hosts_its_start_urls_name() -> None:
 NOWHERE = ("", "x", "ftp://www.imot.bg/obiavi/", "https://www.imot.bg/kontakti", "http://[x")
 
 
-@each_row("url", [*NOWHERE, "https://www.imot.bg:99999/obiavi/"])
+@each_row("url", [*NOWHERE, "https://www.imot.bg:99999/obiavi/", f"{SEARCH}?{'x' * 2000}"])
 def test_a_start_url_that_leads_nowhere(url: str) -> None:
     with pytest.raises(BadAddress):
         check_start_url(IMOT, url)
@@ -248,6 +249,24 @@ def test_an_estimate_counts_no_advert_that_need_not_be_opened(database: Database
             for everything in (False, True)
         )
     assert (asked, full) == (1 + 2, 1 + 9)
+
+
+def test_an_estimate_by_a_pruned_crawl_counts_what_it_asked_for(database: Database) -> None:
+    """Its rows are gone, and with them which of them were left alone; the requests of the job are known."""
+    figures = SweepFigures(announced=9, reachable=9, adverts=9, opened=2, stored=2, missing=None)
+    with database.write() as connection:
+        job_id = begin_job(connection, IMOT, [SEARCH], limit=None, now=1.0)
+        set_job_state(connection, job_id, JobState.COMPLETE, now=2.0)
+        end_sweep(connection, job_id, figures, reason=None, gone=0, now=2.0)
+        connection.execute(update(jobs).where(jobs.c.id == job_id).values(requests=3))
+        pruned = {"job_id": job_id, "kind": "listing", "state": "done", "pages": 9}
+        connection.execute(insert(frontier_pruned).values(pruned))
+        config = load_site_config("imot.bg")
+        found = [
+            estimate(connection, load_settings(), config, start_urls=[SEARCH], everything=everything).requests
+            for everything in (False, True)
+        ]
+    assert found == [3, 1 + 9]
 
 
 def test_a_crawl_delay_can_only_slow_us_down() -> None:

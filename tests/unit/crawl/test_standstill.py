@@ -34,6 +34,9 @@ def test_a_crawl_is_named(data: Path) -> None:
     busy = r"bazar.bg is being crawled by process \d+"
     with site_lock(db, data / "locks", "bazar.bg"), pytest.raises(SiteBusy, match=busy):
         standstill(data).__enter__()
+    # Also one that was never crawled there.
+    with standstill(data), pytest.raises(SiteBusy), site_lock(db, data / "locks", "alo.bg"):
+        pass
     with standstill(data), pytest.raises(SiteBusy), site_lock(db, data / "locks", "bazar.bg"):
         pass
     db.dispose()

@@ -286,6 +286,8 @@ def test_kinds_of_routes_with_three_digits_are_those_of_their_first(tmp_path: Pa
          ["'tomorrow' in the calendar is no date"]),
         ({"trips": ["route_id,service_id,trip_id", "r1,rest,t3"]},
          ["no trip goes from Monday to Friday on any day of the calendar"]),
+        ({"stop_times": [*TABLES["stop_times.txt"], "t2,07:50:00,07:50:00,B,"]},
+         ["stop_times.txt: trip t2 has the stop_sequence ''; a whole number gives the order of its stops"]),
         ({"stop_times": TABLES["stop_times.txt"][:1]},
          ["no trip calls at two stops in Sofia on 2026-11-03 from 06:30 to 10:30"]),
         ({"frequencies": ["trip_id,headway_secs", "t1,300"]},

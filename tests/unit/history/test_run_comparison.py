@@ -63,3 +63,8 @@ def test_a_share_of_nothing_is_unknown_and_no_collapse(db: Database) -> None:
 )
 def test_a_collapse_is_less_than_the_share(ratio: float, least: float, collapsed: bool) -> None:  # noqa: FBT001
     assert RunComparison(7, 1, 100, 0.0, 1.0, ratio).collapsed(least) is collapsed
+
+
+def test_few_adverts_do_not_collapse() -> None:
+    assert RunComparison(7, 1, 10, 0.0, 1.0, 0.25).collapsed(0.5)
+    assert not RunComparison(7, 1, 9.5, 0.0, 1.0, 0.25).collapsed(0.5)

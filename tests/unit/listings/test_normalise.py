@@ -37,6 +37,12 @@ def test_a_confirmation_that_says_nothing_does_not_count() -> None:
     assert read["price_eur"] == 149900
 
 
+def test_a_text_that_is_too_long_for_a_neighbourhood_is_none_and_named() -> None:
+    names = {length: listing({"neighbourhood": field("text", "х" * length)}) for length in (120, 121)}
+    assert (names[120]["neighbourhood"], names[120]["flags"]) == ("х" * 120, ())
+    assert (names[121]["neighbourhood"], names[121]["flags"]) == (None, ("place_unknown",))
+
+
 def test_two_room_counts_are_none() -> None:
     read = listing({"offer": field("offer", "Продава 3-СТАЕН"), "rooms": field("property_type", "4-стаен")})
     assert (read["rooms"], read["property_type"], read["flags"]) == (None, "apartment", ("rooms_conflict",))

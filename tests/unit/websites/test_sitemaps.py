@@ -68,6 +68,12 @@ def test_an_address_is_unescaped() -> None:
     assert found.further == ("https://www.imoti.net/sitemap/a.xml?x=1&y=2",)
 
 
+def test_an_id_that_not_every_database_stores_is_refused() -> None:
+    page = Page(URL, sitemap(entry(6100001)))
+    with pytest.raises(LayoutChanged, match="has 81 characters; at most 80 are stored"):
+        read_sitemap("imoti.net", page, TABLE, LIMITS, lambda _: "a" * 81)
+
+
 @each_row(
     ("body", "error"),
     [
@@ -76,6 +82,11 @@ def test_an_address_is_unescaped() -> None:
         (b"\x1f\x8b" + b"damage" * 9, TruncatedPage),
         (sitemap("<url><loc>https://www.imoti.net/bg/novini/</loc></url>"), LayoutChanged),
         (sitemap(), LayoutChanged),
+        (sitemap(entry(6100001, f"sofia/{'x' * 2000}")), LayoutChanged),
+        (
+            f"<sitemapindex><sitemap><loc>{URL}?{'x' * 2000}</loc></sitemap></sitemapindex>".encode(),
+            LayoutChanged,
+        ),
         (gzip.compress(sitemap(*(entry(6_100_000 + number) for number in range(2000)))), PageTooLarge),
     ],
 )

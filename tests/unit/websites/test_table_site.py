@@ -138,6 +138,22 @@ def test_two_ids_are_no_id(tmp_path: Path) -> None:
         make_site(tmp_path, text).listing(page(CANONICAL + "<h1>9</h1>"))
 
 
+def test_an_id_that_not_every_database_stores_is_refused(tmp_path: Path) -> None:
+    named = make_site(tmp_path, SITE.replace("[0-9]+", "[a-z]+"))
+
+    def pages(own: str) -> tuple[Page, Page]:
+        url = f"https://pazar.example/imot/{own}"
+        card = f'<p class=card data-id={own}><a href="{url}">x</a></p>'
+        return page(f'<link rel="canonical" href="{url}">', url), page(card, SEARCH)
+
+    listing, results = pages("a" * 80)
+    assert named.listing(listing).external_id == named.search(results).cards[0].external_id == "a" * 80
+    listing, results = pages("a" * 81)
+    for read, refused in ((named.listing, listing), (named.search, results)):
+        with pytest.raises(LayoutChanged, match="has 81 characters; at most 80 are stored"):
+            read(refused)
+
+
 def test_results_in_place_of_an_advert_mean_it_is_gone(site: TableSite) -> None:
     canonical = f'<link rel="canonical" href="{SEARCH}">'
     with pytest.raises(RemovedListing):
@@ -194,6 +210,15 @@ def test_nothing_found_needs_the_portals_own_words(site: TableSite) -> None:
 def test_a_card_that_leads_to_another_advert_is_not_believed(site: TableSite) -> None:
     with pytest.raises(LayoutChanged, match=r"the card of advert 1 leads to https://pazar\.example/imot/2"):
         site.search(page('<div class=card data-id=1><a href="/imot/2">x</a></div>', SEARCH))
+
+
+def test_an_address_that_not_every_database_looks_up_is_refused(site: TableSite) -> None:
+    query = "?" + "я" * 1000  # two bytes each
+    card = '<div class=card data-id=1><a href="/imot/1{}">x</a></div>'
+    following = card.format("") + f'<a class=next href="/imoti{query}">напред</a>'
+    for body, length in ((card.format(query), 2029), (following, 2028)):
+        with pytest.raises(LayoutChanged, match=f"an address of {length} bytes, .*; at most 2000"):
+            site.search(page(body, SEARCH))
 
 
 def test_a_card_inside_another_is_not_believed(site: TableSite) -> None:

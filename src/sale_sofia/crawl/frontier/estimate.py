@@ -88,7 +88,7 @@ def estimate(  # noqa: PLR0913 - what a crawl is asked for
     only with `everything`.
     """
     complete = (
-        select(jobs.c.id, jobs.c.start_urls, sweeps.c.adverts)
+        select(jobs.c.id, jobs.c.start_urls, jobs.c.requests, sweeps.c.adverts)
         .join(sweeps, sweeps.c.job_id == jobs.c.id)
         .where(jobs.c.site == config.site, sweeps.c.complete.is_(True), jobs.c.looks_for.is_(null()))
         .order_by(*NEWEST_JOB_FIRST)
@@ -99,6 +99,8 @@ def estimate(  # noqa: PLR0913 - what a crawl is asked for
     requests = frontier.count_rows(connection, last.id).total if last else 0
     if last and not everything:
         requests -= frontier.count_not_asked(connection, last.id)
+        if last.requests:  # rows that were pruned no longer say whether they were asked for
+            requests = min(requests, last.requests)
     basis = "the last complete crawl" if requests else "the portal's known size"
     adverts = (last.adverts if last else None) or config.inventory.adverts
     if not requests:

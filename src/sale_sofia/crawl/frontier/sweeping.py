@@ -361,4 +361,4 @@ def _collapse(connection: Connection, scope: Scope) -> Said | None:
     usual, seen = sweeps.usual_adverts(connection, scope), adverts_seen(connection, scope)
     if usual is None or usual < LEAST_USUAL_ADVERTS or seen >= usual * get_settings().health_collapse_share:
         return None
-    return Said(sweeps.COLLAPSED, count=seen, usual=usual)
+    return Said("sweep.collapsed", count=seen, usual=usual)

@@ -11,6 +11,7 @@ from sale_sofia.crawl.tables import frontier, frontier_pruned, jobs
 from sale_sofia.history.drift.store import open_drift, shortfalls
 from sale_sofia.history.jobs import NEWEST_JOB_FIRST, Job, JobState, UnknownJob, get_job
 from sale_sofia.history.news import count_held
+from sale_sofia.history.settings import LEAST_USUAL_ADVERTS
 from sale_sofia.history.sweeps import Sweep, accepted_among, get_sweep
 from sale_sofia.telemetry.incidents import IncidentKind
 from sale_sofia.telemetry.metrics import DomainMetrics, read_metrics
@@ -152,8 +153,9 @@ class RunComparison:
     """None where the median is 0."""
 
     def collapsed(self, least: float) -> bool:
-        """Whether there are fewer adverts than this share of the usual number."""
-        return self.adverts_ratio is not None and self.adverts_ratio < least
+        """Whether there are fewer adverts than this share of the usual number, which must not be tiny."""
+        enough = self.adverts >= LEAST_USUAL_ADVERTS
+        return enough and self.adverts_ratio is not None and self.adverts_ratio < least
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ from sale_sofia.settings.files import sync_parents
 from sale_sofia.settings.model import DATABASE_FILE
 from sale_sofia.storage.migrate import HEAD, initialize_database
 from sale_sofia.storage.sqlite import is_in_use
+from sale_sofia.websites.registry import AVAILABLE_SITES
 
 _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2
@@ -251,7 +252,10 @@ def standstill(data_dir: Path) -> Iterator[None]:
                 "or the crawl where it runs."
             )
         stack.callback(ownership.release)
-        for path in sorted((data_dir / "locks").glob("*.lock")):
+        locks = data_dir / "locks"
+        locks.mkdir(exist_ok=True)
+        # A portal that was never crawled here has no file yet, and could begin.
+        for path in sorted({*locks.glob("*.lock"), *(locks / f"{site}.lock" for site in AVAILABLE_SITES)}):
             file = stack.enter_context(lock_file(path))
             try:
                 take(file, ALONE)
