@@ -135,6 +135,8 @@ _BE: Final = frozenset({"е", "са"})
 _EXIST: Final = frozenset({"има", "имат"})
 _DISTANCES: Final = frozenset({"metre", "minute", "kilometre", "крачки"})
 _BUILDINGS: Final = frozenset({"building", "house", "storeys", "storeyed"})
+_DISTANCED: Final = frozenset({"metro_minutes", "metro_distance_m"})
+_FLOOR_NUMBERS: Final = frozenset({"whole", "count", "ordinal"})
 _SINGLE: Final = frozenset({"storage", "parking_type", "parking_status"})
 
 
@@ -286,6 +288,7 @@ def is_only_mentioned(fact: Candidate, candidates: Sequence[Candidate], tokens: 
     """Whether a text mentions a fact without stating it of this flat."""
     return (
         _is_one_of_two(fact, candidates, tokens)
+        or _is_of_two_numbers(fact, tokens)
         or (fact.status == "negated" and _is_of_one_kind(fact, tokens))
         or is_out_of_frame(fact, tokens)
         or any(fact.field in fields and judge(fact, tokens) for fields, judge in _JUDGES)
@@ -303,6 +306,51 @@ def _is_one_of_two(fact: Candidate, candidates: Sequence[Candidate], tokens: Seq
         and tokens[other.first].clause == here
         and tagged(tokens[min(fact.after, other.after) : max(fact.first, other.first)], {"или"})
         for other in candidates
+    )
+
+
+_COMPOUNDS: Final = frozenset({"count", "дву"})
+_SPANS: Final = frozenset({"-", "/", "до", "или"})
+
+
+def _is_of_two_numbers(fact: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether two numbers stand where one is needed: "2/3 стаен", "на 5 и 6 етаж", "200-300 м от метро"."""
+    if fact.field == "floor":
+        return _is_on_two_floors(fact, tokens)
+    back, number = before(tokens, fact.first, 3), tokens[fact.first]
+    if len(back) < 2:  # noqa: PLR2004
+        return False
+    sign, other = back[0], back[1]
+    is_joined = other.end == sign.start and sign.end == number.start
+    if fact.field == "rooms":
+        if "num" in number.tags:
+            return "num" in other.tags and ((is_joined and sign.text in _SPANS) or sign.text == "или")
+        is_sign = sign.text == "или" or (is_joined and sign.text in {"-", "/", ","})
+        return is_sign and not other.tags.isdisjoint(_COMPOUNDS)
+    if fact.field not in _DISTANCED or number.tags.isdisjoint(_NUMBERS) or other.tags.isdisjoint(_NUMBERS):
+        return False
+    # "Младост 1 - 5 минути до метрото": a free dash behind a name joins nothing.
+    is_span = is_joined or sign.text != "-" or tagged(back[2:], {"preposition"})
+    return is_span and sign.text in _SPANS
+
+
+def _is_on_two_floors(fact: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a flat is on this floor and on another one: "на 5 и 6 етаж от 6", "на етаж 2 и 3"."""
+    place = next((n for n in range(fact.first, fact.after) if tokens[n].value == fact.value), fact.first)
+    back, ahead = before(tokens, place, 2), after(tokens, place + 1, 5)
+    if _joins_floors(back[:1], tokens[place]) and tagged(back[1:], _FLOOR_NUMBERS):
+        return True
+    if not _joins_floors(ahead[:1], tokens[place]) or not tagged(ahead[1:2], _FLOOR_NUMBERS):
+        return False
+    counted = takewhile(lambda token: token.tags.isdisjoint({"preposition", "verb", "sign"}), ahead[2:])
+    is_next = ahead[1].value == fact.value + 1
+    return is_next and not tagged(counted, group("counting_ends") | {"garages", "parkings"})
+
+
+def _joins_floors(beside: Sequence[Token], number: Token) -> bool:
+    """Whether an "и" stands beside a floor, or a dash without a space."""
+    return tagged(beside, {"и"}) or (
+        tagged(beside, {"-"}) and (beside[0].end == number.start or beside[0].start == number.end)
     )
 
 
