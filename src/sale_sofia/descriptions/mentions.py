@@ -298,6 +298,8 @@ def is_only_mentioned(fact: Candidate, candidates: Sequence[Candidate], tokens: 
 def _is_one_of_two(fact: Candidate, candidates: Sequence[Candidate], tokens: Sequence[Token]) -> bool:
     """Whether the text leaves open which: "стара тухла или панел"."""
     here = tokens[fact.first].clause
+    if fact.field == "heating" and _is_one_of_two_heatings(fact, tokens):
+        return True
     if fact.field in _OFFERED_TERMS or not tagged(same_clause(tokens, fact.first), {"или"}):
         return False
     return any(
@@ -307,6 +309,12 @@ def _is_one_of_two(fact: Candidate, candidates: Sequence[Candidate], tokens: Seq
         and tagged(tokens[min(fact.after, other.after) : max(fact.first, other.first)], {"или"})
         for other in candidates
     )
+
+
+def _is_one_of_two_heatings(fact: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether an "или" joins it to another kind that no rule reads by itself: "по избор - ток или газ"."""
+    sides = before(tokens, fact.first, 3), after(tokens, fact.after, 3)
+    return any(tagged(side[:1], {"или"}) and tagged(side[1:], group("heatings")) for side in sides)
 
 
 _COMPOUNDS: Final = frozenset({"count", "дву"})

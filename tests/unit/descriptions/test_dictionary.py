@@ -197,6 +197,8 @@ def test_whose_a_clause_is_and_how_it_is_said(text: str, word: str, owner: str, 
         ("На три вноски: договор, акт 14, акт 16.", "act", None),
         ("Строителството върви към акт 14.", "act", "before_act14"),
         ("Гараж на 100 м от входа.", "parking_type", None),
+        ("Отопление: по избор - ток или газ.", "heating", None),
+        ("Отоплява се на ток или газ.", "heating", None),
         # Two numbers where one is needed.
         ("Продава се три,четиристаен апартамент.", "rooms", None),
         ("Продава се 2/3 стаен апартамент.", "rooms", None),
