@@ -8,7 +8,7 @@ from typing import Any, Final
 from sale_sofia.descriptions.clauses import same_clause
 from sale_sofia.descriptions.grammar import ADJECTIVES, ARTICLES
 from sale_sofia.descriptions.patterns import after, before, tagged
-from sale_sofia.descriptions.readers import is_of_a_twin
+from sale_sofia.descriptions.readers import has_a_flat, is_of_a_twin
 from sale_sofia.descriptions.rulebook import Candidate
 from sale_sofia.descriptions.settings import (
     CLAUSE_MOST_TOKENS,
@@ -266,11 +266,15 @@ def is_only_spoken_of(fact: Candidate, tokens: Sequence[Token]) -> bool:
     return is_definite and (tagged(clause, {"not"}) or not tagged(clause, group("belonging")))
 
 
+_LETTING: Final = frozenset({"се", "под", "наем"})
+
+
 def is_of_a_thing(fact: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether something else is sold or let: "давам под наем паркомясто"."""
     clause = same_clause(tokens, fact.first)
-    ahead = after(tokens, fact.after, 2)
-    return tagged(ahead, group("sold_besides")) and not tagged(clause, group("flats") | {"house", "sqm"})
+    ahead = [token for token in _behind(fact, tokens) if token.text not in _LETTING]
+    is_thing = tagged(ahead[:2], group("sold_besides")) and not tagged(ahead[:1], {"preposition"})
+    return is_thing and not has_a_flat(clause) and not tagged(clause, {"house", "sqm"})
 
 
 _THINGS: Final = frozenset({

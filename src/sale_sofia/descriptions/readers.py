@@ -739,9 +739,16 @@ def _has_a_sum(near: Sequence[Token]) -> bool:
     return sums or any(token.text == "000" for token in near)
 
 
+def has_a_flat(clause: Sequence[Token]) -> bool:
+    """Whether a clause is about a flat, and not only about a thing of it: "гараж към апартамента"."""
+    flats = (place for place, token in enumerate(clause) if token.tags & group("flats"))
+    return any(not place or clause[place - 1].text != "към" for place in flats)
+
+
 def _terms(tokens: Sequence[Token], place: int, end: int) -> str:
     back = before(tokens, place, PARKING_WINDOW)
-    near = (*back, *after(tokens, end, PARKING_WINDOW))
+    ahead = after(tokens, end, PARKING_WINDOW)
+    near = (*back, *ahead)
     texts = {token.text for token in near}
     tags = frozenset().union(*(token.tags for token in near))
     excluded = "извън" in texts or (
@@ -750,7 +757,9 @@ def _terms(tokens: Sequence[Token], place: int, end: int) -> str:
     if not excluded and ("included" in tags or {"цената", "в"} <= texts):
         return "included"
     costs_extra = tags & group("parking_extra") or {"separate", "price"} <= tags or _has_a_sum(near)
-    if "под" in texts and "rent" in tags and not tagged(same_clause(tokens, place), group("flats")):
+    clause = same_clause(tokens, place)
+    let = {"под", "rent"} <= frozenset().union(*(token.tags for token in (*clause, *ahead)))
+    if let and not has_a_flat(clause):  # "под наем двустаен, гараж" lets both
         return "optional_rent"
     if excluded or costs_extra or tagged(back, {"possible"}) or tokens[place].mood == "possible":
         return "optional_rent" if tags & group("parking_rent") and "buy" not in tags else "optional_purchase"
