@@ -203,6 +203,8 @@ def test_whose_a_clause_is_and_how_it_is_said(text: str, word: str, owner: str, 
         ("Отдава се под наем апартамент с гараж.", "deal", "rent"),
         ("Отдава се под наем гараж към апартамента.", "parking_status", "optional_rent"),
         ("Отдава се под наем двустаен апартамент, гараж.", "parking_status", "included"),
+        ("Ново строителство в района.", "condition", None),
+        ("Ново строителство в района на парка.", "condition", "new"),
         # Two numbers where one is needed.
         ("Продава се три,четиристаен апартамент.", "rooms", None),
         ("Продава се 2/3 стаен апартамент.", "rooms", None),
