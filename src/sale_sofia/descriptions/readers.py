@@ -99,7 +99,8 @@ def _owner_after(tokens: Sequence[Token], place: int) -> Owner | None:
         if "built" in token.tags:
             return "built"
         if token.tags & _WHOLE_AREA:
-            return "total"
+            is_a_part = not number and "shared" in token.tags and tagged(ahead[1:2], {"parts"})
+            return "room" if is_a_part else "total"  # "12 кв.м общи части"
         if token.tags & group("measured_rooms"):
             return None if number and ahead[number - 1].text in {"с", "със", "без"} else "room"
         if "plain" not in token.tags and token.text not in {"с", "със", "без"}:
