@@ -59,7 +59,10 @@ def _is_range(tokens: Sequence[Token], place: int) -> bool:
         return is_joined and AREA_LEAST <= float(back[1].value or 0) <= AREA_MOST
     texts = [token.text for token in back if "sqm" not in token.tags]
     is_range = (texts[:1], texts[2:3]) in ((["до"], ["от"]), (["и"], ["между"]))
-    return is_range and "num" in back[1].tags | back[2].tags
+    if is_range and "num" in back[1].tags | back[2].tags:
+        return True
+    ahead = after(tokens, place + 2, 3)  # "от 65 кв.м до 120 кв.м"
+    return texts[:1] == ["от"] and tagged(ahead[:1], {"до"}) and tagged(ahead[2:], {"sqm"})
 
 
 def _is_measure(tokens: Sequence[Token], place: int) -> bool:
