@@ -720,7 +720,7 @@ def _is_elsewhere(tokens: Sequence[Token], place: int) -> bool:
     if tagged(clause, {"metre", "minute"}) and tagged(clause, {"от"}):  # "гараж на 100 м от входа"
         return True
     back = before(tokens, place, 4)
-    in_a_garage = any(token.text in {"в", "във"} for token in back[:2]) and tagged(back, {"parking"})
+    in_a_garage = tagged(back[:2], {"в", "във"}) and tagged(back, {"parking", "parkings"})
     return in_a_garage or tagged(back[:2], group("parking_elsewhere"))
 
 
