@@ -102,6 +102,7 @@ def test_what_stands_between_the_lines(text: str, field: str, value: object, quo
         ("Не се нуждае от ремонт.", "condition"),
         ("В близост до планирана метростанция.", "metro_near"),
         ("Ремонтирани общи части.", "condition"),
+        ("Общите части са след ремонт.", "condition"),
         ("Подходящ за отдаване под наем.", "deal"),
         ("Обзаведен е чрез изкуствен интелект.", "furnishing"),
         ("Дневна 34 кв.м, спалня 12 кв.м.", "area"),
