@@ -260,12 +260,23 @@ def _largest(field: str, tokens: Sequence[Token], mentions: Sequence[Mention]) -
     for mention in mentions:
         if mention.count is not None and tokens[mention.first].sentence not in unknown:
             by_sentence.setdefault(tokens[mention.first].sentence, []).append(mention)
+    for sentence, here in list(by_sentence.items()):
+        others = [mention for mention in here if not _is_one_of_several(mention, tokens)]
+        if total(others) > 1:  # "две спални, едната спалня е с тераса"
+            by_sentence[sentence] = others
+        elif not others and len(here) == 1:  # "едната спалня гледа към двора"
+            del by_sentence[sentence]
     if by_sentence:
         best = max(by_sentence.values(), key=total)
         first = min(best, key=lambda mention: mention.first)
         last = max(best, key=lambda mention: mention.after)
         near = tokens[last.after - 1].end - tokens[first.first].start <= QUOTE_CHARACTERS
         yield Candidate(field, total(best), "stated", first.first, (last if near else first).after, 1)
+
+
+def _is_one_of_several(mention: Mention, tokens: Sequence[Token]) -> bool:
+    """Whether it tells one of several apart, so that it does not count them."""
+    return tagged(before(tokens, mention.after - 1, 2), group("one_of_several"))
 
 
 def _plain_mentions(tokens: Sequence[Token], places: Places, singular: str, plural: str) -> Iterator[Mention]:
