@@ -251,6 +251,8 @@ def leads_elsewhere(fact: Candidate, tokens: Sequence[Token]) -> bool:
     if is_cut or not ahead or not word.text.endswith(ADJECTIVES) or ahead[0].clause != word.clause:
         return False
     noun = ahead[0]
+    if fact.field == "furnishing" and tagged((noun,), {"bedroom", "kids", "living"}):  # "обзаведена детска"
+        return True
     # "в новите блокове", "панелната част на квартала"
     if tagged((word, noun) if fact.field == "condition" else (noun,), group("qualified_others")):
         return True
