@@ -8,7 +8,7 @@ from typing import Any, Final
 from sale_sofia.descriptions.clauses import same_clause
 from sale_sofia.descriptions.grammar import ADJECTIVES, ARTICLES
 from sale_sofia.descriptions.patterns import after, before, tagged
-from sale_sofia.descriptions.readers import is_of_a_twin
+from sale_sofia.descriptions.readers import has_a_flat, is_of_a_twin
 from sale_sofia.descriptions.rulebook import Candidate
 from sale_sofia.descriptions.settings import (
     CLAUSE_MOST_TOKENS,
@@ -135,6 +135,8 @@ _BE: Final = frozenset({"е", "са"})
 _EXIST: Final = frozenset({"има", "имат"})
 _DISTANCES: Final = frozenset({"metre", "minute", "kilometre", "крачки"})
 _BUILDINGS: Final = frozenset({"building", "house", "storeys", "storeyed"})
+_DISTANCED: Final = frozenset({"metro_minutes", "metro_distance_m"})
+_FLOOR_NUMBERS: Final = frozenset({"whole", "count", "ordinal"})
 _SINGLE: Final = frozenset({"storage", "parking_type", "parking_status"})
 
 
@@ -249,6 +251,8 @@ def leads_elsewhere(fact: Candidate, tokens: Sequence[Token]) -> bool:
     if is_cut or not ahead or not word.text.endswith(ADJECTIVES) or ahead[0].clause != word.clause:
         return False
     noun = ahead[0]
+    if fact.field == "furnishing" and tagged((noun,), {"bedroom", "kids", "living"}):  # "обзаведена детска"
+        return True
     # "в новите блокове", "панелната част на квартала"
     if tagged((word, noun) if fact.field == "condition" else (noun,), group("qualified_others")):
         return True
@@ -264,11 +268,15 @@ def is_only_spoken_of(fact: Candidate, tokens: Sequence[Token]) -> bool:
     return is_definite and (tagged(clause, {"not"}) or not tagged(clause, group("belonging")))
 
 
+_LETTING: Final = frozenset({"се", "под", "наем"})
+
+
 def is_of_a_thing(fact: Candidate, tokens: Sequence[Token]) -> bool:
     """Whether something else is sold or let: "давам под наем паркомясто"."""
     clause = same_clause(tokens, fact.first)
-    ahead = after(tokens, fact.after, 2)
-    return tagged(ahead, group("sold_besides")) and not tagged(clause, group("flats") | {"house", "sqm"})
+    ahead = [token for token in _behind(fact, tokens) if token.text not in _LETTING]
+    is_thing = tagged(ahead[:2], group("sold_besides")) and not tagged(ahead[:1], {"preposition"})
+    return is_thing and not has_a_flat(clause) and not tagged(clause, {"house", "sqm"})
 
 
 _THINGS: Final = frozenset({
@@ -286,6 +294,7 @@ def is_only_mentioned(fact: Candidate, candidates: Sequence[Candidate], tokens: 
     """Whether a text mentions a fact without stating it of this flat."""
     return (
         _is_one_of_two(fact, candidates, tokens)
+        or _is_of_two_numbers(fact, tokens)
         or (fact.status == "negated" and _is_of_one_kind(fact, tokens))
         or is_out_of_frame(fact, tokens)
         or any(fact.field in fields and judge(fact, tokens) for fields, judge in _JUDGES)
@@ -295,6 +304,8 @@ def is_only_mentioned(fact: Candidate, candidates: Sequence[Candidate], tokens: 
 def _is_one_of_two(fact: Candidate, candidates: Sequence[Candidate], tokens: Sequence[Token]) -> bool:
     """Whether the text leaves open which: "стара тухла или панел"."""
     here = tokens[fact.first].clause
+    if fact.field == "heating" and _is_one_of_two_heatings(fact, tokens):
+        return True
     if fact.field in _OFFERED_TERMS or not tagged(same_clause(tokens, fact.first), {"или"}):
         return False
     return any(
@@ -303,6 +314,57 @@ def _is_one_of_two(fact: Candidate, candidates: Sequence[Candidate], tokens: Seq
         and tokens[other.first].clause == here
         and tagged(tokens[min(fact.after, other.after) : max(fact.first, other.first)], {"или"})
         for other in candidates
+    )
+
+
+def _is_one_of_two_heatings(fact: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether an "или" joins it to another kind that no rule reads by itself: "по избор - ток или газ"."""
+    sides = before(tokens, fact.first, 3), after(tokens, fact.after, 3)
+    return any(tagged(side[:1], {"или"}) and tagged(side[1:], group("heatings")) for side in sides)
+
+
+_COMPOUNDS: Final = frozenset({"count", "дву"})
+_SPANS: Final = frozenset({"-", "/", "до", "или"})
+
+
+def _is_of_two_numbers(fact: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether two numbers stand where one is needed: "2/3 стаен", "на 5 и 6 етаж", "200-300 м от метро"."""
+    if fact.field == "floor":
+        return _is_on_two_floors(fact, tokens)
+    back, number = before(tokens, fact.first, 3), tokens[fact.first]
+    if len(back) < 2:  # noqa: PLR2004
+        return False
+    sign, other = back[0], back[1]
+    is_joined = other.end == sign.start and sign.end == number.start
+    if fact.field == "rooms":
+        if "num" in number.tags:
+            return "num" in other.tags and ((is_joined and sign.text in _SPANS) or sign.text == "или")
+        is_sign = sign.text == "или" or (is_joined and sign.text in {"-", "/", ","})
+        return is_sign and not other.tags.isdisjoint(_COMPOUNDS)
+    if fact.field not in _DISTANCED or number.tags.isdisjoint(_NUMBERS) or other.tags.isdisjoint(_NUMBERS):
+        return False
+    # "Младост 1 - 5 минути до метрото": a free dash behind a name joins nothing.
+    is_span = is_joined or sign.text != "-" or tagged(back[2:], {"preposition"})
+    return is_span and sign.text in _SPANS
+
+
+def _is_on_two_floors(fact: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a flat is on this floor and on another one: "на 5 и 6 етаж от 6", "на етаж 2 и 3"."""
+    place = next((n for n in range(fact.first, fact.after) if tokens[n].value == fact.value), fact.first)
+    back, ahead = before(tokens, place, 2), after(tokens, place + 1, 5)
+    if _joins_floors(back[:1], tokens[place]) and tagged(back[1:], _FLOOR_NUMBERS):
+        return True
+    if not _joins_floors(ahead[:1], tokens[place]) or not tagged(ahead[1:2], _FLOOR_NUMBERS):
+        return False
+    counted = takewhile(lambda token: token.tags.isdisjoint({"preposition", "verb", "sign"}), ahead[2:])
+    is_next = ahead[1].value == fact.value + 1
+    return is_next and not tagged(counted, group("counting_ends") | {"garages", "parkings"})
+
+
+def _joins_floors(beside: Sequence[Token], number: Token) -> bool:
+    """Whether an "и" stands beside a floor, or a dash without a space."""
+    return tagged(beside, {"и"}) or (
+        tagged(beside, {"-"}) and (beside[0].end == number.start or beside[0].start == number.end)
     )
 
 

@@ -59,7 +59,10 @@ def _is_range(tokens: Sequence[Token], place: int) -> bool:
         return is_joined and AREA_LEAST <= float(back[1].value or 0) <= AREA_MOST
     texts = [token.text for token in back if "sqm" not in token.tags]
     is_range = (texts[:1], texts[2:3]) in ((["до"], ["от"]), (["и"], ["между"]))
-    return is_range and "num" in back[1].tags | back[2].tags
+    if is_range and "num" in back[1].tags | back[2].tags:
+        return True
+    ahead = after(tokens, place + 2, 3)  # "от 65 кв.м до 120 кв.м"
+    return texts[:1] == ["от"] and tagged(ahead[:1], {"до"}) and tagged(ahead[2:], {"sqm"})
 
 
 def _is_measure(tokens: Sequence[Token], place: int) -> bool:
@@ -99,7 +102,8 @@ def _owner_after(tokens: Sequence[Token], place: int) -> Owner | None:
         if "built" in token.tags:
             return "built"
         if token.tags & _WHOLE_AREA:
-            return "total"
+            is_a_part = not number and "shared" in token.tags and tagged(ahead[1:2], {"parts"})
+            return "room" if is_a_part else "total"  # "12 кв.м общи части"
         if token.tags & group("measured_rooms"):
             return None if number and ahead[number - 1].text in {"с", "със", "без"} else "room"
         if "plain" not in token.tags and token.text not in {"с", "със", "без"}:
@@ -256,12 +260,23 @@ def _largest(field: str, tokens: Sequence[Token], mentions: Sequence[Mention]) -
     for mention in mentions:
         if mention.count is not None and tokens[mention.first].sentence not in unknown:
             by_sentence.setdefault(tokens[mention.first].sentence, []).append(mention)
+    for sentence, here in list(by_sentence.items()):
+        others = [mention for mention in here if not _is_one_of_several(mention, tokens)]
+        if total(others) > 1:  # "две спални, едната спалня е с тераса"
+            by_sentence[sentence] = others
+        elif not others and len(here) == 1:  # "едната спалня гледа към двора"
+            del by_sentence[sentence]
     if by_sentence:
         best = max(by_sentence.values(), key=total)
         first = min(best, key=lambda mention: mention.first)
         last = max(best, key=lambda mention: mention.after)
         near = tokens[last.after - 1].end - tokens[first.first].start <= QUOTE_CHARACTERS
         yield Candidate(field, total(best), "stated", first.first, (last if near else first).after, 1)
+
+
+def _is_one_of_several(mention: Mention, tokens: Sequence[Token]) -> bool:
+    """Whether it tells one of several apart, so that it does not count them."""
+    return tagged(before(tokens, mention.after - 1, 2), group("one_of_several"))
 
 
 def _plain_mentions(tokens: Sequence[Token], places: Places, singular: str, plural: str) -> Iterator[Mention]:
@@ -716,7 +731,7 @@ def _is_elsewhere(tokens: Sequence[Token], place: int) -> bool:
     if tagged(clause, {"metre", "minute"}) and tagged(clause, {"от"}):  # "гараж на 100 м от входа"
         return True
     back = before(tokens, place, 4)
-    in_a_garage = any(token.text in {"в", "във"} for token in back[:2]) and tagged(back, {"parking"})
+    in_a_garage = tagged(back[:2], {"в", "във"}) and tagged(back, {"parking", "parkings"})
     return in_a_garage or tagged(back[:2], group("parking_elsewhere"))
 
 
@@ -739,9 +754,16 @@ def _has_a_sum(near: Sequence[Token]) -> bool:
     return sums or any(token.text == "000" for token in near)
 
 
+def has_a_flat(clause: Sequence[Token]) -> bool:
+    """Whether a clause is about a flat, and not only about a thing of it: "гараж към апартамента"."""
+    flats = (place for place, token in enumerate(clause) if token.tags & group("flats"))
+    return any(not place or clause[place - 1].text != "към" for place in flats)
+
+
 def _terms(tokens: Sequence[Token], place: int, end: int) -> str:
     back = before(tokens, place, PARKING_WINDOW)
-    near = (*back, *after(tokens, end, PARKING_WINDOW))
+    ahead = after(tokens, end, PARKING_WINDOW)
+    near = (*back, *ahead)
     texts = {token.text for token in near}
     tags = frozenset().union(*(token.tags for token in near))
     excluded = "извън" in texts or (
@@ -750,7 +772,9 @@ def _terms(tokens: Sequence[Token], place: int, end: int) -> str:
     if not excluded and ("included" in tags or {"цената", "в"} <= texts):
         return "included"
     costs_extra = tags & group("parking_extra") or {"separate", "price"} <= tags or _has_a_sum(near)
-    if "под" in texts and "rent" in tags and not tagged(same_clause(tokens, place), group("flats")):
+    clause = same_clause(tokens, place)
+    let = {"под", "rent"} <= frozenset().union(*(token.tags for token in (*clause, *ahead)))
+    if let and not has_a_flat(clause):  # "под наем двустаен, гараж" lets both
         return "optional_rent"
     if excluded or costs_extra or tagged(back, {"possible"}) or tokens[place].mood == "possible":
         return "optional_rent" if tags & group("parking_rent") and "buy" not in tags else "optional_purchase"
