@@ -19,7 +19,6 @@ from sale_sofia.crawl.resilience.errors import CrawlError, LeftAlone, RedirectLo
 READ_BYTES: Final = 500 * 1024
 """RFC 9309, 2.5: at least this much of a robots.txt must be read; the rest is ignored."""
 _AGENT: Final = re.compile(r"\s*user[- ]?agent(?:\s*:|\s)(?P<name>[^#]*)", re.IGNORECASE)
-_VERSION: Final = re.compile(r"\s*/.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +140,9 @@ def without_others(text: str, user_agent: str) -> str:
     for line in text.splitlines():
         match = _AGENT.match(line)
         name = match["name"].strip().lower() if match else "*"
-        product = _VERSION.sub("", name.replace("*", ""))
+        product, version, _ = name.replace("*", "").partition("/")
+        product = product.rstrip()
         is_for_us = name == "*" or (product and product in user_agent.lower())
-        own = f"User-agent: {product}" if _VERSION.search(name) else line
+        own = f"User-agent: {product}" if version else line
         lines.append(own if is_for_us else "User-agent: somebody-else")
     return "\n".join(lines)
