@@ -172,7 +172,7 @@ def remove(visit: PageVisit) -> Done:
         person = visit.database.run_write(write)
         RuleFile(visit.state.settings, visit.database, visit.by).forget_person(person)
     except WrongEvaluation as error:
-        return Done(translate(error), wrong=True)
+        return Done(translate(error), back=PEOPLE, wrong=True)
     except (AlertsError, SiteConfigError) as error:  # they are removed all the same
         return Done(mistakes(error), back="/people", wrong=True)
     return Done(say("people.removed", name=visit.form.get("name", "")), back="/people")
