@@ -305,9 +305,9 @@ def _give_back(visit: PageVisit, back: str, why: str) -> Response | None:
     parts, request = urlsplit(back), visit.request
     asked = {"method": "GET", "path": parts.path, "query_string": parts.query.encode()}
     for route in request.app.routes:
-        match, found = route.matches(request.scope | asked)
+        match, found = route.matches({**request.scope, **asked})
         if match is Match.FULL and getattr(found["endpoint"], "func", None) is _answer:
-            page = Request(request.scope | asked | found)
+            page = Request({**request.scope, **asked, **found})
             refused = RefusedForm(request.url.path, visit.form, why)
             given = PageVisit(visit.state, page, now=visit.now, refused=refused)
             return _respond(found["endpoint"].args[0], given)
