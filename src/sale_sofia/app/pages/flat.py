@@ -447,7 +447,10 @@ def _pair_line(pair: SaidPair, other: int) -> str:
 def _change_line(change: EvaluationChange) -> str:
     """Who changed what, in words."""
     write = _CHANGED.get(change.field, str)
-    old, new = (plain(write(value), LONGEST_CELL) if value else "–" for value in (change.old, change.new))
+    old, new = (
+        "–" if value in (None, [], "") else plain(write(value), LONGEST_CELL)
+        for value in (change.old, change.new)
+    )
     viewing = f"{say('status.viewing')}: " if change.viewing_id else ""
     field = f"{viewing}{say(f'diary.field.{change.field}')}"
     return f"{fmt.moment(change.changed_at)} · {change.changed_by} · {field}: {old} → {new}"
