@@ -1,13 +1,13 @@
 """What happened to flats since a moment: new ones, other prices, back on the market, gone."""
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
 
 from sqlalchemy import Connection, select
 
-from sale_sofia.advice.market.market import histories_of
+from sale_sofia.advice.market.market import AdvertHistory, histories_of
 from sale_sofia.flats.rows import price_steps, restated
 from sale_sofia.flats.store import OFFERED, rows_of, with_current
 from sale_sofia.flats.tables import flats
@@ -81,10 +81,14 @@ def _gone_and_back(connection: Connection, since: float) -> Iterator[News]:
             yield News("gone", advert.property_id, at)
     for advert in back:
         at = events[advert.listing_id][1]
-        before, own = math.nextafter(at, 0.0), advert.listing_id
-        others = (history for number, history in histories[advert.property_id].items() if number != own)
-        if not any(history.is_there(before) for history in others):
+        if brings_back(advert.listing_id, at, histories[advert.property_id]):
             yield News("back", advert.property_id, at)
+
+
+def brings_back(listing_id: int, at: float, histories: Mapping[int, AdvertHistory]) -> bool:
+    """Whether an advert that came back then brought its flat back: none of its other adverts was there."""
+    before = math.nextafter(at, 0.0)
+    return not any(history.is_there(before) for number, history in histories.items() if number != listing_id)
 
 
 def _priced(connection: Connection, since: float, among: Collection[int]) -> Iterator[News]:

@@ -240,15 +240,22 @@ class RuleFile:
     def drop_channel(self, name: str) -> None:
         """Remove this channel from all rules; a rule that has no other channel is removed.
 
+        What waits for it is dropped. Where the rules file has a channel of the same name, that one is meant.
+
         Raises:
             AlertsError: the rules cannot be edited.
         """
-        for rule in [rule for rules in self.written().values() for rule in rules]:
-            if name in rule["channels"]:
-                if left := [channel for channel in rule["channels"] if channel != name]:
-                    self.change(rule, {**rule, "channels": left})
-                else:
-                    self.remove(rule)
+        if self.path.exists():
+            written, rest = self._read(read_alerts(self.path))
+            if name in (rest.get("channels") or {}):
+                return
+            for rule in [rule for rules in written.values() for rule in rules]:
+                if name in rule["channels"]:
+                    if left := [channel for channel in rule["channels"] if channel != name]:
+                        self.change(rule, {**rule, "channels": left})
+                    else:
+                        self.remove(rule)
+        self.database.run_write(partial(drop_waiting, channel=name))
 
     def forget_person(self, person: Person) -> None:
         """Remove the channels of a removed person, from the rules too; what waits for them is dropped.
@@ -266,9 +273,7 @@ class RuleFile:
             file.hand_over(person.stamp)
             return
         for name in names:
-            if self.path.exists():
-                self.drop_channel(name)
-            self.database.run_write(partial(drop_waiting, channel=name))
+            self.drop_channel(name)
         file.forget_person(person.stamp)
 
     def switch(self, name: str, *, enabled: bool) -> None:

@@ -19,7 +19,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from xstatic.pkg import leaflet
 
@@ -41,6 +41,7 @@ from sale_sofia.app.visit import (
     AppState,
     NoProfile,
     PageVisit,
+    RefusedForm,
     Values,
 )
 from sale_sofia.buyer.opinions import REASONS
@@ -285,7 +286,10 @@ def _done(visit: PageVisit, done: Done) -> Response:
         data = {"said": done.message, "undo": done.undo, "wrong": done.wrong, "back": done.back, **done.data}
         answer: Response = JSONResponse(data, 400 if done.wrong else 200)
     else:
-        answer = RedirectResponse(done.back or own_address(visit.form.get("back", "/")), 303)
+        back = done.back or own_address(visit.form.get("back", "/"))
+        if done.wrong and (given_back := _give_back(visit, back, done.message)):
+            return given_back
+        answer = RedirectResponse(back, 303)
         message = {"wrong" if done.wrong else "said": done.message}
         outcome = urlencode({**message, "undo": urlencode(done.undo or {})})
         if len(outcome) > COOKIE_MOST_BYTES:  # a long reason: better no undo than no message either
@@ -294,6 +298,20 @@ def _done(visit: PageVisit, done: Done) -> Response:
     for name, value in done.cookies.items():
         _keep_cookie(visit, answer, name, value, YEAR_SECONDS)
     return _with_cookies(visit, answer)
+
+
+def _give_back(visit: PageVisit, back: str, why: str) -> Response | None:
+    """The page of a refused form, with what was typed into it; None where there is no such page."""
+    parts, request = urlsplit(back), visit.request
+    asked = {"method": "GET", "path": parts.path, "query_string": parts.query.encode()}
+    for route in request.app.routes:
+        match, found = route.matches({**request.scope, **asked})
+        if match is Match.FULL and getattr(found["endpoint"], "func", None) is _answer:
+            page = Request({**request.scope, **asked, **found})
+            refused = RefusedForm(request.url.path, visit.form, why)
+            given = PageVisit(visit.state, page, now=visit.now, refused=refused)
+            return _respond(found["endpoint"].args[0], given)
+    return None
 
 
 def _with_cookies(visit: PageVisit, answer: Response) -> Response:
@@ -334,7 +352,7 @@ def render(visit: PageVisit, page: WebPage) -> str:
         "language": visit.language,
         "title": page.title,
         "said": outcome.get("said"),
-        "wrong": outcome.get("wrong"),
+        "wrong": visit.refused.why if visit.refused else outcome.get("wrong"),
         "undo": dict(parse_qsl(outcome.get("undo", ""))),
         "navigation": NAVIGATION,
         "here": visit.path.replace("/today", "/"),

@@ -191,12 +191,14 @@ def _path(frame: _Frame, line: Line) -> str:
 
 
 def _days(frame: _Frame) -> list[dict[str, Any]]:
-    """Labels of days under the axis, never of hours."""
+    """Labels of days under the axis, never of hours; with the year where it changes."""
     count = min(5, max(2, int((frame.right - frame.left) // _DAY) + 1))
     moments = [frame.left + (frame.right - frame.left) * index / (count - 1) for index in range(count)]
+    days = [datetime.fromtimestamp(at, SOFIA) for at in moments]
+    form = "%d.%m" if days[0].year == days[-1].year else "%d.%m.%y"
     labels: dict[str, float] = {}
-    for at in moments:
-        labels.setdefault(f"{datetime.fromtimestamp(at, SOFIA):%d.%m}", at)
+    for day, at in zip(days, moments, strict=True):
+        labels.setdefault(day.strftime(form), at)
     return [{"text": text, "x": min(frame.x(at), _LAST_LABEL)} for text, at in labels.items()]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import unquote, urlencode
 
 from sqlalchemy import Connection
@@ -168,6 +168,14 @@ class AppState:
             return self._model[1]
 
 
+class RefusedForm(NamedTuple):
+    """A form that was refused: its address, its fields, and why."""
+
+    action: str
+    fields: Mapping[str, str]
+    why: str
+
+
 @dataclass(frozen=True)
 class PageVisit:
     """One request to a page: from whom, for what, and when."""
@@ -179,6 +187,13 @@ class PageVisit:
     files: Sequence[bytes] | None = ()
     """The files of a form that has some; None where they were too large together."""
     now: float = field(default_factory=time.time)
+    refused: RefusedForm | None = None
+    """The form that this page gives back with what was typed."""
+
+    def typed(self, action: str, name: str, otherwise: object = "") -> object:
+        """What a field of a refused form held; `otherwise` on every other page and in every other form."""
+        form = self.refused
+        return form.fields.get(name, otherwise) if form and form.action == action else otherwise
 
     @property
     def person(self) -> Person | None:

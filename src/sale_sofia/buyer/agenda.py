@@ -94,14 +94,14 @@ def day_of(viewing: Viewing) -> str:
 
 
 def stops(day: Iterable[Viewing], flats: Mapping[int, Flat]) -> list[Stop]:
-    """The viewings of one day in the order of time, each with the way from the one before."""
+    """The viewings of one day by time, each with the way from the one that ends last before it."""
     found: list[Stop] = []
     for viewing in day:
         flat = flats[viewing.property_id]
         if not found:
             found.append(Stop(viewing, flat))
             continue
-        before = found[-1]
+        before = max(found, key=lambda stop: stop.viewing.ends_at)  # one may last longer than a later one
         way = way_between(_position(before.viewing, before.flat), _position(viewing, flat))
         pause = int((viewing.starts_at - before.viewing.ends_at) // 60)
         found.append(Stop(viewing, flat, follows=True, way=way, pause=pause))

@@ -233,9 +233,9 @@ def mark(
     }
     if all(getattr(now, field) == value for field, value in opinion.items()):
         return False
-    if turned and now.decide_by is not None:
-        opinion["decide_by"] = None
-    # All three are written, also those that stay: joined with an older opinion, this one is still whole.
+    if turned or new in UNWANTED:
+        opinion["decide_by"] = None if turned else now.decide_by
+    # All are written, also those that stay: joined with an older opinion, this one is still whole.
     write_changes(connection, (now.property_id, None), asdict(now), opinion, by)
     return True
 

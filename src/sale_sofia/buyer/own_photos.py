@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from sale_sofia.buyer.evaluations import By, WrongEvaluation, current_property, hold, write_changes
 from sale_sofia.buyer.settings import MOST_OWN_PHOTOS, OWN_PHOTOS_FOLDER
@@ -60,8 +60,7 @@ def keep_photo(database: Database, data_dir: Path, property_id: int, picture: by
 
 def _add(connection: Connection, property_id: int, name: str, by: By) -> None:
     found = hold(connection, property_id)
-    there = select(func.count()).where(own_photos.c.property_id == found)
-    if connection.execute(there).scalar_one() >= MOST_OWN_PHOTOS:
+    if len(own_photos_of(connection, found)) >= MOST_OWN_PHOTOS:
         raise WrongEvaluation(Said("own_photos.many", most=MOST_OWN_PHOTOS))
     values = {"property_id": found, "name": name, "added_by": by.who, "added_at": by.at}
     connection.execute(insert(own_photos).values(**values))

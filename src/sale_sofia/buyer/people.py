@@ -215,9 +215,10 @@ def enter_by_link(
     by `is_new_session`, should the answer get lost.
     """
     person = _found(connection, token, "link", now)
+    if person is None:
+        return None
     spent = connection.execute(delete(sign_ins).where(sign_ins.c.digest == digest_of(token)))
-    # Of two who use one link at once, only one deletes the row.
-    if person is None or not spent.rowcount:
+    if not spent.rowcount:  # of two who use one link at once, only one deletes the row
         return None
     return _let_in(connection, person.id, "session", device, now, session)
 

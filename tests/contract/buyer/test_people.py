@@ -182,3 +182,13 @@ def test_of_too_many_sign_ins_the_oldest_go(db: Database) -> None:
     ana = add(db, "Ана")
     sessions = [enter(db, link(db, ana, NOW + number), NOW + number) for number in range(MOST_SIGN_INS + 1)]
     assert (who(db, sessions[0]), who(db, sessions[1])) == (None, "Ана")
+
+
+def test_a_session_or_a_calendar_used_as_a_link_stays(db: Database) -> None:
+    person = add(db, "Ана")
+    session = enter(db, link(db, person))
+    calendar = db.run_write(partial(people.new_calendar, person=person, now=NOW))
+    assert session
+    assert [enter(db, token) for token in (session, calendar)] == [None, None]
+    assert who(db, session) == "Ана"
+    assert db.run_read(partial(people.person_of, token=calendar, now=NOW, kind="calendar")) is not None

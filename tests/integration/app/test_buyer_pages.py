@@ -805,3 +805,9 @@ def test_what_never_changes_is_packed_for_who_reads_that_and_plain_for_others(tm
                 answer = buyer.get(path, headers={"accept-encoding": accepted})
                 assert answer.headers.get("content-encoding") == packed
                 assert (answer.text.startswith(begins), answer.headers["vary"]) == (True, "Accept-Encoding")
+
+
+def test_the_history_of_a_flat_tells_a_renovation_of_nothing_from_an_unknown_one(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    with browser(tmp_path) as buyer:
+        assert "– → € 0" in buyer.fill("/flat/1/decision", renovation="0", back="/flat/1")

@@ -148,6 +148,16 @@ def test_too_few_flats_are_a_sentence_and_no_guess(database: Database, settings:
     )
 
 
+@pytest.mark.slow
+def test_the_model_is_fitted_again_as_asked_for_a_flat_without_a_fair_price(
+    database: Database, settings: Settings
+) -> None:
+    value_property(database, settings, 9)
+    before = models(database)[-1].made_at
+    found = value_property(database, settings, ids_of(database)["r"], refit=True)
+    assert (found.fair, models(database)[-1].made_at > before) == (None, True)
+
+
 def test_a_flat_to_let_has_no_fair_price(database: Database, settings: Settings) -> None:
     found = value_property(database, settings, ids_of(database)["r"])
     assert (found.verdict, found.fair) == ("unknown", None)

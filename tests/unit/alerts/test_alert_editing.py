@@ -109,6 +109,24 @@ def test_the_channels_of_a_removed_person_leave_the_rules_too(rules: RuleFile) -
     assert rules.written()["buyer"] == [RULE | {"channels": ["Ана"]}]
 
 
+def test_a_removed_channel_leaves_rules_and_outbox_unless_the_file_has_its_name(rules: RuleFile) -> None:
+    database, kept = rules.database, ChannelFile(rules.settings.data_dir)
+    own = "mail"
+    for name in (own, "Мой"):
+        kept.keep(name, KeptChannel(url=SecretStr("json://127.0.0.1:9/")), ())
+    before = rules.written()["buyer"]
+    rules.add("buyer", RULE | {"name": "Мое", "channels": ["Мой"]})
+    rules.add("buyer", RULE | {"name": "Тяхно", "channels": [own]})
+    with database.write() as connection:
+        items = tuple(save_items(connection, [Item("new|1|R", "new", ("R",), {})], now=1.0).values())
+        for name in (own, "Мой"):
+            add_message(connection, NewMessage(name, "buyer", items, 5.0), now=1.0)
+    for name in (own, "Мой"):
+        rules.drop_channel(name)
+    assert rules.written()["buyer"] == [*before, RULE | {"name": "Тяхно", "channels": [own]}]
+    assert [due.channel for due in database.run_read(partial(due_messages, now=9.0, without=()))] == [own]
+
+
 def test_two_rules_of_one_name_are_refused(rules: RuleFile) -> None:
     rules.add("buyer", RULE)
     with pytest.raises(AlertsError, match="two rules are called Мое"):

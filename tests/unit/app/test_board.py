@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from sale_sofia.advice.market.market import AdvertHistory, Spell
 from sale_sofia.app.facts import contact
 from sale_sofia.app.pages.mine import MarketMove, changes_since
 from sale_sofia.flats.flat import Advert
@@ -35,7 +36,7 @@ def test_a_price_is_compared_with_those_of_adverts_that_were_there(
 ) -> None:
     adverts = (advert(DEAR, 100_000.0, offered=True), advert(CHEAP, 90_000.0, offered=False))
     flat = replace(empty_flat(price_eur=100_000.0), adverts=adverts)
-    found = changes_since(flat, PRICES, {CHEAP: [MarketMove(kind, at, at) for kind, at in moves]}, CHOSEN)
+    found = changes_since(flat, PRICES, {CHEAP: [MarketMove(kind, at, at) for kind, at in moves]}, {}, CHOSEN)
     assert [note.text.replace("\N{NO-BREAK SPACE}", " ") for note in found] == told
 
 
@@ -58,7 +59,7 @@ def test_prices_with_and_without_vat_are_compared_by_what_is_paid(before: float,
         DEAR: PRICES[DEAR],
         CHEAP: [PriceStep(10.0, before, "first"), PriceStep(2000.0, 100_000.0, "price")],
     }
-    found = changes_since(flat, prices, {}, CHOSEN)
+    found = changes_since(flat, prices, {}, {}, CHOSEN)
     assert [note.text.replace("\N{NO-BREAK SPACE}", " ") for note in found] == told
 
 
@@ -82,3 +83,20 @@ def test_whom_to_call_is_of_one_advert(
     adverts = (advert(CHEAP, 90_000.0, offered=True), advert(DEAR, 100_000.0, offered=True))
     flat = replace(empty_flat(price_eur=90_000.0), adverts=adverts)
     assert contact(flat, {DEAR: dear, CHEAP: cheap}) == told
+
+
+@each_row(
+    ("other", "told"),
+    [
+        ((Spell(10.0, None),), []),  # the flat never left
+        ((Spell(10.0, 1500.0),), ["↺ отново на пазара: 01.01.1970"]),
+    ],
+)
+def test_a_flat_is_back_only_when_none_of_its_adverts_was_there(
+    other: tuple[Spell, ...], told: list[str]
+) -> None:
+    flat = replace(empty_flat(), adverts=tuple(advert(one, 1.0, offered=True) for one in (DEAR, CHEAP)))
+    moves = {CHEAP: [MarketMove("gone", 1400.0, 1400.0), MarketMove("back", 2000.0, 2000.0)]}
+    spells = {DEAR: other, CHEAP: (Spell(10.0, 1400.0), Spell(2000.0, None))}
+    histories = {number: AdvertHistory(those, (), ()) for number, those in spells.items()}
+    assert [note.text for note in changes_since(flat, {}, moves, histories, CHOSEN)] == told

@@ -104,3 +104,10 @@ def test_what_is_over_is_not_to_come() -> None:
 def test_a_day_is_that_of_sofias_clock() -> None:
     late = datetime(2026, 11, 25, 23, 30, tzinfo=SOFIA).timestamp()
     assert agenda.day_of(replace(viewing(1), starts_at=late)) == "2026-11-25"
+
+
+def test_the_pause_is_from_the_viewing_that_ends_last() -> None:
+    day = [replace(viewing(1), minutes=120), viewing(2, 30), viewing(3, 90)]
+    found = stops(day, {1: flat(1, SERDIKA), 2: flat(2, None), 3: flat(3, NEAR)})
+    assert [stop.pause for stop in found] == [None, -90, -30]
+    assert found[2].way == Transfer(6, on_foot=True)

@@ -1,10 +1,14 @@
 """What the buyer said of a flat stays with it, whatever matching joins and parts."""
 
+from pathlib import Path
+
 import pytest
 
 from property_worlds import advert, ids_of, new_matching, parts, save
+from sale_sofia.buyer import own_photos
 from sale_sofia.buyer.evaluations import (
     By,
+    WrongEvaluation,
     add_note,
     evaluate,
     evaluation_of,
@@ -14,6 +18,7 @@ from sale_sofia.buyer.evaluations import (
     notes_of,
     statuses,
 )
+from sale_sofia.buyer.own_photos import keep_photo, own_photos_of
 from sale_sofia.buyer.viewings import add_viewing, viewings_of
 from sale_sofia.flats.overrides import link, split
 from sale_sofia.flats.runs import PropertyMatching
@@ -118,3 +123,27 @@ def test_an_advert_that_was_never_matched_can_be_spoken_of(store_url: str) -> No
     with matching.database.read() as connection:
         assert statuses(connection) == {1: "shortlist"}
         assert evaluation_of(connection, 2).property_id == 1
+
+
+def test_joined_a_later_rejection_ends_the_day_of_the_other_half(matching: PropertyMatching) -> None:
+    with matching.database.write() as connection:
+        mark(connection, 1, "shortlist", EARLY)
+        evaluate(connection, 1, "decide_by", "2030-12-01", EARLY)
+        mark(connection, 3, "rejected", LATE)
+    link(matching, 1, 3)
+    with matching.database.read() as connection:
+        now = evaluation_of(connection, 1)
+        assert (now.status, now.decide_by) == ("rejected", None)
+
+
+def test_joined_the_photos_of_both_count_to_the_limit(
+    matching: PropertyMatching, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_photos, "MOST_OWN_PHOTOS", 2)
+    for number in (1, 3):
+        keep_photo(matching.database, tmp_path, number, b"", EARLY)
+    link(matching, 1, 3)
+    with pytest.raises(WrongEvaluation):
+        keep_photo(matching.database, tmp_path, 1, b"", LATE)
+    with matching.database.read() as connection:
+        assert len(own_photos_of(connection, 3)) == 2

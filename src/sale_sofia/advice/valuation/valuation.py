@@ -164,11 +164,15 @@ def value_property(
         UnknownProperty: no property ever had this id.
     """
     (flat,) = _flats(database, [database.run_read(partial(resolve, property_id=property_id))]).values()
-    if reason := why_not_valued(flat):
+    reason, few, current = why_not_valued(flat), None, None
+    if reason is None or refit:  # it is fitted again as asked, also where this flat has no fair price
+        try:
+            current = current_model(database, settings, refit=refit)
+        except TooFewFlats as error:
+            few = error
+    if reason:
         return Valuation(flat, None, "unknown", f"no fair price: {reason}")
-    try:
-        current = current_model(database, settings, refit=refit)
-    except TooFewFlats as few:
+    if current is None:
         return Valuation(flat, None, "unknown", f"no fair price: {few}", few=few)
     return value_flat(database, flat, current)
 

@@ -222,7 +222,7 @@ def send_test(visit: PageVisit) -> Done:
 
 
 def remove(visit: PageVisit) -> Done:
-    """Remove a channel, also from the rules that use it."""
+    """Remove a channel, also from the rules that use it; what waits for it is dropped."""
     settings, name = visit.state.settings, visit.form.get("channel", "")
     try:
         file = ChannelFile(settings.data_dir)
@@ -231,9 +231,7 @@ def remove(visit: PageVisit) -> Done:
             return _refuse_with(visit, say("conflict"))
         if not may_change(visit, Channel(name, stored.url, stored.person)):
             return _refuse_with(visit, say("channels.not_yours"))
-        rules = RuleFile(settings, visit.database, visit.by)
-        if rules.path.exists():
-            rules.drop_channel(name)
+        RuleFile(settings, visit.database, visit.by).drop_channel(name)
         file.remove(name)
         visit.note_change("channel", name, "removed")
     except WRONG as error:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
+from sale_sofia.advice.market.market import AdvertHistory, histories_of
+from sale_sofia.advice.since import brings_back
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import Download, WebPage
 from sale_sofia.app.deck import CardNote, Deck, FlatCard, open_deck
@@ -169,6 +171,7 @@ def _read(connection: Connection, deck: Deck) -> tuple[list[BoardEntry], list[Vi
     cards = deck.cards(deck.flats(on_board))
     adverts = [advert.listing_id for card in cards for advert in card.flat.adverts]
     prices, on_market = price_steps(connection, adverts), _moves(connection, adverts)
+    histories = histories_of(connection, {card.id for card in cards})
     rows = {row["id"]: row for row in listing_rows(connection, adverts)}
     entries = []
     for card in cards:
@@ -183,7 +186,7 @@ def _read(connection: Connection, deck: Deck) -> tuple[list[BoardEntry], list[Vi
                 card,
                 evaluated[card.id].status,
                 chosen_at,
-                list(changes_since(card.flat, prices, on_market, chosen_at)),
+                list(changes_since(card.flat, prices, on_market, histories[card.id], chosen_at)),
                 *contact(card.flat, rows),
                 next((viewing for viewing in planned if viewing.property_id == card.id), None),
                 evaluated[card.id].decide_by,
@@ -214,13 +217,22 @@ def _moves(connection: Connection, adverts: Sequence[int]) -> Moves:
 
 
 def changes_since(
-    flat: Flat, prices: Mapping[int, Sequence[PriceStep]], moves: Moves, since: float
+    flat: Flat,
+    prices: Mapping[int, Sequence[PriceStep]],
+    moves: Moves,
+    histories: Mapping[int, AdvertHistory],
+    since: float,
 ) -> Iterator[CardNote]:
     """What has changed since a moment: gone, back, another price than of the adverts that were there then."""
     if not flat.offered:
         yield CardNote(f"✗ {say('card.gone')}", "bad")
-    own = [move for advert in flat.adverts for move in moves.get(advert.listing_id, ())]
-    back = max((move.at for move in own if move.kind == "back"), default=0.0)
+    returned = [
+        move.at
+        for advert in flat.adverts
+        for move in moves.get(advert.listing_id, ())
+        if move.kind == "back" and brings_back(advert.listing_id, move.at, histories)
+    ]
+    back = max(returned, default=0.0)
     if flat.offered and back > since:
         yield CardNote(f"↺ {say('offers.back')}: {fmt.day(back)}", "good")
     if not flat.price_eur:
