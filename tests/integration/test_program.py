@@ -15,7 +15,7 @@ ONE_OF_EACH = {
     "Decide on it": (["shortlist"], "0 properties on the shortlist"),
     "Watch the crawls": (["jobs", "--json"], '"state": "COMPLETE"'),
     "Portals, pages and texts": (["sites", "list"], "suprimmo.bg"),
-    "Run it for long": (["proxies", "list"], "anonymity"),
+    "Run it for long": (["proxies", "list"], "no proxies are known"),
     "Keep it safe": (["db", "check"], "sound"),
 }
 
