@@ -34,8 +34,8 @@ FACTS: dict[str, Any] = {
     "property_type": "apartment", "rooms": 3, "area_sqm": 80.0, "floor": 4, "floors_total": 8,
     "neighbourhood": "Лозенец", "under_construction": None, "site": "imot.bg", "url": "https://a.bg/1",
     "price_eur": 100_000.0, "eur_sqm": 1_250.0, "vat": None, "points": 3.1, "score": 4.0, "known": 0.8,
-    "unknown": [], "portals": ["imot.bg"], "best": ["location", "price"], "photo": "https://a.bg/1.jpg", "metro": [4, 6],
-    "centre": [12, 12], "old_eur": 110_000.0,
+    "unknown": [], "portals": ["imot.bg"], "best": ["location", "price"], "photo": "https://a.bg/1.jpg",
+    "metro": [4, 6], "centre": [12, 12], "old_eur": 110_000.0,
 }  # fmt: skip
 
 
