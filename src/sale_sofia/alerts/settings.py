@@ -69,7 +69,7 @@ LINK_PATH: Final = "/do/"
 LINK_SECONDS: Final = 14 * 86_400.0
 """How long a link in a message may be used: flats are decided on within two weeks."""
 MOST_WITH_LINKS: Final = 10
-"""Flats of a message up to which each has its links; of more, one opens the dashboard."""
+"""Flats of a message up to which each has its links; a longer message has none."""
 PREVIEW_SECONDS: Final = 14 * 86_400.0
 """How far back the preview of a rule goes: two weeks of a market."""
 PREVIEW_SHOWN: Final = 40
