@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from crawls import run
+from sale_sofia.cli.progress import moment
 from sale_sofia.crawl.resilience.factory import get_gate
 from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
 from sale_sofia.settings.model import load_settings
@@ -61,7 +62,8 @@ def test_circuits_are_shown(tmp_path: Path, redis_url: str, monkeypatch: pytest.
     told = run(tmp_path, "circuits", "--json", REDIS_URL=redis_url)
     circuit = json.loads(told.stdout)["circuits"]["imot.bg"]
     assert (circuit["state"], circuit["last_block"], circuit["allowed"]) == ("OPEN", "captcha", 5)
-    assert "open" in run(tmp_path, "circuits", REDIS_URL=redis_url).stdout
+    shown = run(tmp_path, "circuits", REDIS_URL=redis_url).stdout
+    assert f"imot.bg  open     {moment(circuit['opened_at'])} " in shown
 
 
 def test_without_a_redis_it_is_said(tmp_path: Path) -> None:

@@ -438,10 +438,12 @@ def circuits(as_json: AsJson = False) -> None:
     """Show each portal's circuit: whether it is crawled (closed) or left alone (open), and why."""
     settings = _shared_settings()
     found = asyncio.run(_read_circuits(settings, answering_redis_url(settings)))
-    table = Table("portal", "circuit", "failures in a row", "last block", "allowed", "refused")
+    numbers = ("failures", "allowed", "refused")
+    table = plain_table("Circuits", ("portal", "circuit", "open since"), numbers, "last block")
     for domain, circuit in sorted(found.items()):
-        counts = (circuit.failures, circuit.last_block or "–", circuit.allowed, circuit.refused)
-        table.add_row(domain, circuit.state.value.lower(), *map(str, counts))
+        since = "–" if circuit.opened_at is None else moment(circuit.opened_at)
+        counts = map(str, (circuit.failures, circuit.allowed, circuit.refused))
+        table.add_row(domain, circuit.state.value.lower(), since, *counts, circuit.last_block or "–")
     record = {"circuits": {domain: asdict(circuit) for domain, circuit in found.items()}}
     print_answer(record, table, as_json=as_json)
 
