@@ -162,7 +162,7 @@ def enrich(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Read the descriptions of all stored adverts that are new or changed; after a crawl, never during it."""
+    """Read the descriptions of all stored adverts that are new or changed; crawls do so by themselves."""
     settings = load_settings()
     log_to_file(settings, "enrich")
     database = open_ready(settings)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 APP_NAME: Final = "sale_sofia"
-"""The name of the Celery app and of its only queue."""
+"""The name of the Celery app and of the queue of all tasks but those that ask a model."""
 WORKER_CLIENT: Final = "sale-sofia-worker:"
 """Prefix of the names of workers' connections to Redis."""
 TASK_VERSION: Final = 2
