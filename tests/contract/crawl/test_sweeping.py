@@ -534,7 +534,6 @@ def test_a_drop_that_a_person_accepts_is_usual_from_then_on(world: World) -> Non
     world.prices = {number: world.prices[number] for number in ALL[:4]}
     assert [sweep(ALL[:4]) for _ in range(2)] == [[], []]
     assert (world.last().complete, sorted(world.gone())) == (True, list(ALL[4:]))
-    assert sweep(ALL[:1]) == [IncidentKind.COLLAPSE], "another drop is one again"
 
 
 def test_a_collapse_that_lasts_stays_an_incident(world: World) -> None:
