@@ -26,7 +26,7 @@ from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
 from sale_sofia.crawl.runners.dispatching import result_url, send_jobs
 from sale_sofia.crawl.runners.progress import Progress, read_progress
-from sale_sofia.history.tables import listing_changes, price_points
+from sale_sofia.history.tables import WAS_ASKED, listing_changes, price_points
 from sale_sofia.installation import open_database
 from sale_sofia.operations.services.redis import RedisServer, connect
 from sale_sofia.settings.model import DATABASE_FILE, Settings, load_settings
@@ -234,9 +234,9 @@ class Party(Team):
 
 
 def doubled(database: Database) -> dict[object, object]:
-    """Adverts with more history than one sight of an unchanged portal gives."""
+    """Adverts with more history than one sight of an unchanged portal gives, printed earlier prices aside."""
     with database.read() as connection:
-        points = connection.execute(select(price_points.c.listing_id)).scalars()
+        points = connection.execute(select(price_points.c.listing_id).where(WAS_ASKED)).scalars()
         changes = connection.execute(select(listing_changes.c.listing_id)).scalars()
         rows = Counter([*points, *(one for change in changes for one in (change, change))])
     return {f"listing {one}": f"{count} rows of history" for one, count in rows.items() if count > 1}
