@@ -168,19 +168,14 @@ def test_every_text_rule_has_a_case() -> None:
 
 
 def row(number: int = 1, said: Facts | None = None, **fields: object) -> Facts:
-    """An advert as the database gives it."""
+    """An advert as the database gives it, or a table of adverts in a file."""
     told_by = {
         field: {"value": value, "status": "stated", "quote": quote}
         for field, (value, quote) in (said or {}).items()
     }
     own = {"id": number, "site": "imot.bg", "external_id": f"n{number}", "url": f"https://x/{number}"}
     known = {"deal": "sale", "property_type": "apartment", "price_eur": 100_000.0, "seller_name": None}
-    rest: Facts = {
-        "flags": frozenset(),
-        "features": frozenset(),
-        "description": None,
-        "last_seen_at": SEEN_AT,
-    }
+    rest: Facts = {"description": None, "last_seen_at": SEEN_AT}
     return {**NOWHERE, **own, **known, **rest, "said": told_by, "described": bool(told_by), **fields}
 
 

@@ -21,7 +21,8 @@ from sale_sofia.settings.model import Settings
 # Flats from a table of adverts in a file (Parquet): matched, descriptions read, each flat once.
 
 NOWHERE: Final = {
-    **dict.fromkeys(MERGED), **dict.fromkeys(("heating", "orientation", "parking", "features", "flags"), ()),
+    **dict.fromkeys(MERGED), **dict.fromkeys(("heating", "orientation", "parking"), ()),
+    **dict.fromkeys(("features", "flags"), frozenset()),
     "title": None, "vat": None, "seller_kind": None, "lat": None, "lon": None, "gone_at": None,
     "closed_at": None, "first_seen_at": 0.0, "last_seen_at": 0.0, "photo_urls": NO_LIST,
     "new_at": 0.0, "generation": 1, "family_id": None, "posted_at": None, "closed_reason": None,
