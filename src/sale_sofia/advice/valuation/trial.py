@@ -2,6 +2,7 @@
 
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +21,7 @@ from sale_sofia.settings.model import Settings
 
 # Flats from a table of adverts in a file (Parquet): matched, descriptions read, each flat once.
 
-NOWHERE: Final = {
+NOWHERE: Final[Mapping[str, Any]] = {
     **dict.fromkeys(MERGED), **dict.fromkeys(("heating", "orientation", "parking"), ()),
     **dict.fromkeys(("features", "flags"), frozenset()),
     "title": None, "vat": None, "seller_kind": None, "lat": None, "lon": None, "gone_at": None,
