@@ -66,7 +66,10 @@ async def go_and_fail(gate: RedisGate) -> None:
 
 
 def fork_and_kill(url: str, at: int, when: When) -> int:
-    """A process goes through the gate and ends at its n-th command; at none, it gives how many it sent."""
+    """A process goes through the gate and ends at its n-th command; at none, it gives how many it sent.
+
+    Nobody else may use the server: that it has read all is seen by who is still connected.
+    """
     with redis.Redis.from_url(url) as client:
         clients = len(client.client_list())
         if not (child := os.fork()):
@@ -153,13 +156,13 @@ def emptied(url: str) -> None:
 
 
 @pytest.mark.parametrize("begin", [closed, half_open])
-def test_killed_at_every_command(redis_url: str, begin: Callable[[str], None]) -> None:
-    begin(redis_url)
-    fork_and_kill(redis_url, 0, "after")  # from now on the server knows the scripts
-    emptied(redis_url)
-    begin(redis_url)
+def test_killed_at_every_command(own_redis_url: str, begin: Callable[[str], None]) -> None:
+    begin(own_redis_url)
+    fork_and_kill(own_redis_url, 0, "after")  # from now on the server knows the scripts
+    emptied(own_redis_url)
+    begin(own_redis_url)
     sent: list[int] = []
-    commands = commands_of(redis_url, lambda: sent.append(fork_and_kill(redis_url, 0, "after")))
+    commands = commands_of(own_redis_url, lambda: sent.append(fork_and_kill(own_redis_url, 0, "after")))
     assert sent == [len(commands)], "what the process counts is what the server has heard"
     scripts = [number for number, name in enumerate(commands, 1) if name == "EVALSHA"]
     assert len(scripts) == len(STEPS), f"{STEPS} in {commands}"
@@ -168,15 +171,15 @@ def test_killed_at_every_command(redis_url: str, begin: Callable[[str], None]) -
     assert len(points) >= 22, "fewer commands prove less"
 
     for at, when in points:
-        emptied(redis_url)
-        begin(redis_url)
-        assert fork_and_kill(redis_url, at, when) == 0
+        emptied(own_redis_url)
+        begin(own_redis_url)
+        assert fork_and_kill(own_redis_url, at, when) == 0
         reached = at if when == "after" else at - 1
         done = {step for step, number in zip(STEPS, scripts, strict=True) if number <= reached}
         told = f"{when} command {at}, {commands[at - 1]}"
-        asyncio.run(check_rate(redis_url, done, told))
+        asyncio.run(check_rate(own_redis_url, done, told))
         check = check_places if begin is closed else check_probe
-        asyncio.run(check(redis_url, done, told))
+        asyncio.run(check(own_redis_url, done, told))
 
 
 async def check_rate(url: str, done: set[str], told: str) -> None:
