@@ -194,7 +194,8 @@ def test_writers_who_wait_in_a_circle_both_end_well(db: Database) -> None:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert (requests(db), requests(db, "k"), len(tries)) == (2, 2, 3)
+    assert (requests(db), requests(db, "k")) == (2, 2)
+    assert len(tries) > 2, "one was chosen to begin again; the server may choose more than once"
 
 
 def test_a_portals_lock_is_taken_again_as_soon_as_it_is_free(
