@@ -98,8 +98,7 @@ class Forest:
         first = np.repeat(self.starts[leaves] - np.cumsum(counts) + counts, counts)
         places = self.members[first + np.arange(counts.sum())]
         share = np.repeat(1.0 / (counts * len(leaves)), counts)
-        weights: Values = np.bincount(places, share, minlength=flats)  # type: ignore[assignment]
-        return weights
+        return np.bincount(places, share, minlength=flats).astype(float, copy=False)
 
 
 _TAIL = (1 - fixed.COVERAGE) / 2
