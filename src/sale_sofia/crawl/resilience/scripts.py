@@ -16,6 +16,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
     AuthenticationError,
+    ConnectionError,  # noqa: A004 - the library's name for it
     NoScriptError,
     OutOfMemoryError,
     ReadOnlyError,
@@ -60,9 +61,13 @@ class ImpatientRedis(Redis):
     """
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - as the library has it
-        """As the library, but in time."""
+        """As the library, but in time; a connection that is lost meanwhile is a `ConnectionError`."""
         async with in_time():
-            return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
+            try:
+                return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
+            except (AttributeError, TypeError) as error:
+                # Python 3.12 to 3.13.5 writes to a transport that is already taken apart (gh-136234).
+                raise ConnectionError(f"connection lost before {args[0]} was sent") from error
 
 
 def connect(url: str) -> Redis:

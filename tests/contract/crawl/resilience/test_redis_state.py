@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
-from redis.asyncio import Redis
+from redis.asyncio import Connection, Redis
+from redis.exceptions import ConnectionError as ConnectionLost
 
 from sale_sofia.crawl.resilience.errors import ServiceRedis
 from sale_sofia.crawl.resilience.gate import Admission, Gate, Outcome, Refusal
@@ -38,6 +39,28 @@ async def admitted(gate: Gate, max_wait: float = math.inf) -> Admission:
     entry = await gate.admit(IMOT, max_wait)
     assert isinstance(entry, Admission)
     return entry
+
+
+def test_a_connection_lost_between_the_look_at_it_and_the_command_is_an_error_of_redis(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python 3.12 raised AttributeError, which nobody took for a Redis that is gone."""
+
+    async def lost(connection: Connection) -> bool:
+        assert connection._writer  # noqa: SLF001
+        connection._writer.transport.abort()  # noqa: SLF001 - as when the peer resets it
+        await asyncio.sleep(0)
+        return False
+
+    async def story() -> None:
+        client = connect(redis_url)
+        await client.ping()
+        monkeypatch.setattr(Connection, "can_read", lost)
+        with pytest.raises(ConnectionLost):
+            await client.get("anything")
+        await client.aclose()
+
+    asyncio.run(story())
 
 
 def test_scripts_that_the_server_forgot_are_loaded_again(own_redis_url: str) -> None:
