@@ -25,7 +25,7 @@ from xstatic.pkg import leaflet
 
 from sale_sofia.app import formatting, words
 from sale_sofia.app.entrance import Entrance, with_door_secret
-from sale_sofia.app.guard import HEALTH, OwnHosts, OwnPages, PasswordGate, with_headers
+from sale_sofia.app.guard import HEALTH, LANGUAGE, OwnHosts, OwnPages, PasswordGate, with_headers
 from sale_sofia.app.settings import (
     COOKIE_MOST_BYTES,
     FORM_MOST_BYTES,
@@ -34,7 +34,6 @@ from sale_sofia.app.settings import (
     YEAR_SECONDS,
 )
 from sale_sofia.app.visit import (
-    LANGUAGE,
     OUTCOME,
     PROFILE,
     VISITOR,
@@ -353,6 +352,7 @@ def render(visit: PageVisit, page: WebPage) -> str:
         "title": page.title,
         "said": outcome.get("said"),
         "wrong": visit.refused.why if visit.refused else outcome.get("wrong"),
+        "answered": OUTCOME in visit.request.cookies or visit.refused or visit.request.method == "POST",
         "undo": dict(parse_qsl(outcome.get("undo", ""))),
         "navigation": NAVIGATION,
         "here": visit.path.replace("/today", "/"),
