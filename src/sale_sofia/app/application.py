@@ -289,10 +289,11 @@ def _done(visit: PageVisit, done: Done) -> Response:
         if done.wrong and (given_back := _give_back(visit, back, done.message)):
             return given_back
         answer = RedirectResponse(back, 303)
-        message = {"wrong" if done.wrong else "said": done.message}
-        outcome = urlencode({**message, "undo": urlencode(done.undo or {})})
-        if len(outcome) > COOKIE_MOST_BYTES:  # a long reason: better no undo than no message either
-            outcome = urlencode(message)
+        kind, text = "wrong" if done.wrong else "said", done.message
+        outcome = urlencode({kind: text, "undo": urlencode(done.undo or {})})
+        while len(outcome) > COOKIE_MOST_BYTES:  # better no undo, and a part of the message, than nothing
+            outcome = urlencode({kind: f"{text} …" if text != done.message else text})
+            text = text[: len(text) * 9 // 10]
         _keep_cookie(visit, answer, OUTCOME, outcome, OUTCOME_SECONDS)
     for name, value in done.cookies.items():
         _keep_cookie(visit, answer, name, value, YEAR_SECONDS)
