@@ -439,11 +439,11 @@ def circuits(as_json: AsJson = False) -> None:
     settings = _shared_settings()
     found = asyncio.run(_read_circuits(settings, answering_redis_url(settings)))
     numbers = ("failures", "allowed", "refused")
-    table = plain_table("Circuits", ("portal", "circuit", "open since"), numbers, "last block")
+    table = plain_table("Circuits", ("portal", "circuit", "open since", "tried again"), numbers, "last block")
     for domain, circuit in sorted(found.items()):
-        since = "–" if circuit.opened_at is None else moment(circuit.opened_at)
+        since, again = ("–" if at is None else moment(at) for at in (circuit.opened_at, circuit.retry_at))
         counts = map(str, (circuit.failures, circuit.allowed, circuit.refused))
-        table.add_row(domain, circuit.state.value.lower(), since, *counts, circuit.last_block or "–")
+        table.add_row(domain, circuit.state.value.lower(), since, again, *counts, circuit.last_block or "–")
     record = {"circuits": {domain: asdict(circuit) for domain, circuit in found.items()}}
     print_answer(record, table, as_json=as_json)
 
