@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app_runs import put_adverts
 from command_server import PATIENCE_SECONDS, shared_commands
 
 
@@ -213,6 +214,8 @@ def test_doctor(tmp_path: Path) -> None:
     assert told.returncode == 0
     assert checks["time zone"] == {"name": "time zone", "ok": True, "detail": "Europe/Sofia", "advice": None}
     assert run("doctor", cwd=tmp_path).stderr == "before the first crawl: sale-sofia sites probe\n"
+    put_adverts(tmp_path / "data", {"deal": "sale"})
+    assert run("doctor", cwd=tmp_path).stderr == ""
     wrong = run("doctor", cwd=tmp_path, SCRAPING_CHUNK_SIZE="0")
     assert wrong.stderr == ""
     assert (wrong.returncode, "Europe/Sofia" in wrong.stdout) == (1, True)

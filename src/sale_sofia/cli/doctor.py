@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 from rich.table import Table
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, inspect, select
 
 from sale_sofia.cli.backup import progress_bar
 from sale_sofia.cli.console import (
@@ -40,7 +40,7 @@ from sale_sofia.history.tables import listings
 from sale_sofia.installation import open_database, open_ready
 from sale_sofia.listings.places import district_key, districts, find_neighbourhood
 from sale_sofia.operations.doctor import CheckResult, run_checks
-from sale_sofia.settings.model import load_settings
+from sale_sofia.settings.model import Settings, load_settings
 
 
 def doctor(
@@ -72,8 +72,18 @@ def doctor(
         _print_table(checks)
     if not all(check.ok for check in checks):
         raise typer.Exit(NOT_ALL_RIGHT)
-    if not as_json:
+    if not as_json and not _has_adverts(load_settings()):
         log.print("before the first crawl: sale-sofia sites probe")
+
+
+def _has_adverts(settings: Settings) -> bool:
+    def read(connection: Connection) -> bool:
+        if not inspect(connection).has_table(listings.name):  # made by the first command that needs it
+            return False
+        return connection.scalar(select(listings.c.id).limit(1)) is not None
+
+    database = open_database(settings)
+    return database.exists() and database.run_read(read)
 
 
 def _print_table(checks: Sequence[CheckResult]) -> None:
