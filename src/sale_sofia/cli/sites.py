@@ -279,7 +279,8 @@ def probe(
     """Look at portals before the first crawl: do they let us in, and can their pages be read?
 
     Each is asked at most seven times, at its own rate and as its robots.txt allows: robots.txt, a page of
-    results, three adverts, the next page. Nothing is stored. Ends with 0 when all read well.
+    results, three adverts, the next page, and one more where an advert is gone or a page was moved. Nothing
+    is stored. Ends with 0 when all read well.
 
     sale-sofia sites probe imot.bg
     """
