@@ -102,7 +102,7 @@ def test_an_error_in_a_manifest_is_a_line_and_the_run_goes_on(world: Path, tmp_p
     assert told.returncode == 0
     assert first["error"] == {"type": "empty_page", "message": "the page is empty"}
     assert second["kind"] != "error"
-    assert "1 pages are errors" in told.stderr
+    assert "1 page is an error" in told.stderr
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_bad_line_of_a_manifest_is_one_error_with_its_number(
     assert first["kind"] != "error"
     assert (bad["kind"], bad["error"]["type"]) == ("error", "bad_line")
     assert bad["error"]["message"].startswith(f"{manifest}, {sentence}")
-    assert "1 pages are errors" in told.stderr
+    assert "1 page is an error" in told.stderr
 
 
 def test_files_are_looked_up_from_here_or_else_beside_the_manifest(world: Path) -> None:

@@ -15,6 +15,7 @@ from sale_sofia.cli.console import (
     NOT_ALL_RIGHT,
     AsJson,
     log,
+    one_of,
     out,
     plain_table,
     print_answer,
@@ -148,7 +149,7 @@ def import_places(
     """
     refuse((gtfs is None) == (geojson is None), "give either --gtfs FILE or --geojson FILE")
     kinds = ("neighbourhoods", "districts", "parks", "schools")
-    refuse(kind and kind not in kinds, f"--as is one of {', '.join(kinds)}")
+    kind = kind and one_of(kind, "kind", kinds)
     refuse(gtfs and (kind or leave_out), "--as and --leave-out go with --geojson")
     if gtfs is not None:
         found = read_timetable(gtfs)
@@ -241,7 +242,7 @@ def reset(
     ] = None,
 ) -> None:
     """Go back to the shipped places."""
-    refuse(kind and kind not in imported.KINDS, f"there is no {kind}; there are {', '.join(imported.KINDS)}")
+    kind = kind and one_of(kind, "set", imported.KINDS)
     data_dir = load_settings().data_dir
     gone = [name for name in imported.KINDS if kind in (None, name) and imported.remove(data_dir, name)]
     _update_flats(set(gone))
