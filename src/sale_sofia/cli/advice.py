@@ -155,7 +155,8 @@ def _explanation(view: View, language: Language) -> Iterator[Table | Text]:
     yield Text(summary.in_words(language))
     headings = partial(_headings, language)
     numbers = headings("weight", "value", "known", "points")
-    table = plain_table(*headings("criteria"), headings("criterion"), numbers, *headings("why"))
+    (title,), why = headings("criteria"), headings("why")
+    table = plain_table(title, headings("criterion"), numbers, *why)
     for criterion in view["criteria"]:
         weight = f"{criterion['weight']:.0%}"
         table.add_row(criterion["name"], weight, *_score_cells(criterion), "", style="bold")
@@ -163,7 +164,7 @@ def _explanation(view: View, language: Language) -> Iterator[Table | Text]:
             table.add_row("", "", _worth(part["value"]), "", f"{part['points']:.2f}", part["why"])
     yield table
     title = Said("score.conditions").in_words(language)
-    table = plain_table(title, headings("criterion", "state"), (), *headings("why"))
+    table = plain_table(title, headings("criterion", "state"), (), *why)
     for breaker in view["breakers"]:
         quote = f" – “{breaker['quote']}”" if breaker["quote"] else ""
         table.add_row(breaker["name"], _state(breaker["state"], language), breaker["why"] + quote)
@@ -172,7 +173,8 @@ def _explanation(view: View, language: Language) -> Iterator[Table | Text]:
         costs = (
             (cost["name"], number(cost["least_eur"]), number(cost["most_eur"])) for cost in view["costs"]
         )
-        yield plain_table(*headings("costs"), headings("item"), headings("least", "most"), rows=costs)
+        (title,) = headings("costs")
+        yield plain_table(title, headings("item"), headings("least", "most"), rows=costs)
 
 
 # `sale-sofia profiles`: what buyers look for.

@@ -155,7 +155,7 @@ def _record(backup: BackupFile) -> dict[str, Any]:
 def _contents(backup: BackupFile) -> str:
     adverts = backup.about.rows.get("listings", 0)
     pages = "with" if backup.about.pages else "without"
-    return f"{counted(adverts, 'advert')}, {counted(pages, 'page')}, {backup.bytes / _MB:.1f} MB"
+    return f"{counted(adverts, 'advert')}, {pages} pages, {backup.bytes / _MB:.1f} MB"
 
 
 def _table(backups: list[BackupFile]) -> Table:

@@ -286,7 +286,7 @@ def sweeps(
         accepted = database.run_write(partial(accept_drop, site=site, now=time.time()))
         if accepted is None:
             raise ValueError(f"{site}: its last sweep did not collapse; there is nothing to accept")
-        out.print(f"{site}: {counted(accepted.adverts, 'advert is', 'adverts are')} usual from now on")
+        out.print(f"{site}: {counted(accepted.adverts or 0, 'advert is', 'adverts are')} usual from now on")
         return
     found = database.run_read(partial(list_sweeps, limit=SHOWN_SWEEPS, site=site))
     numbers = ("announced", "seen", "opened", "priced", "gone")
@@ -330,8 +330,8 @@ def _print_report(runs: list[Report]) -> None:
         log.print("no run yet; begin one with `sale-sofia crawl`")
         return
     came = plain_table("Runs", ("site", "state", "health"), ("adverts", "usual", "new", "changed"), "began")
-    numbers = ("requests", "failed", "blocked", "retries", "waited s", "p50 s", "p95 s", "p99 s")
-    traffic = plain_table("Traffic", ("site",), numbers)
+    headings = ("requests", "failed", "blocked", "retries", "waited s", "p50 s", "p95 s", "p99 s")
+    traffic = plain_table("Traffic", ("site",), headings)
     for run in runs:
         summary, usual = run["summary"], (run["comparison"] or {}).get("adverts")
         numbers = map(number, (summary["adverts"], usual, summary["new"], summary["changed"]))

@@ -119,7 +119,8 @@ def _texts(field: str, value: Any) -> list[str]:  # noqa: ANN401 - as the option
             raise WrongSearch(f"{field} is empty; write a value, or leave the option out")
         value = parts
     words = {word.lower(): word for word in _literals(SearchQuery.model_fields[field].annotation)}
-    return [words.get(text.lower(), text) for text in (value if isinstance(value, list) else [value])]
+    texts: list[str] = value if isinstance(value, list) else [value]
+    return [words.get(text.lower(), text) for text in texts]
 
 
 _SAID_BY: Final = {"posted": "posted", "id": "id", "first_seen": "seen"}
