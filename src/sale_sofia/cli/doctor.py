@@ -149,7 +149,7 @@ def import_places(
     """
     refuse((gtfs is None) == (geojson is None), "give either --gtfs FILE or --geojson FILE")
     kinds = ("neighbourhoods", "districts", "parks", "schools")
-    kind = kind and one_of(kind, "kind", kinds)
+    kind = kind and one_of(kind, "kind of places", kinds)
     refuse(gtfs and (kind or leave_out), "--as and --leave-out go with --geojson")
     if gtfs is not None:
         found = read_timetable(gtfs)
@@ -242,7 +242,7 @@ def reset(
     ] = None,
 ) -> None:
     """Go back to the shipped places."""
-    kind = kind and one_of(kind, "set", imported.KINDS)
+    kind = kind and one_of(kind, "set of places", imported.KINDS)
     data_dir = load_settings().data_dir
     gone = [name for name in imported.KINDS if kind in (None, name) and imported.remove(data_dir, name)]
     _update_flats(set(gone))
