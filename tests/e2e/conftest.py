@@ -10,7 +10,7 @@ from browser_pages import DESK, Window, chromium, person, tab
 from dashboards import Served, running_dashboard
 from demo_worlds import copied
 from hostile_adverts import put_hostile_adverts
-from sale_sofia.app.visit import LANGUAGE
+from sale_sofia.app.guard import LANGUAGE
 
 
 @pytest.fixture(scope="module")

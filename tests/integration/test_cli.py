@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app_runs import put_adverts
 from command_server import PATIENCE_SECONDS, shared_commands
 
 
@@ -101,7 +102,7 @@ def test_an_error_in_a_manifest_is_a_line_and_the_run_goes_on(world: Path, tmp_p
     assert told.returncode == 0
     assert first["error"] == {"type": "empty_page", "message": "the page is empty"}
     assert second["kind"] != "error"
-    assert "1 pages are errors" in told.stderr
+    assert "1 page is an error" in told.stderr
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_a_bad_line_of_a_manifest_is_one_error_with_its_number(
     assert first["kind"] != "error"
     assert (bad["kind"], bad["error"]["type"]) == ("error", "bad_line")
     assert bad["error"]["message"].startswith(f"{manifest}, {sentence}")
-    assert "1 pages are errors" in told.stderr
+    assert "1 page is an error" in told.stderr
 
 
 def test_files_are_looked_up_from_here_or_else_beside_the_manifest(world: Path) -> None:
@@ -213,6 +214,8 @@ def test_doctor(tmp_path: Path) -> None:
     assert told.returncode == 0
     assert checks["time zone"] == {"name": "time zone", "ok": True, "detail": "Europe/Sofia", "advice": None}
     assert run("doctor", cwd=tmp_path).stderr == "before the first crawl: sale-sofia sites probe\n"
+    put_adverts(tmp_path / "data", {"deal": "sale"})
+    assert run("doctor", cwd=tmp_path).stderr == ""
     wrong = run("doctor", cwd=tmp_path, SCRAPING_CHUNK_SIZE="0")
     assert wrong.stderr == ""
     assert (wrong.returncode, "Europe/Sofia" in wrong.stdout) == (1, True)

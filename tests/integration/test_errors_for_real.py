@@ -542,7 +542,7 @@ def test_a_page_that_could_not_be_read_is_read_again_from_the_archive(tmp_path: 
     assert len(digests) == 1
     assert None not in digests
     again = run(tmp_path / "data", "reparse")
-    assert "1 pages read again: 0 adverts changed, 1 unreadable, 0 no longer" in again.stderr
+    assert "1 page read again: 0 adverts changed, 1 unreadable, 0 no longer" in again.stderr
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,25 @@ def numbers(flats: list[dict[str, Any]]) -> list[int]:
     return [flat["property_id"] for flat in flats]
 
 
+def test_words_may_be_typed_in_any_case(data: Path, say: Command) -> None:
+    conditions = (
+        "search",
+        "--property-type",
+        "APARTMENT,Studio",
+        "--sort",
+        "Price",
+        "--unknown",
+        "OK",
+        "--json",
+    )
+    found = json.loads(run(data, *conditions).stdout)["flats"]
+    assert found == json.loads(run(data, *(word.lower() for word in conditions)).stdout)["flats"] != []
+    assert say("mark", "7", "Contacted").err == "property 7: contacted"
+    assert "decision maybe" in say("decide", "7", "MAYBE").err
+    say("mark", "7", "New")
+    assert say("changes", "--kind", "New", "--since", "9999d").code == 0
+
+
 def test_a_search_says_how_many_there_are_and_what_is_not_known(data: Path) -> None:
     conditions = ("search", "--price-max", "200000", "--sort", "price", "--limit", "1")
     found = json.loads(run(data, *conditions, "--json").stdout)
@@ -101,7 +120,7 @@ def test_a_flat_is_shortlisted_noted_viewed_and_decided_on(say: Command, tmp_pat
     assert (said["property_id"], said["status"], said["reason"]) == (1, "shortlist", "светло")
     [listed] = say("shortlist", "--json").json()["shortlist"]
     assert (listed["property_id"], listed["price_eur"]) == (1, 179_900.0)
-    assert say("note", "1", "питай за мазето").err == "1 notes on property 1"
+    assert say("note", "1", "питай за мазето").err == "1 note on property 1"
     assert say("renovation", "1", "9000", "--json").json()["renovation_eur"] == 9000
     plan = ("1", "2026-11-20 15:30", "--agent", "Иванова", "--place", "пред входа")
     planned = say("viewing", "add", *plan, "--json").json()

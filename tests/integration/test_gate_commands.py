@@ -63,7 +63,8 @@ def test_circuits_are_shown(tmp_path: Path, redis_url: str, monkeypatch: pytest.
     circuit = json.loads(told.stdout)["circuits"]["imot.bg"]
     assert (circuit["state"], circuit["last_block"], circuit["allowed"]) == ("OPEN", "captcha", 5)
     shown = run(tmp_path, "circuits", REDIS_URL=redis_url).stdout
-    assert f"imot.bg  open     {moment(circuit['opened_at'])} " in shown
+    since, again = (moment(circuit[at]) for at in ("opened_at", "retry_at"))
+    assert f"imot.bg  open     {since}  {again} " in shown
 
 
 def test_without_a_redis_it_is_said(tmp_path: Path) -> None:

@@ -203,17 +203,17 @@ def test_the_export_says_which_flats_it_holds(tmp_path: Path) -> None:
         save_listings(connection, [Sighting(other, 2.0)])
         save_listings(connection, [Sighting(advert("a3"), 2.0, card=True)])
     database.dispose()
-    unread = "1 adverts known only from lists of results are left out"
+    unread = "1 advert known only from lists of results left out"
     path = tmp_path / "x.jsonl"
     told = run(tmp_path, "export", path, COLUMNS="400")
     assert told.stderr.splitlines() == [
         f"2 adverts in {path}",
-        "1 earlier flats under ids that were given again are left out; --all-generations adds them",
+        "1 earlier flat under ids that were given again left out; --all-generations adds them",
         unread,
     ]
     told = run(tmp_path, "export", path, "--all-generations", COLUMNS="400")
     assert told.stderr.splitlines() == [
-        f"3 adverts in {path}: 2 adverts of now, 1 earlier flats under ids that were given again",
+        f"3 adverts in {path}: 2 adverts of now, 1 earlier flat under ids that were given again",
         unread,
     ]
     refused = run(tmp_path, "export", path, "--all-generations", "--prices", COLUMNS="400")

@@ -46,7 +46,7 @@ def test_the_newest_run_of_each_portal_is_a_line(data: Path) -> None:
     assert "imot.bg 14 1 25.0% 0 0 0.50 0.50 0.50" in lines
     assert "bazar.bg: the portal showed no advert" in lines
     assert "bazar.bg: open since 1970-01-02 02:00: empty_job: the portal showed no advert" in lines
-    assert "imot.bg: NetworkTimeout: 1 pages, 0 requests; https://x/12: [30 s]" in lines
+    assert "imot.bg: NetworkTimeout: 1 page, 0 requests; https://x/12: [30 s]" in lines
 
 
 def test_one_job_as_json(data: Path) -> None:

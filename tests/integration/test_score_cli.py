@@ -1,5 +1,6 @@
 """Scores and profiles as a person meets them, and a crawl that scores by itself."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_flats_are_ranked_and_what_fails_comes_last(data: Path) -> None:
     assert [one["property_id"] for one in passing["scores"]] == [1]
     told = run(data, "score", "--limit", "1", **WIDE)
     assert "+ passes; ? No legal trap" in told.stdout
-    assert told.stderr.strip() == "1 of 3 flats shown: 1 pass, 0 may pass, 2 fail"
+    assert told.stderr.strip() == "1 of 3 shown: 1 pass, 0 may pass, 2 fail"
 
 
 def test_one_flat_is_explained_in_full_in_both_languages(data: Path) -> None:
@@ -59,6 +60,11 @@ def test_one_flat_is_explained_in_full_in_both_languages(data: Path) -> None:
     assert (traps["state"], traps["quote"]) == ("fail", "идеална част")
     assert view["known"] == pytest.approx(sum(one["known"] * one["weight"] for one in view["criteria"]))
     told = run(data, "score", "3", "--lang", "bg", **WIDE)
+    english = set(re.findall(r"[A-Za-z]{4,}", told.stdout))
+    assert english == set(), "headings are of the language too"
+    ranking = run(data, "score", "--lang", "bg", **WIDE)
+    assert re.findall(r"[A-Za-z]{4,}", ranking.stdout.replace("default", "")) == []
+    assert ranking.stderr.strip() == "Показани 3 от 3: минават 1, може да минат 0, не минават 2"
     assert "продава се идеална част – “идеална част”" in told.stdout
     assert "Местоположение" in told.stdout
     assert "местен данък, нотариус, вписване" in told.stdout

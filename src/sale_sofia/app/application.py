@@ -25,7 +25,7 @@ from xstatic.pkg import leaflet
 
 from sale_sofia.app import formatting, words
 from sale_sofia.app.entrance import Entrance, with_door_secret
-from sale_sofia.app.guard import HEALTH, OwnHosts, OwnPages, PasswordGate, with_headers
+from sale_sofia.app.guard import HEALTH, LANGUAGE, OwnHosts, OwnPages, PasswordGate, with_headers
 from sale_sofia.app.settings import (
     COOKIE_MOST_BYTES,
     FORM_MOST_BYTES,
@@ -34,7 +34,6 @@ from sale_sofia.app.settings import (
     YEAR_SECONDS,
 )
 from sale_sofia.app.visit import (
-    LANGUAGE,
     OUTCOME,
     PROFILE,
     VISITOR,
@@ -290,10 +289,11 @@ def _done(visit: PageVisit, done: Done) -> Response:
         if done.wrong and (given_back := _give_back(visit, back, done.message)):
             return given_back
         answer = RedirectResponse(back, 303)
-        message = {"wrong" if done.wrong else "said": done.message}
-        outcome = urlencode({**message, "undo": urlencode(done.undo or {})})
-        if len(outcome) > COOKIE_MOST_BYTES:  # a long reason: better no undo than no message either
-            outcome = urlencode(message)
+        kind, text = "wrong" if done.wrong else "said", done.message
+        outcome = urlencode({kind: text, "undo": urlencode(done.undo or {})})
+        while len(outcome) > COOKIE_MOST_BYTES:  # better no undo, and a part of the message, than nothing
+            outcome = urlencode({kind: f"{text} …" if text != done.message else text})
+            text = text[: len(text) * 9 // 10]
         _keep_cookie(visit, answer, OUTCOME, outcome, OUTCOME_SECONDS)
     for name, value in done.cookies.items():
         _keep_cookie(visit, answer, name, value, YEAR_SECONDS)
@@ -353,6 +353,7 @@ def render(visit: PageVisit, page: WebPage) -> str:
         "title": page.title,
         "said": outcome.get("said"),
         "wrong": visit.refused.why if visit.refused else outcome.get("wrong"),
+        "answered": OUTCOME in visit.request.cookies or visit.refused or visit.request.method == "POST",
         "undo": dict(parse_qsl(outcome.get("undo", ""))),
         "navigation": NAVIGATION,
         "here": visit.path.replace("/today", "/"),

@@ -29,6 +29,7 @@ from sale_sofia.app.guard import (
     ENTRANCE_HEADERS,
     FIELD,
     HEALTH,
+    UNSENT,
     Tries,
     bare_page,
     client_at,
@@ -154,9 +155,9 @@ class Entrance:
             return await self._by_link(request, path.removeprefix(SIGN_IN_PATH))
         if response := await self._repeat_session(request, FIRST):
             return response
-        if request.method != "POST":
-            return _sign_in_page(request, 401)
         form = await read_small_form(request)
+        if form.keys() != {"name", "password"}:
+            return _sign_in_page(request, 401, UNSENT if request.method == "POST" else None)
         client = client_at(request.client.host if request.client else "")
         if wait := self._tries.wait_of(client):
             return _sign_in_page(request, 429, "gate.wait", str(wait))
@@ -164,8 +165,8 @@ class Entrance:
         self._tries.note_wrong(client)
         enter = partial(
             enter_by_password,
-            name=form.get("name", ""),
-            password=form.get("password", ""),
+            name=form["name"],
+            password=form["password"],
             device=request.headers.get("user-agent", ""),
             now=time.time(),
         )

@@ -195,6 +195,7 @@ def client_at(host: str) -> LoginClient:
 # With a password, nothing is served before it was given, not even scripts.
 
 COOKIE: Final = "sale_sofia_login"
+LANGUAGE: Final = "sale_sofia_language"
 TRUSTED: Final = "sale_sofia_known"
 """Opens nothing: it marks a browser that has signed in before, whom guesses of others do not delay."""
 HEALTH: Final = "/healthz"
@@ -249,9 +250,10 @@ class PasswordGate:
             await answer(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
-        if request.method != "POST":
-            return _form(request, 401)
-        password = (await read_small_form(request)).get("password", "").encode()
+        form = await read_small_form(request)
+        if form.keys() != {"password"}:
+            return _form(request, 401, UNSENT if request.method == "POST" else None)
+        password = form["password"].encode()
         host, browser = request.client.host if request.client else "", self._signed_value(request, TRUSTED)
         client = LoginClient(browser, trusted=True) if browser else client_at(host)
         # No await from here on: of many tries at once only the first is checked.
@@ -287,6 +289,10 @@ class PasswordGate:
         return bool(value) and self._clock() < int(value.partition(".")[0])
 
 
+UNSENT: Final = "gate.unsent"
+"""Why a form of another page was not taken: nobody is signed in. It is no try of a password."""
+
+
 async def read_small_form(request: Request) -> Mapping[str, str]:
     """The fields of a form; empty when it is larger than any name and password."""
     body = b""
@@ -306,7 +312,7 @@ def requested_address(request: Request) -> str:
 def _form(
     request: Request, status: int, wrong: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """The form for the password, in the language of the address."""
+    """The form for the password."""
     fields = "<label for='password'>{gate.password}</label>" + FIELD + "<button>{gate.enter}</button>"
     return bare_page(request, f"<form method='post'>{fields}</form>", status, wrong, headers)
 
@@ -324,11 +330,14 @@ def bare_page(
     wrong: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A page before sign-in, in the language of the address: it needs no file behind the sign-in.
+    """A page before sign-in, in the language of the address or else of the browser's last pages.
+
+    It needs no file behind the sign-in.
 
     In `inside` a key in braces is replaced by its text; the rest of it must be escaped already.
     """
-    language: Language = "en" if request.query_params.get("lang") in {"en", "English"} else "bg"
+    chosen = request.query_params.get("lang") or request.cookies.get(LANGUAGE)
+    language: Language = "en" if chosen in {"en", "English"} else "bg"
 
     def say(key: str) -> str:
         return escape(dictionary()[key][language])

@@ -25,6 +25,7 @@ from sale_sofia.advice.valuation.model import Current, FairBand, stored_model
 from sale_sofia.advice.valuation.valuation import Valuation, Verdict, value_flat, verdicts
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.errands import Errands
+from sale_sofia.app.guard import LANGUAGE
 from sale_sofia.app.settings import ANSWERS_KEPT, CHANGES_SHOWN, COMPARED_MOST
 from sale_sofia.app.words import say
 from sale_sofia.buyer.changes import About, SharedChange, What, changes_of, latest_changes, note_change
@@ -47,11 +48,10 @@ from sale_sofia.storage.database import Database, DataVersion
 WRITER: Final = "dashboard"
 """Who is recorded as the author of changes while there are no people."""
 VISITOR: Final = "sale_sofia_visitor"
-LANGUAGE: Final = "sale_sofia_language"
 PROFILE: Final = "sale_sofia_profile"
 TICKED: Final = "sale_sofia_compare"
 OUTCOME: Final = "sale_sofia_said"
-"""Cookies: visitor, language, profile, flats ticked for comparison, outcome of the last form."""
+"""Cookies: visitor, profile, flats ticked for comparison, outcome of the last form."""
 _TOKEN: Final = re.compile(r"[0-9a-f]{32}")
 _Value = TypeVar("_Value")
 

@@ -97,10 +97,11 @@ def _euros(value: object) -> float:
 
 
 def checked_word(value: object, allowed: Sequence[str], problem: str) -> str:
-    """The value, if it is one of these words."""
-    if value not in allowed:
+    """The value, in whatever case it is typed, if it is one of these words."""
+    word = str(value).lower()
+    if word not in allowed:
         raise WrongEvaluation(f"{problem}; allowed: {', '.join(allowed)}")
-    return str(value)
+    return word
 
 
 def _day(value: object) -> str:

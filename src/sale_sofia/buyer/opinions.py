@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, Final, Literal
 
-from sqlalchemy import Connection, Row, Select, delete, insert, select
+from sqlalchemy import Connection, Row, Select, delete, func, insert, select
 
 from sale_sofia.buyer.changes import note_change
 from sale_sofia.buyer.evaluations import (
     By,
+    Evaluation,
     WrongEvaluation,
     clean_text,
     evaluation_of,
@@ -29,7 +30,8 @@ from sale_sofia.buyer.people import Person, add_person, all_people, remove_perso
 from sale_sofia.buyer.settings import MOST_STARS
 from sale_sofia.buyer.tables import opinions, people
 from sale_sofia.buyer.visitors import forget_visitor, visitor_of
-from sale_sofia.flats.store import with_current
+from sale_sofia.flats.store import rows_of, with_current
+from sale_sofia.flats.tables import listing_sources
 from sale_sofia.settings.words import Said
 
 Liking = Literal["liked", "rejected"]
@@ -37,6 +39,11 @@ AS_STATUS: Final[Mapping[str | None, str]] = {"liked": "shortlist", "rejected": 
 """An opinion as the status that a single buyer would have given."""
 BY_STATUS: Final[Mapping[str, Liking | None]] = {"shortlist": "liked", "rejected": "rejected", "new": None}
 
+MATCHING: Final = "match"
+"""Who is recorded where a status follows from flats being joined or parted."""
+_LAST_MATCHED: Final = select(listing_sources.c.property_id, func.max(listing_sources.c.decided_at)).group_by(
+    listing_sources.c.property_id
+)
 REASONS: Final = ("price", "place", "noise", "floor", "building", "layout", "condition", "doubt")
 """Why flats are rejected, as the pages offer it; their words are those of `reject.…`."""
 
@@ -117,13 +124,37 @@ def _household(connection: Connection, property_id: int, *, unhide: bool = False
     A hidden one stays hidden unless all reject it, or somebody wants to see it again (`unhide`).
     """
     on_flat = opinions_on(connection, [property_id]).get(property_id, ())
-    likings = [opinion.opinion for opinion in on_flat if opinion.opinion]
     now = evaluation_of(connection, property_id).status
-    if set(likings) == {"rejected"} and len(likings) == len(all_people(connection)):
+    return _following(on_flat, now, len(all_people(connection)), unhide=unhide)
+
+
+def _following(on_flat: Sequence[Opinion], now: str, everybody: int, *, unhide: bool = False) -> str:
+    likings = [opinion.opinion for opinion in on_flat if opinion.opinion]
+    if set(likings) == {"rejected"} and len(likings) == everybody:
         return "rejected"
     if now not in BY_STATUS and not (unhide and now == "hidden"):
         return now
     return "shortlist" if "liked" in likings else "new"
+
+
+def agree(connection: Connection, *, now: float) -> None:
+    """Give flats that matching joined or parted the status that follows from the opinions on each.
+
+    A status that somebody gave since then stays.
+    """
+    rows = connection.execute(_select_opinions(None)).all()
+    by_flat, stored, everybody = _summed(rows), evaluations(connection), len(all_people(connection))
+    ids = defaultdict(set)
+    for row in rows:
+        ids[row.current_id].add(row.property_id)
+    matched = dict(rows_of(connection, _LAST_MATCHED, listing_sources.c.property_id, list(by_flat)))
+    for number, on_flat in by_flat.items():
+        before = stored.get(number, Evaluation(number))
+        joined = len(ids[number]) > 1 and matched.get(number, 0.0) > (before.changed_at or 0.0)
+        if joined or before.changed_by == MATCHING:
+            status = _following(on_flat, before.status, everybody)
+            if status != before.status:
+                mark(connection, number, status, By(MATCHING, now))
 
 
 def opinions_on(connection: Connection, property_ids: Sequence[int]) -> Mapping[int, Sequence[Opinion]]:

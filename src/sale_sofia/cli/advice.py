@@ -31,6 +31,7 @@ from sale_sofia.buyer.changes import What, note_change
 from sale_sofia.cli.console import (
     BAD_INPUT,
     AsJson,
+    counted,
     has_subcommand,
     log,
     out,
@@ -48,6 +49,7 @@ from sale_sofia.installation import open_database, open_ready
 from sale_sofia.listings.places import find_neighbourhood
 from sale_sofia.settings.files import read_yaml
 from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 
 View = Mapping[str, Any]
@@ -82,7 +84,7 @@ def score(
         print_answer(view, *_explanation(view, lang), as_json=as_json)
         return
     found = database.run_read(partial(_ranking, profile=profile, passing=passing, limit=limit))
-    table, note = _ranking_table(profile, found["scores"], lang), _count_sentence(found)
+    table, note = _ranking_table(profile, found["scores"], lang), _count_sentence(found, lang)
     print_answer({"profile": profile, **found}, table, as_json=as_json, note=note)
 
 
@@ -101,8 +103,10 @@ def _ranking(connection: Connection, profile: str, *, passing: bool, limit: int)
 
 def _ranking_table(profile: str, lines: Sequence[View], language: Language) -> Table:
     """A row for each flat, the best first."""
-    numbers = ("rooms", "m²", "floor", "€", "€/m²", "score", "known", "points")
-    table = plain_table(f"Scores for {profile}", ("id", "neighbourhood"), numbers, "conditions")
+    numbers = ("rooms", "area", "floor", "price", "eur_sqm", "value", "known", "points")
+    title = Said("score.table.title", profile=profile).in_words(language)
+    conditions = Said("score.conditions").in_words(language)
+    table = plain_table(title, _headings(language, "id", "place"), _headings(language, *numbers), conditions)
     for line in lines:
         place = line["neighbourhood"] or _UNKNOWN
         facts = (line["rooms"], line["area_sqm"], line["floor"], line["price_eur"], line["price_per_sqm_eur"])
@@ -113,6 +117,10 @@ def _ranking_table(profile: str, lines: Sequence[View], language: Language) -> T
                 verdict.append(f"; {sign} {names}", "default")
         table.add_row(str(line["property_id"]), place, *map(number, facts), *_score_cells(line), verdict)
     return table
+
+
+def _headings(language: Language, *names: str) -> list[str]:
+    return [Said(f"score.table.{name}").in_words(language) for name in names]
 
 
 def _state(state: str, language: Language) -> Text:
@@ -127,13 +135,13 @@ def _worth(value: float | None) -> str:
     return _UNKNOWN if value is None else f"{value:.1f}"
 
 
-def _count_sentence(found: View) -> str:
-    verdicts, ranked_count = found["verdicts"], len(found["scores"])
+def _count_sentence(found: View, language: Language) -> str:
+    verdicts, shown = found["verdicts"], len(found["scores"])
     if not verdicts:
-        return "nothing to score yet; adverts come with `sale-sofia crawl`"
-    names = {"pass": "pass", "unknown": "may pass", "fail": "fail"}
-    words = ", ".join(f"{verdicts.get(verdict, 0)} {name}" for verdict, name in names.items())
-    return f"{ranked_count} of {sum(verdicts.values())} flats shown: {words}"
+        return Said("score.nothing").in_words(language)
+    names = {"passing": "pass", "unknown": "unknown", "failing": "fail"}
+    counts = {name: verdicts.get(verdict, 0) for name, verdict in names.items()}
+    return Said("score.shown", shown=shown, all=sum(verdicts.values()), **counts).in_words(language)
 
 
 def _explain(connection: Connection, number: int, profile: Profile, lang: Language) -> dict[str, Any]:
@@ -142,16 +150,21 @@ def _explain(connection: Connection, number: int, profile: Profile, lang: Langua
 
 def _explanation(view: View, language: Language) -> Iterator[Table | Text]:
     """One flat: its score fact by fact, its deal breakers, its costs."""
-    summary = f"{view['known']:.0%} known, {view['points']:.2f} points"
-    yield Text(f"Property {view['property_id']}: {_worth(view['value'])} of 5, {summary}")
-    table = plain_table("Criteria", ("criterion",), ("weight", "worth", "known", "points"), "why")
+    score, known, points = _score_cells(view)
+    summary = Said("score.summary", id=view["property_id"], score=score, known=known, points=points)
+    yield Text(summary.in_words(language))
+    headings = partial(_headings, language)
+    numbers = headings("weight", "value", "known", "points")
+    (title,), why = headings("criteria"), headings("why")
+    table = plain_table(title, headings("criterion"), numbers, *why)
     for criterion in view["criteria"]:
         weight = f"{criterion['weight']:.0%}"
         table.add_row(criterion["name"], weight, *_score_cells(criterion), "", style="bold")
         for part in criterion["parts"]:
             table.add_row("", "", _worth(part["value"]), "", f"{part['points']:.2f}", part["why"])
     yield table
-    table = plain_table("Conditions", ("condition", "state"), (), "why")
+    title = Said("score.conditions").in_words(language)
+    table = plain_table(title, headings("criterion", "state"), (), *why)
     for breaker in view["breakers"]:
         quote = f" – “{breaker['quote']}”" if breaker["quote"] else ""
         table.add_row(breaker["name"], _state(breaker["state"], language), breaker["why"] + quote)
@@ -160,7 +173,8 @@ def _explanation(view: View, language: Language) -> Iterator[Table | Text]:
         costs = (
             (cost["name"], number(cost["least_eur"]), number(cost["most_eur"])) for cost in view["costs"]
         )
-        yield plain_table("Costs", ("item",), ("from €", "to €"), rows=costs)
+        (title,) = headings("costs")
+        yield plain_table(title, headings("item"), headings("least", "most"), rows=costs)
 
 
 # `sale-sofia profiles`: what buyers look for.
@@ -282,7 +296,7 @@ def learnt(name: Name = DEFAULT, as_json: AsJson = False) -> None:
         out.print(f"  {lesson.offer.caught} of them would not have been shown; {leaves}")
         change = f"{lesson.offer.key}={json.dumps(lesson.offer.value)}"
         out.print(f"  sale-sofia profiles edit {name} '{change}'", soft_wrap=True)
-    log.print(f"{found.rejected} flats rejected")
+    log.print(f"{counted(found.rejected, 'flat')} rejected")
 
 
 def _change(text: str) -> tuple[str, Any]:
@@ -399,7 +413,7 @@ def value(
         print_answer(valued.as_json(), *_valuation_parts(valued), as_json=as_json)
     elif adverts is not None:
         tried = try_file(adverts, settings)
-        note = f"{tried.flats} flats in {adverts}, {tried.seconds:.1f} s"
+        note = f"{counted(tried.flats, 'flat')} in {adverts}, {tried.seconds:.1f} s"
         print_answer(tried.as_json(), *_error_tables(tried), as_json=as_json, note=note)
 
 

@@ -20,7 +20,17 @@ from sale_sofia.alerts.running import Alerts
 from sale_sofia.alerts.settings import ALERTS_FILE, PREVIEW_SHOWN, SHOWN_MESSAGES
 from sale_sofia.alerts.store import Item, read_rules
 from sale_sofia.alerts.wording import headline, word_message, word_test
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, out, plain_table, print_answer, print_json, tell
+from sale_sofia.cli.console import (
+    NOT_ALL_RIGHT,
+    AsJson,
+    counted,
+    one_of,
+    out,
+    plain_table,
+    print_answer,
+    print_json,
+    tell,
+)
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import moment
 from sale_sofia.installation import open_ready
@@ -64,7 +74,8 @@ def run(as_json: AsJson = False) -> None:
         print_json(answer)
     else:
         out.print(
-            f"{answer['flats']} flats looked at, {answer['items']} news in {answer['messages']} messages; "
+            f"{counted(answer['flats'], 'flat')} looked at, {answer['items']} news in "
+            f"{counted(answer['messages'], 'message')}; "
             f"{answer['sent']} sent, {answer['failed']} failed, {answer['waiting']} waiting"
         )
         for channel, error in answer["errors"].items():
@@ -115,8 +126,8 @@ def show_log(
     as_json: AsJson = False,
 ) -> None:
     """Show what was sent, when, why, through which channel, after how many tries, and what still waits."""
-    if state not in {None, *_STATES}:
-        raise typer.BadParameter(f"no state {state!r}; allowed: {', '.join(_STATES)}")
+    if state is not None:
+        state = one_of(state, "state", _STATES)
     settings = load_settings()
     found = open_ready(settings).run_read(partial(read_log, limit=limit, state=state))
     texts = [word_message(message.items, settings.alert_language) for message in found]

@@ -15,7 +15,7 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from sqlalchemy import Connection, make_url
 
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, has_subcommand, log, out, print_json, tell
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, counted, has_subcommand, log, out, print_json, tell
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.crawl.runners.runners import running_job
 from sale_sofia.history.jobs import unfinished_jobs
@@ -84,7 +84,7 @@ def backup(
         print_json({**_record(made), "removed": [str(path) for path in removed]})
     tell(f"{made.path}: {_contents(made)}; checked")
     if removed:
-        log.print(f"{len(removed)} older backups removed")
+        log.print(f"{counted(len(removed), 'older backup')} removed")
     _tell_lacking(made.lacking, "older backups may still hold them, so none was removed")
 
 
@@ -155,7 +155,7 @@ def _record(backup: BackupFile) -> dict[str, Any]:
 def _contents(backup: BackupFile) -> str:
     adverts = backup.about.rows.get("listings", 0)
     pages = "with" if backup.about.pages else "without"
-    return f"{adverts} adverts, {pages} pages, {backup.bytes / _MB:.1f} MB"
+    return f"{counted(adverts, 'advert')}, {pages} pages, {backup.bytes / _MB:.1f} MB"
 
 
 def _table(backups: list[BackupFile]) -> Table:
@@ -269,7 +269,7 @@ def restore(
         print_json({**record, "lacking": list(done.lacking)} if done.lacking else record)
     adverts = done.about.rows.get("listings", 0)
     where = f"{done.folder} and {server.name}" if server else str(done.folder)
-    tell(f"{adverts} adverts restored into {where}; go on with `sale-sofia resume`")
+    tell(f"{counted(adverts, 'advert')} restored into {where}; go on with `sale-sofia resume`")
     if done.before:
         tell(f"what was there is in {done.before}, with all that no backup holds; delete it when you like")
     if (done.folder / SITES_FOLDER).is_dir():

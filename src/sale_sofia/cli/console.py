@@ -130,6 +130,18 @@ def refuse(wrong: object, sentence: str) -> None:
         raise typer.BadParameter(sentence)
 
 
+def one_of(text: str, what: str, allowed: Iterable[str]) -> str:
+    """The allowed word that this is, in whatever case it is typed; exits as wrong input if it is none."""
+    words = {word.lower(): word for word in allowed}
+    refuse(text.lower() not in words, f"no {what} {text!r}; allowed: {', '.join(words.values())}")
+    return words[text.lower()]
+
+
+def counted(count: int, thing: str, things: str = "") -> str:
+    """`1 advert`, `2 adverts`."""
+    return f"{count} {thing if count == 1 else things or f'{thing}s'}"
+
+
 def has_subcommand(context: typer.Context) -> bool:
     """Whether a command of the group follows; exits as wrong input if options stand before it.
 

@@ -8,13 +8,14 @@ from typing import Annotated, Any, Final
 
 import typer
 from rich.table import Table
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, inspect, select
 
 from sale_sofia.cli.backup import progress_bar
 from sale_sofia.cli.console import (
     NOT_ALL_RIGHT,
     AsJson,
     log,
+    one_of,
     out,
     plain_table,
     print_answer,
@@ -40,7 +41,7 @@ from sale_sofia.history.tables import listings
 from sale_sofia.installation import open_database, open_ready
 from sale_sofia.listings.places import district_key, districts, find_neighbourhood
 from sale_sofia.operations.doctor import CheckResult, run_checks
-from sale_sofia.settings.model import load_settings
+from sale_sofia.settings.model import Settings, load_settings
 
 
 def doctor(
@@ -72,8 +73,18 @@ def doctor(
         _print_table(checks)
     if not all(check.ok for check in checks):
         raise typer.Exit(NOT_ALL_RIGHT)
-    if not as_json:
+    if not as_json and not _has_adverts(load_settings()):
         log.print("before the first crawl: sale-sofia sites probe")
+
+
+def _has_adverts(settings: Settings) -> bool:
+    def read(connection: Connection) -> bool:
+        if not inspect(connection).has_table(listings.name):  # made by the first command that needs it
+            return False
+        return connection.scalar(select(listings.c.id).limit(1)) is not None
+
+    database = open_database(settings)
+    return database.exists() and database.run_read(read)
 
 
 def _print_table(checks: Sequence[CheckResult]) -> None:
@@ -138,7 +149,7 @@ def import_places(
     """
     refuse((gtfs is None) == (geojson is None), "give either --gtfs FILE or --geojson FILE")
     kinds = ("neighbourhoods", "districts", "parks", "schools")
-    refuse(kind and kind not in kinds, f"--as is one of {', '.join(kinds)}")
+    kind = kind and one_of(kind, "kind of places", kinds)
     refuse(gtfs and (kind or leave_out), "--as and --leave-out go with --geojson")
     if gtfs is not None:
         found = read_timetable(gtfs)
@@ -231,7 +242,7 @@ def reset(
     ] = None,
 ) -> None:
     """Go back to the shipped places."""
-    refuse(kind and kind not in imported.KINDS, f"there is no {kind}; there are {', '.join(imported.KINDS)}")
+    kind = kind and one_of(kind, "set of places", imported.KINDS)
     data_dir = load_settings().data_dir
     gone = [name for name in imported.KINDS if kind in (None, name) and imported.remove(data_dir, name)]
     _update_flats(set(gone))

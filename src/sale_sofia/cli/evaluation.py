@@ -20,7 +20,7 @@ from sale_sofia.buyer.opinions import dismiss, welcome
 from sale_sofia.buyer.people import ROLES, Person
 from sale_sofia.buyer.settings import CALENDAR_PATH, SHARED_PATH, SIGN_IN_PATH, VIEWING_MINUTES
 from sale_sofia.buyer.viewings import ALLOWED, viewing_moment, viewings_of
-from sale_sofia.cli.console import AsJson, log, out, plain_table, print_answer, print_json, refuse
+from sale_sofia.cli.console import AsJson, counted, log, out, plain_table, print_answer, print_json, refuse
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import read_flats
@@ -80,7 +80,10 @@ def shortlist(
         table.add_row(str(flat.property_id), flat.neighbourhood or "?", *facts, why)
     rows = [asdict(evaluation) | {"price_eur": flat.price_eur} for flat, evaluation in listed]
     print_answer(
-        {"shortlist": rows}, table, as_json=as_json, note=f"{len(listed)} properties on the shortlist"
+        {"shortlist": rows},
+        table,
+        as_json=as_json,
+        note=f"{counted(len(listed), 'property', 'properties')} on the shortlist",
     )
 
 
@@ -165,7 +168,9 @@ def note(
     found = _read(partial(evaluations.notes_of, property_id=property_id))
     record = {"property": property_id, "notes": list(map(asdict, found))}
     lines = [f"{entry.written_by}: {entry.text}" for entry in (found if text is None else found[-1:])]
-    print_answer(record, *lines, as_json=as_json, note=f"{len(found)} notes on property {property_id}")
+    print_answer(
+        record, *lines, as_json=as_json, note=f"{counted(len(found), 'note')} on property {property_id}"
+    )
 
 
 def evaluation(property_id: PropertyId, as_json: AsJson = False) -> None:
@@ -303,7 +308,7 @@ def show_agenda(as_json: AsJson = False) -> None:
             details = "; ".join(filter(None, (f"property {stop.viewing.property_id}", *texts, _way(stop))))
             out.print(f"  {moment(stop.viewing.starts_at)} {details}", soft_wrap=True)
     count = sum(len(stops) for _, stops in found.days)
-    log.print(f"{count} viewings to come, {len(found.unsaid)} over without a word")
+    log.print(f"{counted(count, 'viewing')} to come, {len(found.unsaid)} over without a word")
 
 
 def _way(stop: Stop) -> str:
@@ -334,7 +339,7 @@ def export(
     refuse(path.suffix.lower() != ".ics", f"{path.name} does not end in .ics")
     events = _read(read)
     write_calendar(path, events)
-    log.print(f"{len(events)} viewings in {path}")
+    log.print(f"{counted(len(events), 'viewing')} in {path}")
 
 
 def _change(property_id: int, viewing_id: int | None, fields: dict[str, Any], *, as_json: bool) -> None:
@@ -466,7 +471,7 @@ def sign_person_out(name: Name) -> None:
     count = _write(
         lambda connection: people.sign_out_everywhere(connection, people.person_named(connection, name))
     )
-    log.print(f"{count} links and sessions ended")
+    log.print(f"{counted(count, 'link or session', 'links and sessions')} ended")
 
 
 @people_app.command(name="calendar")
@@ -538,7 +543,7 @@ def list_shares(as_json: AsJson = False) -> None:
         cells = (str(link.id), str(link.property_id), link.made_by, moment(link.made_at))
         table.add_row(*cells, moment(link.ends_at))
     record = {"links": list(map(asdict, found))}
-    print_answer(record, table, as_json=as_json, note=f"{len(found)} links")
+    print_answer(record, table, as_json=as_json, note=f"{counted(len(found), 'link')}")
 
 
 @share_app.command(name="revoke")

@@ -21,8 +21,10 @@ from sqlalchemy import Connection
 from sale_sofia.cli.console import (
     ALLOWED,
     AsJson,
+    counted,
     log,
     moment_of,
+    one_of,
     out,
     plain_table,
     print_answer,
@@ -150,9 +152,7 @@ def changes(
     For example: sale-sofia changes --since 7d --kind price
     """
     start = moment_of(since, datetime.now(UTC))
-    kinds = kind or CHANGE_KINDS
-    for name in kinds:
-        refuse(name not in CHANGE_KINDS, f"no kind {name!r}; allowed: {', '.join(CHANGE_KINDS)}")
+    kinds = [one_of(name, "kind", CHANGE_KINDS) for name in kind or CHANGE_KINDS]
     if site is not None:
         get_scraper(site)  # refuses an unknown portal
     with open_ready(load_settings()).read() as connection:
@@ -286,11 +286,11 @@ def sweeps(
         accepted = database.run_write(partial(accept_drop, site=site, now=time.time()))
         if accepted is None:
             raise ValueError(f"{site}: its last sweep did not collapse; there is nothing to accept")
-        out.print(f"{site}: {accepted.adverts} adverts are usual from now on")
+        out.print(f"{site}: {counted(accepted.adverts or 0, 'advert is', 'adverts are')} usual from now on")
         return
     found = database.run_read(partial(list_sweeps, limit=SHOWN_SWEEPS, site=site))
-    counted = ("announced", "seen", "opened", "priced", "gone")
-    table = plain_table("Sweeps", ("site", "began", "ended", "complete"), counted, "job")
+    numbers = ("announced", "seen", "opened", "priced", "gone")
+    table = plain_table("Sweeps", ("site", "began", "ended", "complete"), numbers, "job")
     for sweep in found:
         open_yet = "cancelled" if sweep.cancelled else "under way"
         complete = {None: open_yet, True: "yes", False: "no"}[sweep.complete]
@@ -330,8 +330,8 @@ def _print_report(runs: list[Report]) -> None:
         log.print("no run yet; begin one with `sale-sofia crawl`")
         return
     came = plain_table("Runs", ("site", "state", "health"), ("adverts", "usual", "new", "changed"), "began")
-    counted = ("requests", "failed", "blocked", "retries", "waited s", "p50 s", "p95 s", "p99 s")
-    traffic = plain_table("Traffic", ("site",), counted)
+    headings = ("requests", "failed", "blocked", "retries", "waited s", "p50 s", "p95 s", "p99 s")
+    traffic = plain_table("Traffic", ("site",), headings)
     for run in runs:
         summary, usual = run["summary"], (run["comparison"] or {}).get("adverts")
         numbers = map(number, (summary["adverts"], usual, summary["new"], summary["changed"]))
@@ -367,7 +367,7 @@ def _remarks(run: Report) -> Iterator[str]:
     yield from copy_notes(**{name: run["summary"][name] for name in COPY_COUNTS})
     for error in run["top_errors"]:
         example = error["example"]
-        counts = f"{error['failed_pages']} pages, {error['failed_requests']} requests"
+        counts = f"{counted(error['failed_pages'], 'page')}, {counted(error['failed_requests'], 'request')}"
         yield f"{error['class']}: {counts}; {example['url']}: {example['message']}"
 
 
@@ -380,8 +380,8 @@ def errors(
     """Show the error log: how many requests failed by class, and the newest of them."""
     if site is not None:
         get_scraper(site)  # refuses an unknown portal
-    if error_class is not None and error_class not in (names := class_names()):
-        raise typer.BadParameter(f"no class {error_class!r}; allowed: {', '.join(names)}")
+    if error_class is not None:
+        error_class = one_of(error_class, "class", class_names())
     counts: Counter[str] = Counter()
     newest: deque[Line] = deque(maxlen=limit)
     for line in open_error_log(load_settings()).read():
@@ -439,11 +439,11 @@ def circuits(as_json: AsJson = False) -> None:
     settings = _shared_settings()
     found = asyncio.run(_read_circuits(settings, answering_redis_url(settings)))
     numbers = ("failures", "allowed", "refused")
-    table = plain_table("Circuits", ("portal", "circuit", "open since"), numbers, "last block")
+    table = plain_table("Circuits", ("portal", "circuit", "open since", "tried again"), numbers, "last block")
     for domain, circuit in sorted(found.items()):
-        since = "–" if circuit.opened_at is None else moment(circuit.opened_at)
+        since, again = ("–" if at is None else moment(at) for at in (circuit.opened_at, circuit.retry_at))
         counts = map(str, (circuit.failures, circuit.allowed, circuit.refused))
-        table.add_row(domain, circuit.state.value.lower(), since, *counts, circuit.last_block or "–")
+        table.add_row(domain, circuit.state.value.lower(), since, again, *counts, circuit.last_block or "–")
     record = {"circuits": {domain: asdict(circuit) for domain, circuit in found.items()}}
     print_answer(record, table, as_json=as_json)
 

@@ -14,7 +14,7 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_answer, print_json, refuse
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, counted, log, out, print_answer, print_json, refuse
 from sale_sofia.crawl.reparse import BAD_LINE, read_file, read_manifest
 from sale_sofia.crawl.reparse import reparse as reparse_archive
 from sale_sofia.crawl.resilience.factory import needs_redis
@@ -64,7 +64,7 @@ def parse(
         answers = map(print_json, read_manifest(manifest))
         errors = [answer["error"]["type"] for answer in answers if answer["kind"] == "error"]
         if errors:
-            log.print(f"{len(errors)} pages are errors", style="yellow")
+            log.print(f"{counted(len(errors), 'page is an error', 'pages are errors')}", style="yellow")
         if BAD_LINE in errors:
             raise typer.Exit(NOT_ALL_RIGHT)
         return
@@ -89,8 +89,8 @@ def reparse(site: Annotated[str | None, typer.Argument(help="One portal; all wit
             progress=lambda count: progress.advance(task, count),
         )
     log.print(
-        f"{done.pages} pages read again: {done.changed} adverts changed, {done.failed} unreadable, "
-        f"{done.missing} no longer in the archive"
+        f"{counted(done.pages, 'page')} read again: {counted(done.changed, 'advert')} changed, "
+        f"{done.failed} unreadable, {done.missing} no longer in the archive"
     )
 
 
@@ -217,16 +217,17 @@ def export(
         return
     written = export_listings(database, path, all_generations=all_generations)
     earlier = count_earlier(database)
+    again = f"{counted(earlier, 'earlier flat')} under ids that were given again"
     if all_generations:
-        now = f"{written - earlier} adverts of now, {earlier} earlier flats under ids that were given again"
-        log.print(f"{written} adverts in {path}: {now}")
+        now = f"{counted(written - earlier, 'advert')} of now, {again}"
+        log.print(f"{counted(written, 'advert')} in {path}: {now}")
     else:
-        log.print(f"{written} adverts in {path}")
+        log.print(f"{counted(written, 'advert')} in {path}")
     if earlier and not all_generations:
-        left_out = f"{earlier} earlier flats under ids that were given again are left out"
+        left_out = f"{again} left out"
         log.print(f"{left_out}; --all-generations adds them")
     if unread := count_unread(database):
-        log.print(f"{unread} adverts known only from lists of results are left out")
+        log.print(f"{counted(unread, 'advert')} known only from lists of results left out")
 
 
 def prune(
@@ -240,10 +241,11 @@ def prune(
         archive, database = open_archive(settings), open_ready(settings)
         damaged = list(archive.remove_damaged())
         forgotten = forget_pages(database, [*damaged, *lost_pages(database, settings.data_dir)])
-        log.print(f"{len(damaged)} damaged pages removed, {forgotten} records of archived pages forgotten")
+        records = counted(forgotten, "record")
+        log.print(f"{counted(len(damaged), 'damaged page')} removed, {records} of archived pages forgotten")
         return
     removed = open_archive(settings).prune()
-    log.print(f"{removed.files} pages removed, {removed.bytes / 1_000_000:.1f} MB freed")
+    log.print(f"{counted(removed.files, 'page')} removed, {removed.bytes / 1_000_000:.1f} MB freed")
     reports = ReportFiles(settings).prune(now=now)
     log.print(f"{reports} files of reports removed that are older than {settings.report_retention_days} days")
     database = open_ready(settings)

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from sale_sofia.buyer.corrections import CORRECTABLE
 from sale_sofia.buyer.corrections import correct as say_fact
-from sale_sofia.cli.console import AsJson, has_subcommand, log, plain_table, print_answer, refuse
+from sale_sofia.cli.console import AsJson, counted, has_subcommand, log, plain_table, print_answer, refuse
 from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import ago, make_bars, merge_flats, moment, number, on_market_words
 from sale_sofia.flats import overrides
@@ -59,7 +59,7 @@ def properties(
         prices = (number(line.lowest_eur), number(line.highest_eur))
         place = line.neighbourhood or "?"
         table.add_row(str(line.id), place, *facts, *counts, *prices, moment(line.first_seen_at))
-    sentence = f"{len(lines)} of {total} properties shown; they have {adverts} adverts"
+    sentence = f"{len(lines)} of {total} properties shown; they have {counted(adverts, 'advert')}"
     none_yet = (
         "no property yet; adverts come with `sale-sofia crawl`, their properties with `sale-sofia match`"
     )
@@ -93,7 +93,7 @@ def show(property_id: PropertyId, as_json: AsJson = False) -> None:
 
 
 def _offers_table(view: View) -> Table:
-    title = f"Property {view['id']}: {len(view['offers'])} adverts on {', '.join(view['portals'])}"
+    title = f"Property {view['id']}: {counted(len(view['offers']), 'advert')} on {', '.join(view['portals'])}"
     numbers = ("€", "VAT", "above the lowest", "%")
     table = plain_table(title, ("advert", "site"), numbers, "seen", "seller", "address")
     for offer in view["offers"]:
@@ -146,7 +146,7 @@ def _facts_table(view: View) -> Table:
     table = plain_table("Facts", ("fact", "value", "from", "seen"), (), "others say")
     for name, fact in view["fields"].items():
         others = "; ".join(f"{_value(other['value'])} ({other['site']})" for other in fact["others"])
-        source = YOU if fact["site"] == YOU else f"{fact['site']}, {len(fact['adverts'])} adverts"
+        source = YOU if fact["site"] == YOU else f"{fact['site']}, {counted(len(fact['adverts']), 'advert')}"
         table.add_row(name, _value(fact["value"]), source, moment(fact["seen_at"]), others)
     return table
 
@@ -312,8 +312,9 @@ def photos(as_json: AsJson = False) -> None:
 
         done = PhotoRun(matching.settings, matching.database, progress=show).run()
     sentence = (
-        f"{done.doubts} pairs of adverts in doubt, {done.asked} photos asked for, {done.kept} compared, "
-        f"{done.failed} could not be had, {done.moved} changes of property, {done.seconds:.1f} s; "
+        f"{counted(done.doubts, 'pair')} of adverts in doubt, "
+        f"{counted(done.asked, 'photo')} asked for, {done.kept} compared, "
+        f"{done.failed} could not be had, {counted(done.moved, 'change')} of property, {done.seconds:.1f} s; "
         f"{_ENDED[done.ended]}"
     )
     print_answer(done._asdict(), as_json=as_json, note=sentence)
@@ -334,14 +335,15 @@ def match(
     refuse(full and adverts is not None, "--full is for the stored adverts; leave it out with --adverts")
     if adverts is not None and pairs is not None:
         written = match_file(adverts, pairs, load_settings())
-        sentence = f"{written.pairs} pairs among {written.adverts} adverts in {pairs}"
+        sentence = f"{counted(written.pairs, 'pair')} among {counted(written.adverts, 'advert')} in {pairs}"
         print_answer(written._asdict(), as_json=as_json, note=sentence)
         return
     matching = _matching()
     done = matching.match_all() if full else matching.match_new()
     matching.database.run_write(partial(forget_private_phones, settings=matching.settings))
     refresh_outliers(matching.database, matching.settings)
-    sentence = f"{done.adverts} adverts matched, {done.moved} changes of property, {done.seconds:.1f} s"
+    moved = counted(done.moved, "change")
+    sentence = f"{counted(done.adverts, 'advert')} matched, {moved} of property, {done.seconds:.1f} s"
     print_answer(done._asdict(), as_json=as_json, note=sentence)
 
 

@@ -13,7 +13,17 @@ import typer
 from rich.table import Column, Table
 from rich.text import Text
 
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_answer, print_json, refuse, tell
+from sale_sofia.cli.console import (
+    NOT_ALL_RIGHT,
+    AsJson,
+    log,
+    one_of,
+    out,
+    print_answer,
+    print_json,
+    refuse,
+    tell,
+)
 from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.operations.services.redis import answering_redis_url, known_redis_url
 from sale_sofia.proxies.checker import ProxyFinding
@@ -169,8 +179,7 @@ def add(
     source_list, schemes = SourceList(load_settings().data_dir), get_args(Scheme)
     all_places = _read_places(places)
     refuse(not all_places, "there is no line on standard input")
-    refuse(tier not in TIERS, f"no tier {tier!r}; allowed: {', '.join(TIERS)}")
-    refuse(scheme not in schemes, f"no scheme {scheme!r}; allowed: {', '.join(schemes)}")
+    tier, scheme = one_of(tier, "tier", TIERS), one_of(scheme, "scheme", schemes)
     found = [_source(place, cast("Tier", tier), cast("Scheme", scheme)) for place in all_places]
     for source in found:
         count = Count()

@@ -117,8 +117,10 @@ def _texts(field: str, value: Any) -> list[str]:  # noqa: ANN401 - as the option
         parts = [part.strip() for text in value for part in text.split(",") if part.strip()]
         if not parts:
             raise WrongSearch(f"{field} is empty; write a value, or leave the option out")
-        return parts
-    return value if isinstance(value, list) else [value]
+        value = parts
+    words = {word.lower(): word for word in _literals(SearchQuery.model_fields[field].annotation)}
+    texts: list[str] = value if isinstance(value, list) else [value]
+    return [words.get(text.lower(), text) for text in texts]
 
 
 _SAID_BY: Final = {"posted": "posted", "id": "id", "first_seen": "seen"}

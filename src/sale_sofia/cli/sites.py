@@ -21,6 +21,7 @@ from sale_sofia.cli.console import (
     INTERRUPTED,
     NOT_ALL_RIGHT,
     AsJson,
+    counted,
     log,
     out,
     plain_table,
@@ -279,7 +280,8 @@ def probe(
     """Look at portals before the first crawl: do they let us in, and can their pages be read?
 
     Each is asked at most seven times, at its own rate and as its robots.txt allows: robots.txt, a page of
-    results, three adverts, the next page. Nothing is stored. Ends with 0 when all read well.
+    results, three adverts, the next page, and one more where an advert is gone or a page was moved. Nothing
+    is stored. Ends with 0 when all read well.
 
     sale-sofia sites probe imot.bg
     """
@@ -365,7 +367,7 @@ def _found_on(result: Probe, look: Look) -> str | Text:
         return ", ".join(heading for heading in FIELDS if look.advert.has(heading)) or "nothing that matters"
     if look.search is None:
         return "gone"
-    cards = f"{len(look.search.cards)} cards"
+    cards = counted(len(look.search.cards), "card")
     if look is result.next_page:
         return f"{cards}, {result.new_on_next_page} of them new"
     total = "no total" if look.search.total is None else f"{look.search.total} announced"
@@ -619,14 +621,13 @@ def _link(row: Answer) -> str | Text:
 
 def _summary(answer: Answer) -> str:
     if "list" in answer:
-        return (
-            f"{answer['list']}: {answer['cards']} adverts, {answer['sitemaps']} sitemaps, {answer['ids']} ids"
-        )
+        counts = (("cards", "advert"), ("sitemaps", "sitemap"), ("ids", "id"))
+        return f"{answer['list']}: {', '.join(counted(answer[name], thing) for name, thing in counts)}"
     missing = f"missing: {', '.join(answer['missing']) or 'nothing'}"
     unproven = "; none of the marks of proof stands on this page" if answer["proven"] is False else ""
     if answer["kind"] == "search":
         paging = f"total {answer['total']}, next {answer['next_url']}"
-        return f"layout {answer['layout']}, {answer['cards']} cards, {paging}; {missing}{unproven}"
+        return f"layout {answer['layout']}, {counted(answer['cards'], 'card')}, {paging}; {missing}{unproven}"
     unread = f"; found but not understood: {', '.join(answer['unread'])}" if answer["unread"] else ""
     flags = f"; flags: {', '.join(answer['flags'])}" if answer["flags"] else ""
     return f"advert {answer['external_id']}; {missing}{unread}{flags}{unproven}"

@@ -26,7 +26,7 @@ from sale_sofia.advice.valuation.flats import TooFewFlats
 from sale_sofia.advice.valuation.valuation import current_model
 from sale_sofia.cli import crawl as crawling
 from sale_sofia.cli import sites
-from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, has_subcommand, log, out, refuse, tell
+from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, counted, has_subcommand, log, out, refuse, tell
 from sale_sofia.cli.crawl import run_jobs
 from sale_sofia.cli.progress import LANGUAGE, conclude
 from sale_sofia.crawl.frontier.estimate import sentences
@@ -405,7 +405,8 @@ def render(
             folder, properties, seed, lambda done, total: progress.update(task, completed=done, total=total)
         )
     log.print(
-        f"{written} pages in {folder}; read them: sale-sofia parse --manifest {folder / 'manifest.jsonl'}"
+        f"{counted(written, 'page')} in {folder}; "
+        f"read them: sale-sofia parse --manifest {folder / 'manifest.jsonl'}"
     )
 
 

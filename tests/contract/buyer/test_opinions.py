@@ -10,6 +10,7 @@ import pytest
 from app_runs import put_adverts, store
 from sale_sofia.buyer.evaluations import By, WrongEvaluation, evaluation_of, history_of, mark, statuses
 from sale_sofia.buyer.opinions import (
+    agree,
     dismiss,
     liked_by_all,
     opinions_on,
@@ -21,6 +22,7 @@ from sale_sofia.buyer.opinions import (
 )
 from sale_sofia.buyer.people import Person, all_people
 from sale_sofia.buyer.visitors import all_put_off, put_off, visitor_of
+from sale_sofia.flats.store import ListingSource, save_sources
 from sale_sofia.history.revisions import latest
 from sale_sofia.storage.database import Database
 
@@ -129,6 +131,40 @@ def test_who_has_left_counts_no_more(db: Database) -> None:
 
 def remove(db: Database, person: Person) -> None:
     db.run_write(partial(dismiss, person=person, by=By("Ана", NOW + 1)))
+
+
+def matched(db: Database, *, joined: bool, now: float) -> None:
+    """Both adverts become one flat, or one each; the scores follow, and see it."""
+    found = [ListingSource(number, FLAT if joined else number, 1.0, "buyer", {}) for number in (FLAT, OTHER)]
+    db.run_write(partial(save_sources, sources=found, now=now))
+    db.run_write(partial(agree, now=now))
+
+
+def test_flats_that_are_joined_have_the_status_of_what_all_said_and_parted_their_own(db: Database) -> None:
+    ana, boris = add(db, "Ана", "Борис")
+    assert say(db, ana, "rejected") == "new"
+    assert say(db, boris, "rejected", flat=OTHER) == "new"
+    matched(db, joined=True, now=NOW + 1)
+    joined = db.run_read(lambda connection: evaluation_of(connection, OTHER))
+    assert (joined.property_id, joined.status, joined.decision, joined.changed_by) == (
+        FLAT, "rejected", "no", "match",
+    )  # fmt: skip
+    seen = db.run_read(latest)
+    db.run_write(partial(agree, now=NOW + 2))
+    assert db.run_read(latest) == seen, "nothing is written twice"
+    matched(db, joined=False, now=NOW + 3)
+    assert [db.run_read(statuses).get(number, "new") for number in (FLAT, OTHER)] == ["new", "new"]
+
+
+def test_a_status_given_after_flats_were_joined_stays(db: Database) -> None:
+    ana, boris = add(db, "Ана", "Борис")
+    say(db, ana, "shortlist")
+    say(db, boris, "rejected", flat=OTHER)
+    matched(db, joined=True, now=NOW + 1)
+    assert db.run_read(statuses) == {FLAT: "shortlist"}
+    db.run_write(partial(mark, property_id=FLAT, status="rejected", by=By("a command", NOW + 2)))
+    db.run_write(partial(agree, now=NOW + 3))
+    assert db.run_read(statuses) == {FLAT: "rejected"}
 
 
 def test_what_the_others_said_decides_when_one_has_left(db: Database) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+import yaml
 from selectolax.lexbor import LexborHTMLParser
 from sqlalchemy import delete, insert, select, update
 
@@ -811,3 +812,14 @@ def test_the_history_of_a_flat_tells_a_renovation_of_nothing_from_an_unknown_one
     put_adverts(tmp_path, KNOWN)
     with browser(tmp_path) as buyer:
         assert "– → € 0" in buyer.fill("/flat/1/decision", renovation="0", back="/flat/1")
+
+
+def test_a_message_too_long_for_its_cookie_is_told_in_part(tmp_path: Path) -> None:
+    put_adverts(tmp_path, KNOWN)
+    names = [f"канал {number} " + "я" * 40 for number in range(30)]
+    channels = dict.fromkeys(names, "json://127.0.0.1:9/x")
+    (tmp_path / "alerts.yaml").write_text(yaml.safe_dump({"channels": channels}, allow_unicode=True), "utf-8")
+    with browser(tmp_path) as buyer:
+        answer = buyer.post("/flat/1/tell", data={"back": "/flat/1"}, follow_redirects=False)
+        assert max(len(cookie) for cookie in answer.headers.get_list("set-cookie")) < 4096
+        assert "Ще ви казваме по: канал 0 " in buyer.text("/flat/1")

@@ -421,6 +421,22 @@ def test_who_signs_in_where_a_form_was_sent_comes_to_its_page(first: Browser) ->
         assert signed_out.post("/flat/1", headers=origin).status_code == 405
 
 
+def test_a_form_sent_without_a_sign_in_is_no_wrong_password(first: Browser) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    first.fill("/people/password", password=WORD)
+    with another(first) as phone:
+        origin = {"origin": str(phone.base_url).rstrip("/")}
+        for path, fields in (
+            ("/flat/1/note", {"text": "sunny"}),
+            ("/people/password", {"password": "x" * 12}),
+        ):
+            answer = phone.post(path, data=fields, headers=origin)
+            assert answer.status_code == 401
+            assert "You are not signed in, so nothing was stored." in plain(answer.text)
+        entered = phone.post("/", data={"name": "Ана", "password": WORD}, headers=origin)
+        assert entered.status_code == 200, "nobody gave a wrong password"
+
+
 def test_who_signs_in_after_another_does_not_wait_for_them(first: Browser) -> None:
     first.fill("/people/add", name="Ана", language="en")
     first.fill("/people/password", password=WORD)

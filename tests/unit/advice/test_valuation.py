@@ -98,6 +98,18 @@ def test_the_error_is_stored_with_the_model(database: Database, settings: Settin
     assert 0.7 < row.report["error"]["coverage"] < 0.9
 
 
+def test_an_advert_that_is_not_matched_yet_is_valued_by_itself(
+    database: Database, settings: Settings
+) -> None:
+    own = {"external_id": "u", "url": "https://imot.bg/u", "price_eur": None}  # without a price no comparable
+    advert = some_adverts(1)[0].model_copy(update=own)
+    database.run_write(partial(save_listings, batch=[Sighting(advert, time.time(), None, None)]))
+    number = ids_of(database)["u"]
+    found = value_property(database, settings, number)
+    assert (found.flat.property_id, found.flat.area_sqm) == (number, advert.area_sqm)
+    assert found.fair is not None
+
+
 @pytest.mark.slow
 def test_the_stored_model_answers_as_the_fitted_one(database: Database, settings: Settings) -> None:
     fitted = value_property(database, settings, 9, refit=True)

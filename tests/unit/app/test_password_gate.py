@@ -11,7 +11,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import Message
 from starlette.websockets import WebSocket
 
-from sale_sofia.app.guard import COOKIE, TRUSTED, LoginClient, PasswordGate, Tries, client_at
+from sale_sofia.app.guard import COOKIE, LANGUAGE, TRUSTED, LoginClient, PasswordGate, Tries, client_at
 from sale_sofia.operations.settings import (
     DASHBOARD_LOGIN_SECONDS,
     DASHBOARD_TRIES_KNOWN,
@@ -169,6 +169,23 @@ def test_wrong_passwords_are_slowed_and_the_right_one_waits_too(gate: PasswordGa
     clock.now += 8
     assert ask(gate, given=PASSWORD).status_code == 303
     assert ask(gate, given="wrong horse").headers.get("retry-after") is None
+
+
+def test_a_form_of_a_page_is_no_try_of_a_password(gate: PasswordGate) -> None:
+    async def send(fields: dict[str, str]) -> httpx.Response:
+        transport, cookies = httpx.ASGITransport(gate), {LANGUAGE: "en"}
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://house", cookies=cookies
+        ) as browser:
+            return await browser.post("/flat/1/note", data=fields)
+
+    for fields in ({"text": "sunny"}, {"address": "a@b.example", "password": "of a mailbox"}):
+        answer = asyncio.run(send(fields))
+        assert (answer.status_code, "You are not signed in, so nothing was stored." in answer.text) == (
+            401,
+            True,
+        )
+    assert asyncio.run(send({"password": PASSWORD})).status_code == 303
 
 
 def test_of_many_tries_at_once_one_is_looked_at(gate: PasswordGate) -> None:

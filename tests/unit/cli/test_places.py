@@ -123,12 +123,15 @@ def test_what_does_not_go_together_is_refused(command: Command, tmp_path: Path) 
         (["import"], "give either --gtfs FILE or --geojson FILE"),
         (["import", "--gtfs", mine, "--geojson", mine], "give either --gtfs FILE or --geojson FILE"),
         (["import", "--gtfs", mine, "--leave-out"], "--as and --leave-out go with --geojson"),
-        (["import", "--geojson", mine, "--as", "towns"], "--as is one of neighbourhoods, districts, parks"),
+        (
+            ["import", "--geojson", mine, "--as", "towns"],
+            "no kind of places 'towns'; allowed: neighbourhoods",
+        ),
         (["import", "--gtfs", mine], "is no ZIP file that can be read"),
         (["import", "--geojson", tmp_path / "none.geojson"], "none.geojson"),
         (
             ["reset", "towns"],
-            "there is no towns; there are timetable, stations, neighbourhoods, districts, parks",
+            "no set of places 'towns'; allowed: timetable, stations",
         ),
     ):
         told = command("places", *arguments)

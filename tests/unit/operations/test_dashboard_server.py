@@ -5,7 +5,12 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from sale_sofia.operations.services.dashboard import DashboardServer, bound_port
+from sale_sofia.operations.services.dashboard import (
+    DashboardNotStarted,
+    DashboardServer,
+    bound_port,
+    free_port,
+)
 from sale_sofia.operations.services.processes import StopSignals
 from tables import each_row
 
@@ -35,3 +40,11 @@ def test_a_server_is_asked_where_it_listens(
 
 def test_there_is_no_port_above_the_last() -> None:
     assert bound_port("127.0.0.1", 65_536) is None
+
+
+def test_without_any_free_port_no_option_is_spoken_of() -> None:
+    """An address of nobody's: no port of it can be had."""
+    with pytest.raises(DashboardNotStarted, match=r"^no port is free on 203\.0\.113\.1; "):
+        free_port("203.0.113.1", None)
+    with pytest.raises(DashboardNotStarted, match=r"^--port: 8500 cannot be had on 203\.0\.113\.1"):
+        free_port("203.0.113.1", 8500)

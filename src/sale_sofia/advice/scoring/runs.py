@@ -33,6 +33,7 @@ from sale_sofia.advice.scoring.yardsticks import (
     comparable,
 )
 from sale_sofia.advice.settings import INCIDENT_SITE, SCORES_AT_ONCE
+from sale_sofia.buyer.opinions import agree
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.projection import flat_changes, load_flats, refresh_flats
 from sale_sofia.flats.rows import current_properties, no_collecting
@@ -197,7 +198,7 @@ class ScoreRun:
                 if not work.changes.listing_ids and work.changes.since:
                     return ScoreSummary(0, 0, 0, time.perf_counter() - began)
                 scored = self._save_scores(work, now=clock())
-                if scored is not None and self._database.run_write(partial(_finish, work=work)):
+                if scored is not None and self._database.run_write(partial(_finish, work=work, now=clock())):
                     removed = sum(map(len, work.outdated.values()))
                     return ScoreSummary(len(work.changed), scored, removed, time.perf_counter() - began)
         raise ScoringBusy("others were scoring all the time; try again when they have ended")
@@ -252,7 +253,7 @@ def _save_some(connection: Connection, work: Work, rows: Sequence[ScoreRow]) -> 
     return True
 
 
-def _finish(connection: Connection, work: Work) -> bool:
+def _finish(connection: Connection, work: Work, now: float) -> bool:
     if not advance(connection, FOLLOWER, work.version, work.changes):
         return False
     store.save_scored_flats(connection, work.changed)
@@ -260,6 +261,7 @@ def _finish(connection: Connection, work: Work) -> bool:
     store.save_yardsticks(connection, work.yardsticks.made, work.neighbourhoods)
     for profile, property_ids in work.outdated.items():
         store.forget_scores(connection, profile, property_ids)
+    agree(connection, now=now)  # flats were joined or parted perhaps; a new status is seen by the next run
     return True
 
 

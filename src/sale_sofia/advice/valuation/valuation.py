@@ -32,8 +32,7 @@ from sale_sofia.advice.valuation.model import (
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import asked_eur_sqm, price_band
 from sale_sofia.flats.projection import load_flats, refresh_flats
-from sale_sofia.flats.rows import read_flats
-from sale_sofia.flats.store import resolve
+from sale_sofia.flats.rows import find_flat, read_flats
 from sale_sofia.geography.shapes import metres
 from sale_sofia.history.market_events import WITHDRAWN
 from sale_sofia.history.settings import SECONDS_PER_HOUR
@@ -158,12 +157,14 @@ class Valuation:
 def value_property(
     database: Database, settings: Settings, property_id: int, *, refit: bool = False
 ) -> Valuation:
-    """Value one property; where there can be no fair price, the explanation says why.
+    """Value one property, or an advert that was not matched yet, by itself.
+
+    Where there can be no fair price, the explanation says why.
 
     Raises:
         UnknownProperty: no property ever had this id.
     """
-    (flat,) = _flats(database, [database.run_read(partial(resolve, property_id=property_id))]).values()
+    flat = database.run_read(partial(find_flat, number=property_id))
     reason, few, current = why_not_valued(flat), None, None
     if reason is None or refit:  # it is fitted again as asked, also where this flat has no fair price
         try:

@@ -67,7 +67,7 @@ from sale_sofia.flats.overrides import WrongDecision, split
 from sale_sofia.flats.prices import Band, asked_eur_sqm, vat_due
 from sale_sofia.flats.rows import PriceStep, price_steps, read_flats
 from sale_sofia.flats.runs import PropertyMatching
-from sale_sofia.flats.store import ListingSource, UnknownProperty, listing_rows, sources_of
+from sale_sofia.flats.store import ListingSource, listing_rows, sources_of
 from sale_sofia.flats.views import merged_view, nearby_record
 from sale_sofia.geography.surroundings import Nearby
 from sale_sofia.history.tables import WAS_ASKED, market_events
@@ -371,10 +371,7 @@ def part(visit: PageVisit) -> Done:
 
 def value(visit: PageVisit) -> Done:
     """Fit the model of fair prices now."""
-    try:
-        valuation = value_property(visit.database, visit.state.settings, visit.property_id)
-    except UnknownProperty:
-        return Done(say("fair.unmatched"), wrong=True)
+    valuation = value_property(visit.database, visit.state.settings, visit.property_id)
     why = _why_not_valued(valuation)
     return Done(why, wrong=True) if why else Done(say("diary.kept"))
 

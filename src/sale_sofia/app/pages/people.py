@@ -13,8 +13,9 @@ from sale_sofia.alerts.rules import AlertsError
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import PEOPLE, Done, WebPage
 from sale_sofia.app.entrance import FIRST, SESSION, admit, door_of, session_at
+from sale_sofia.app.guard import LANGUAGE
 from sale_sofia.app.pages.flat import shared_line
-from sale_sofia.app.visit import LANGUAGE, PageVisit, Values, latest_lines
+from sale_sofia.app.visit import PageVisit, Values, latest_lines
 from sale_sofia.app.words import mistakes, say, translate
 from sale_sofia.buyer.evaluations import WrongEvaluation
 from sale_sofia.buyer.opinions import dismiss, welcome

@@ -33,13 +33,32 @@ function tell(text, undo, after) {
 async function send(action, fields) {
   try {
     const response = await fetch(action, { method: "POST", body: fields, headers: { accept: "application/json" } });
+    if (response.status === 401) { location.reload(); return null; }  // asks for a sign-in
     const answer = await response.json();
+    sessionStorage.removeItem("unsent");
     if (answer.wrong) { tell(answer.said); return null; }
     return answer;
   } catch {
-    location.reload();  // the server has the last word, also when it was not heard
+    tell(document.body.dataset.failed);
     return null;
   }
+}
+
+// What is typed into a form stays with the tab until a page answers it: a sign-in, or a lost network, may come between.
+const TYPED = "textarea, select, input:not([type=password], [type=hidden], [type=file])";
+const alike = (action) => [...document.forms].filter((one) => one.getAttribute("action") === action);
+function remember(form) {
+  const action = form.getAttribute("action"), fields = [...form.querySelectorAll(TYPED)].map((one) => [one.value, one.checked]);
+  if (form.method === "post" && fields.length) sessionStorage.setItem("unsent", JSON.stringify({ action, at: alike(action).indexOf(form), fields }));
+}
+function bringBack({ action, at, fields }) {
+  const form = alike(action)[at], places = form?.querySelectorAll(TYPED);
+  if (places?.length !== fields.length) return;
+  places.forEach((place, number) => { [place.value, place.checked] = fields[number]; });
+  for (let box = form.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+  form.querySelector("button").hidden = false;
+  form.scrollIntoView({ block: "center" });
+  tell(document.body.dataset.restored);
 }
 
 function showStatus(answer) {
@@ -64,6 +83,7 @@ function showTicked(answer) {
 }
 
 document.addEventListener("submit", async (event) => {
+  remember(event.target);
   const form = event.target.closest("form[data-async]");
   if (!form) return;
   event.preventDefault();
@@ -98,11 +118,17 @@ for (const field of document.querySelectorAll("[data-narrow]"))
 
 // On a desk the list of a search stands beside its map, and both follow the filters; else the button tells the count.
 const live = document.querySelector("form[data-live]"), wide = matchMedia("(min-width: 80rem)");
+async function ask(address, signal) {
+  const response = await fetch(address, { signal });
+  if (response.status === 401) location.assign(address.replace(".json", ""));  // asks for a sign-in
+  return response;
+}
 async function follow(params, signal) {
   const address = `${location.pathname}?${params}`;
-  const page = new DOMParser().parseFromString(await (await fetch(address, { signal })).text(), "text/html");
-  const fresh = page.querySelectorAll("[data-follows]");
-  document.querySelectorAll("[data-follows]").forEach((place, at) => place.replaceWith(fresh[at]));
+  const page = new DOMParser().parseFromString(await (await ask(address, signal)).text(), "text/html");
+  const fresh = page.querySelectorAll("[data-follows]"), places = document.querySelectorAll("[data-follows]");
+  if (fresh.length !== places.length) throw new Error("no page of results");
+  places.forEach((place, at) => place.replaceWith(fresh[at]));
   history.replaceState(null, "", address);
   return fresh[1].querySelector(".found strong").textContent;
 }
@@ -120,9 +146,9 @@ if (live) {
       const params = new URLSearchParams([...new FormData(live)].filter(([, value]) => value !== "")), signal = asked.signal;
       try {
         if (wide.matches) { button.textContent = await follow(params, signal); return; }
-        const answer = await (await fetch(`/search.json?${params}&count=1`, { signal })).json();
-        button.textContent = answer.text ?? answer.error;
-      } catch { /* a newer question was asked */ }
+        const answer = await (await ask(`/search.json?${params}&count=1`, signal)).json();
+        button.textContent = answer.text ?? answer.error ?? button.textContent;
+      } catch { if (!signal.aborted) tell(document.body.dataset.failed); }  // else a newer question was asked
     }, 250);
   });
   live.addEventListener("submit", () => {
@@ -202,8 +228,11 @@ if (gallery) gallery.addEventListener("click", (event) => {
 let keeping = Promise.resolve();
 async function keep(form) {
   const told = form.querySelector("[data-mistake]");
+  remember(form);
   const response = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { accept: "application/json" } });
+  if (response.status === 401) { location.reload(); return; }
   const answer = await response.json();
+  sessionStorage.removeItem("unsent");
   if (answer.conflict) { form.submit(); return; }  // answered by a page that shows what is new
   told.textContent = answer.wrong ? answer.said : "";
   told.hidden = !answer.wrong;
@@ -212,7 +241,7 @@ async function keep(form) {
   for (const place of document.querySelectorAll("[data-told]")) place.textContent = answer[place.dataset.told];
 }
 for (const form of document.querySelectorAll("form[data-keep]")) {
-  const later = () => { keeping = keeping.then(() => keep(form)).catch(() => location.reload()); };
+  const later = () => { keeping = keeping.then(() => keep(form)).catch(() => tell(document.body.dataset.failed)); };
   form.addEventListener("submit", (event) => { event.preventDefault(); later(); });
   form.addEventListener("change", (event) => {
     if (!event.target.name) return;
@@ -222,4 +251,10 @@ for (const form of document.querySelectorAll("form[data-keep]")) {
   });
   form.querySelector("button").hidden = true;
   document.querySelector("[data-kept]").hidden = false;
+}
+
+if (document.getElementById("offline").hidden) {  // a page kept for reading offline answers nothing
+  const unsent = sessionStorage.getItem("unsent");
+  sessionStorage.removeItem("unsent");
+  if (unsent && !("answered" in document.body.dataset)) bringBack(JSON.parse(unsent));
 }

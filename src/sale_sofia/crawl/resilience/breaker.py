@@ -194,6 +194,8 @@ class CircuitStatus:
     """Failures in a row that count."""
     opened_at: float | None = None
     """On the breaker's clock; None while closed."""
+    retry_at: float | None = None
+    """From when on the first probe is let through; None while closed."""
     last_block: str | None = None
     allowed: int = 0
     """Permissions given, used or not."""
@@ -250,6 +252,7 @@ class MemoryCircuitBreaker:
                 generation=circuit.generation,
                 failures=circuit.window.in_a_row,
                 opened_at=circuit.opened_at,
+                retry_at=None if circuit.opened_at is None else circuit.opened_at + circuit.open_seconds,
                 last_block=circuit.last_block,
                 allowed=circuit.allowed,
                 refused=circuit.refused,

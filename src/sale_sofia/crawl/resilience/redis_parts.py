@@ -181,12 +181,13 @@ class RedisCircuitBreaker:
 def _status(fields: Mapping[Any, Any]) -> CircuitStatus:
     if not fields:
         return CircuitStatus()
-    opened_at = fields.get("opened_at")
+    opened_at = float(fields["opened_at"]) if "opened_at" in fields else None
     return CircuitStatus(
         state=CircuitState(fields["state"]),
         generation=int(fields["generation"]),
         failures=int(fields["failures"]),
-        opened_at=None if opened_at is None else float(opened_at),
+        opened_at=opened_at,
+        retry_at=None if opened_at is None else opened_at + float(fields["open_seconds"]),
         last_block=fields.get("last_block"),
         allowed=int(fields["allowed"]),
         refused=int(fields["refused"]),

@@ -126,6 +126,8 @@ def free_port(host: str, requested: int | None) -> int:
     if requested is None:
         return bound_port(host, fixed.DASHBOARD_PORT) or free_port(host, 0)
     port = bound_port(host, requested)
+    if port is None and requested == 0:
+        raise DashboardNotStarted(f"no port is free on {host}; end a program that listens there")
     if port is None:
         raise DashboardNotStarted(
             f"--port: {requested} cannot be had on {host}, another program may listen there; "

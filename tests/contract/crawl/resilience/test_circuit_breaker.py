@@ -139,17 +139,20 @@ def test_it_closes_when_all_probes_succeeded(half_open: Fuse) -> None:
     half_open.record(first, 61.0, ok=True)
     assert (half_open.state, half_open.allow(61.0).allowed) == ("HALF_OPEN", False)
     half_open.record(second, 62.0, ok=True)
-    assert (half_open.state, half_open.status().opened_at, half_open.allow(62.0).probe) == (
-        "CLOSED",
-        None,
-        False,
-    )
+    status = half_open.status()
+    assert (status.state, status.opened_at, status.retry_at) == ("CLOSED", None, None)
+    assert not half_open.allow(62.0).probe
 
 
 def test_one_failed_probe_opens_it_for_longer_with_jitter(half_open: Fuse) -> None:
     half_open.record(half_open.allow(60.0), 70.0, ok=False)
     refused = half_open.allow(70.0)
-    assert (half_open.state, half_open.status().opened_at) == ("OPEN", 70.0)
+    status = half_open.status()
+    assert (status.state, status.opened_at, status.retry_at) == (
+        "OPEN",
+        70.0,
+        70.0 + refused.retry_after_seconds,
+    )
     assert refused.retry_after_seconds == pytest.approx(60 * 2 * (1 + 0.2 * CHANCE))
 
 
@@ -253,7 +256,7 @@ def test_the_status_tells_what_happened(fuse: Fuse) -> None:
         fuse.record(fuse.allow(5.0), 5.0, ok=False, block=block)
     fuse.allow(6.0)
     status = fuse.status()
-    assert (status.state, status.failures, status.opened_at) == ("OPEN", 3, 5.0)
+    assert (status.state, status.failures, status.opened_at, status.retry_at) == ("OPEN", 3, 5.0, 65.0)
     assert (status.last_block, status.allowed, status.refused) == ("cloudflare", 3, 1)
 
 
