@@ -74,7 +74,7 @@ def refresh_flats(database: Database, progress: Progress = lambda _done, _all: N
 
 
 def _find_work(connection: Connection) -> _Work:
-    changes = changes_since(connection, position(connection, FOLLOWER, _version()))
+    changes = changes_since(connection, position(connection, FOLLOWER, _version()), scores=False)
     if changes.since:
         return _Work(changes, sorted(current_properties(connection, changes.listing_ids)))
     every = select(func.coalesce(listing_sources.c.property_id, listings.c.id)).outerjoin(
@@ -177,6 +177,7 @@ def searched(flat: Flat) -> Iterator[Any]:
         "sellers": barred(sorted({advert.seller_kind or NOBODY for advert in flat.counting})),
         "flags": barred(sorted(flat.flags)),
         "contradicted": bool(flat.contradictions),
+        "traps": barred(sorted(flat.traps)),
     }
     return (found[name] for name in _SEARCHED)
 
@@ -231,9 +232,9 @@ _ALIKE: Final = frozenset(_SEARCHED) & {field.name for field in fields(Flat)}
 # Reading flats from the table.
 
 
-def flat_changes(connection: Connection, since: int) -> Changes:
+def flat_changes(connection: Connection, since: int, *, scores: bool = True) -> Changes:
     """What was touched after this number, as far as the table includes it: for followers of the table."""
-    changes = changes_since(connection, since)
+    changes = changes_since(connection, since, scores=scores)
     return changes._replace(upto=max(since, position(connection, FOLLOWER, _version())))
 
 

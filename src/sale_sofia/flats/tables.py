@@ -161,6 +161,7 @@ flats = Table(
     Column("sellers", Text, nullable=False),
     Column("flags", Text, nullable=False),
     Column("contradicted", Boolean, nullable=False),
+    Column("traps", Text, nullable=False),
     Index(None, "new_at"),
     Index(None, "saving_eur"),
 )
