@@ -151,6 +151,6 @@ def market_eur_sqm(flat: Row[Any]) -> float | None:
         and flat.city == SOFIA
         and "|place_conflict|" not in flat.flags
         and flat.property_type in COMPARED_TYPES
-        and not any(f"|{trap}|" in flat.traps for trap in DISTORTED)
+        and not (flat.traps and any(f"|{trap}|" in flat.traps for trap in DISTORTED))
     )
     return flat.eur_sqm if ordinary else None
