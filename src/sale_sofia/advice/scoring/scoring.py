@@ -22,8 +22,6 @@ from sale_sofia.flats.walks import METRO_FACTS, MetroWalk
 from sale_sofia.geography.shapes import Point
 
 T = TypeVar("T")
-Alike = list[dict[tuple[Any, ...], tuple[Any, ...]]]
-"""Facts seen so far, for each of `JUDGES`: what is equal for one may differ for another (1 and True)."""
 
 
 class FlatFacts(NamedTuple):
@@ -43,8 +41,8 @@ class FlatFacts(NamedTuple):
     """What each judge of `JUDGES` looks at."""
 
 
-def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None = None) -> FlatFacts:
-    """The flat with its facts, measured by its neighbours; equal facts are shared through `alike`."""
+def look(flat: Flat, measure: Callable[[Cell], Yardstick]) -> FlatFacts:
+    """The flat with its facts, measured by its neighbours."""
     bought, cell = purchase(flat), cell_of(flat.neighbourhood, flat.rooms)
     paid = bought and bought.price
     yardstick = measure(cell) if cell else Yardstick()
@@ -54,10 +52,7 @@ def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None =
     )
     view = criteria.has_view(flat.features)
     seen = FlatFacts(flat, flat.act, view, flat.exact_place, flat.metro_walk, bought, money)
-    facts = [judge.read(seen) for judge in JUDGES]
-    if alike is not None:
-        facts = [same.setdefault(values, values) for same, values in zip(alike, facts, strict=True)]
-    return seen._replace(facts=tuple(facts))
+    return seen._replace(facts=tuple([judge.read(seen) for judge in JUDGES]))
 
 
 class FactJudge(NamedTuple, Generic[T]):

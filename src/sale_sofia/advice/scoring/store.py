@@ -68,7 +68,8 @@ def read_as_scored(connection: Connection, property_ids: Collection[int]) -> lis
     found = []
     for row in rows_of(connection, _COMPARED, flats.c.property_id, property_ids):
         cell = cell_of(row.neighbourhood, row.rooms)
-        found.append(ScoredFlat(*row[:6], cell[1] if cell else 0, market_eur_sqm(row) if cell else None))
+        compared = (cell[1], market_eur_sqm(row)) if cell else (0, None)
+        found.append(ScoredFlat._make((*row[:6], *compared)))
     return found
 
 
