@@ -228,7 +228,7 @@ def read_all(database: Database, summary: Summary, clock: Callable[[], float] = 
     Safe to kill: finished batches stay, and the next call reads the rest.
     """
     rules = rules_version()
-    changes = database.run_read(lambda c: changes_since(c, position(c, FOLLOWER, rules)))
+    changes = database.run_read(lambda c: changes_since(c, position(c, FOLLOWER, rules), scores=False))
     touched = sorted(changes.listing_ids)
     for begin in range(0, len(touched), ENRICH_BATCH):
         some = touched[begin : begin + ENRICH_BATCH]
@@ -239,7 +239,7 @@ def read_all(database: Database, summary: Summary, clock: Callable[[], float] = 
             summary.read += len(reads)
         if gone := database.run_read(partial(reads_without_text, ids=some)):
             database.run_write(partial(forget_reads, ids=gone))
-    if touched:
+    if changes.upto != changes.since:
         database.run_write(lambda c: advance(c, FOLLOWER, rules, changes))
 
 

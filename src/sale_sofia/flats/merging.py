@@ -8,6 +8,8 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
+from pydantic_core import from_json
+
 from sale_sofia.descriptions.enrichment import COLUMNS
 from sale_sofia.descriptions.fields import TRAP_FIELDS
 from sale_sofia.flats.flat import Advert, EarlierOffer, Flat, Trap
@@ -221,7 +223,7 @@ def _advert(row: AdvertRow) -> Advert:
 def _photos(ordered: Sequence[AdvertRow]) -> tuple[str, ...]:
     """The photos of the first advert that has any."""
     stored = next((row["photo_urls"] for row in ordered if row["photo_urls"] != NO_LIST), NO_LIST)
-    return tuple(json.loads(stored)) if stored != NO_LIST else ()
+    return tuple(from_json(stored)) if stored != NO_LIST else ()
 
 
 def _place(rows: Sequence[AdvertRow]) -> dict[str, Any]:

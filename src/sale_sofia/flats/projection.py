@@ -5,12 +5,14 @@ transaction merges what it reads itself, so a row is never replaced by an older 
 records the number. If a run is killed, the next one repeats it.
 """
 
+import marshal
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from hashlib import blake2b
 from importlib.metadata import version as version_of
+from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
 
 from pydantic import TypeAdapter
@@ -24,6 +26,7 @@ from sale_sofia.flats.settings import (
     FLATS_VERSION,
     METRES_PER_MINUTE,
     PHOTOS_REMEMBERED,
+    PLACES_REMEMBERED,
     ROWS_AT_ONCE,
     TRIES,
 )
@@ -31,6 +34,7 @@ from sale_sofia.flats.store import portions, rows_of
 from sale_sofia.flats.tables import flat_contents, flats, listing_sources
 from sale_sofia.geography.imported import stamp
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
+from sale_sofia.geography.surroundings import Nearby
 from sale_sofia.history.revisions import Changes, advance, changes_since, is_at, position, touch
 from sale_sofia.history.tables import listings
 from sale_sofia.storage.database import Database
@@ -74,7 +78,7 @@ def refresh_flats(database: Database, progress: Progress = lambda _done, _all: N
 
 
 def _find_work(connection: Connection) -> _Work:
-    changes = changes_since(connection, position(connection, FOLLOWER, _version()))
+    changes = changes_since(connection, position(connection, FOLLOWER, _version()), scores=False)
     if changes.since:
         return _Work(changes, sorted(current_properties(connection, changes.listing_ids)))
     every = select(func.coalesce(listing_sources.c.property_id, listings.c.id)).outerjoin(
@@ -141,8 +145,10 @@ def _digest(group: Group) -> str:
     """
     adverts = sorted(map(_without_sight, (row["stored"] for row in group.rows)))
     outliers = [group.beside.outliers.get(row[0]) for row in adverts]
-    content = repr((_version(), adverts, outliers, group.beside.corrected, stamp()))
-    return blake2b(content.encode(), digest_size=16).hexdigest()
+    beside = repr((_version(), outliers, group.beside.corrected, stamp()))
+    # Rows of plain values: much faster than repr, and equal for equal values in this version of the format.
+    content = marshal.dumps((adverts, beside), 2)
+    return blake2b(content, digest_size=16).hexdigest()
 
 
 def _without_sight(row: Row[Any]) -> tuple[Any, ...]:
@@ -155,14 +161,14 @@ def _without_sight(row: Row[Any]) -> tuple[Any, ...]:
 # The columns by which flats are searched and sorted.
 
 
-def searched(flat: Flat) -> Iterator[Any]:
+def searched(flat: Flat) -> tuple[Any, ...]:
     """The values of the columns of `flats` after the first three, in order."""
     cheaper = find_cheaper(flat)
     found = {
-        **{name: getattr(flat, name) for name in _ALIKE},
+        **dict(zip(_ALIKE, _ALIKE_OF(flat), strict=True)),
         **dict(zip(("price_least", "price_most"), price_band(flat) or (None, None), strict=True)),
         **_walk(flat),
-        **_nearby(flat),
+        **_nearby(flat.nearby),
         "eur_sqm": asked_eur_sqm(flat),
         "heating": barred(flat.heating),
         "orientation": barred(flat.orientation),
@@ -177,8 +183,9 @@ def searched(flat: Flat) -> Iterator[Any]:
         "sellers": barred(sorted({advert.seller_kind or NOBODY for advert in flat.counting})),
         "flags": barred(sorted(flat.flags)),
         "contradicted": bool(flat.contradictions),
+        "traps": barred(sorted(flat.traps)) if flat.traps else None,
     }
-    return (found[name] for name in _SEARCHED)
+    return _IN_ORDER(found)
 
 
 def _walk(flat: Flat) -> dict[str, float | None]:
@@ -198,9 +205,12 @@ def _walk(flat: Flat) -> dict[str, float | None]:
     }
 
 
-def _nearby(flat: Flat) -> dict[str, int | str | None]:
-    """Ranges of the minutes to what is near, the school's rank and the road's class; and lines."""
-    near = flat.nearby
+@lru_cache(maxsize=PLACES_REMEMBERED)
+def _nearby(near: Nearby) -> Mapping[str, int | str | None]:
+    """Ranges of the minutes to what is near, the school's rank and the road's class; and lines.
+
+    The flats of a neighbourhood share them.
+    """
     ranges: dict[str, tuple[int, int] | None] = {
         "school": near.school and near.school[:2],
         "rank": near.school and near.school.ranks,
@@ -225,15 +235,17 @@ def barred(values: Iterable[str]) -> str:
 
 
 _SEARCHED: Final = flats.c.keys()[3:]
-_ALIKE: Final = frozenset(_SEARCHED) & {field.name for field in fields(Flat)}
+_IN_ORDER: Final[Callable[[Mapping[str, Any]], tuple[Any, ...]]] = itemgetter(*_SEARCHED)
+_ALIKE: Final = tuple(field.name for field in fields(Flat) if field.name in _SEARCHED)
+_ALIKE_OF: Final[Callable[[Flat], tuple[Any, ...]]] = attrgetter(*_ALIKE)
 
 
 # Reading flats from the table.
 
 
-def flat_changes(connection: Connection, since: int) -> Changes:
+def flat_changes(connection: Connection, since: int, *, scores: bool = True) -> Changes:
     """What was touched after this number, as far as the table includes it: for followers of the table."""
-    changes = changes_since(connection, since)
+    changes = changes_since(connection, since, scores=scores)
     return changes._replace(upto=max(since, position(connection, FOLLOWER, _version())))
 
 

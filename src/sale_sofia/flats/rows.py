@@ -1,7 +1,6 @@
 """Reads flats from the database, all of them in one pass."""
 
 import gc
-import json
 import math
 import resource
 import sys
@@ -13,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
+from pydantic_core import from_json
 from sqlalchemy import ColumnElement, Connection, Select, Text, case, cast, exists, literal, select
 
 from sale_sofia.descriptions.tables import description_disagreements, description_reads
@@ -170,7 +170,7 @@ def _decoded(row: Sequence[Any]) -> AdvertRow:
     # The attributes on which the description does not contradict itself.
     advert["said"] = {
         field: attribute
-        for field, attribute in (json.loads(text).items() if text is not None else ())
+        for field, attribute in (from_json(text).items() if text is not None else ())
         if attribute["value"] is not None and attribute["status"] != "conflict"
     }
     return advert

@@ -201,7 +201,7 @@ class PropertyMatching:
         return old, self._read(connection, everything=False)
 
     def _read(self, connection: Connection, *, everything: bool) -> _Read:
-        followed = changes_since(connection, position(connection, FOLLOWER, self.version))
+        followed = changes_since(connection, position(connection, FOLLOWER, self.version), scores=False)
         chosen = None if everything else changed_listings(connection, followed.listing_ids)
         hashes: dict[int, str] = {}
 

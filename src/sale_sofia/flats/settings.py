@@ -18,6 +18,8 @@ PHOTOS_REMEMBERED: Final = 1
 """Photos of each flat in the table: a card shows one, and a flat's own page reads all of them."""
 LISTS_REMEMBERED: Final = 20_000
 """Short lists ("south, east") that are decoded once; most adverts share a few hundred of them."""
+PLACES_REMEMBERED: Final = 1_000
+"""Places whose surroundings are put into columns once: more than Sofia has neighbourhoods."""
 LEAST_SAVING_EUR: Final = 1.0
 """Euros by which an offer is cheaper than another; cents are the rounding of a portal."""
 UNBUILT: Final = frozenset(

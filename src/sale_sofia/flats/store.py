@@ -177,7 +177,7 @@ def rows_of(
     if values is None:
         yield from connection.execute(chosen)
     for some in portions(sorted(values or ())):
-        yield from connection.execute(chosen.where(column.in_(some)))
+        yield from connection.execute(chosen.where(column.in_(some))).all()
 
 
 OFFERED: Final = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))

@@ -104,7 +104,8 @@ outliers = Table(
 
 # Every property merged (`flats/projection.py`): the columns for searching and sorting. `digest` covers all it
 # is made of, `revision` is the number of changes at which it last changed. Lists are a text with bars around
-# each value ("|gas|district|"); a price without an upper limit has no `price_most`. `lines` have stops near
+# each value ("|gas|district|"); a price without an upper limit has no `price_most`,
+# a flat without traps no `traps`. `lines` have stops near
 # the flat for certain, `some_lines` in some part of its neighbourhood.
 flats = Table(
     "flats",
@@ -161,6 +162,7 @@ flats = Table(
     Column("sellers", Text, nullable=False),
     Column("flags", Text, nullable=False),
     Column("contradicted", Boolean, nullable=False),
+    Column("traps", Text),
     Index(None, "new_at"),
     Index(None, "saving_eur"),
 )

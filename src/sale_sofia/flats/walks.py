@@ -60,11 +60,13 @@ def metro_walk(
 
 def what_is_near(exact: Point | None, around: tuple[str | None, str | None]) -> Nearby:
     """What is near, by the best source of the place; `around` are the city and the neighbourhood."""
+    place = None if exact else _find_in_sofia(*around)
+    if not exact and not place:
+        return NOTHING_NEAR
     from sale_sofia.geography.nearby import near_point, near_wherever  # noqa: PLC0415 - numpy, which no crawl needs
 
     if exact:
         return near_point(exact)
-    place = _find_in_sofia(*around)
     return (near_wherever(place.id) if place else None) or NOTHING_NEAR
 
 

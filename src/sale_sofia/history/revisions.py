@@ -36,20 +36,51 @@ def touch(connection: Connection, listing_ids: Iterable[int]) -> None:
     before_commit(connection, _number, listing_ids)
 
 
+def touch_scores(connection: Connection, property_ids: Iterable[int]) -> None:
+    """As `touch`, for properties of which only scores change: only followers of scores look at them."""
+    before_commit(connection, _number_scores, property_ids)
+
+
 def _number(connection: Connection, listing_ids: Collection[int]) -> None:
-    drawn, numbered = _numbering(connection.dialect.name)
-    [(number,)] = drawn.rows(connection)
-    rows = [{"listing_id": listing_id, "revision": number} for listing_id in sorted(listing_ids)]
-    numbered.run(connection, rows)
+    number = _draw(connection)
+    names = ("listing_id", "revision", "facts_revision")
+    rows = [dict(zip(names, (one, number, number), strict=True)) for one in sorted(listing_ids)]
+    _numbering(connection.dialect.name).run(connection, rows)
+
+
+def _number_scores(connection: Connection, property_ids: Collection[int]) -> None:
+    number = _draw(connection)
+    rows = [{"listing_id": property_id, "revision": number} for property_id in sorted(property_ids)]
+    _numbering_scores(connection.dialect.name).run(connection, rows)
+
+
+def _draw(connection: Connection) -> int:
+    [(number,)] = _drawing(connection.dialect.name).rows(connection)
+    return int(number)
 
 
 @cache
-def _numbering(dialect: str) -> tuple[Quick, Quick]:
-    """The statements that draw the next number and assign it to adverts."""
+def _drawing(dialect: str) -> Quick:
+    """The statement that draws the next number."""
     first = insert_for(dialect, revision_counter).values(id=_ONLY_ROW, value=1)
     next_value = {"value": revision_counter.c.value + 1}
     drawn = first.on_conflict_do_update(index_elements=["id"], set_=next_value)
-    return Quick(drawn.returning(revision_counter.c.value)), Quick(replacing(dialect, revisions))
+    return Quick(drawn.returning(revision_counter.c.value))
+
+
+@cache
+def _numbering(dialect: str) -> Quick:
+    """The statement that assigns it to adverts."""
+    return Quick(replacing(dialect, revisions))
+
+
+@cache
+def _numbering_scores(dialect: str) -> Quick:
+    """The same for scores: what else touched the advert keeps its number."""
+    new = insert_for(dialect, revisions)
+    return Quick(
+        new.on_conflict_do_update(index_elements=["listing_id"], set_={"revision": new.excluded.revision})
+    )
 
 
 def latest(connection: Connection) -> int:
@@ -57,12 +88,14 @@ def latest(connection: Connection) -> int:
     return connection.scalar(select(revision_counter.c.value)) or 0
 
 
-def changes_since(connection: Connection, since: int) -> Changes:
-    """The changes after this revision."""
+def changes_since(connection: Connection, since: int, *, scores: bool = True) -> Changes:
+    """The changes after this revision; without `scores`, not those of scores alone."""
     upto = latest(connection)
     if upto == since:
         return Changes(frozenset(), since, upto)
     touched = select(revisions.c.listing_id).where(revisions.c.revision > since)
+    if not scores:  # found by the index of `revision`, which is never the smaller one
+        touched = touched.where(revisions.c.facts_revision > since)
     return Changes(frozenset(connection.scalars(touched)), since, upto)
 
 

@@ -336,8 +336,9 @@ drift_runs = Table(
 )
 
 
-# Revisions. The counter is one row; each advert has the number of the last transaction that touched it; a
-# follower has processed all up to its number, by the rules of its version.
+# Revisions. The counter is one row; each advert has the number of the last transaction that touched it, and
+# that of the last one that touched more than its scores, if any did; a follower has processed all up to its
+# number, by the rules of its version.
 revision_counter = Table(
     "revision_counter",
     metadata,
@@ -349,6 +350,7 @@ revisions = Table(
     metadata,
     Column("listing_id", ForeignKey("listings.id"), primary_key=True),
     Column("revision", Id, nullable=False),
+    Column("facts_revision", Id),
     Index(None, "revision"),
 )
 followers = Table(

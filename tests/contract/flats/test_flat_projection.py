@@ -14,7 +14,7 @@ from sale_sofia.descriptions.enrichment import read_new
 from sale_sofia.flats import overrides, projection
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.outliers import refresh_outliers
-from sale_sofia.flats.projection import load_flats, refresh_flats
+from sale_sofia.flats.projection import flat_changes, load_flats, refresh_flats
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.settings import PHOTOS_REMEMBERED
@@ -25,7 +25,7 @@ from sale_sofia.history.jobs import create_job
 from sale_sofia.history.listings import SameAgain, Sighting, save_listings, save_unmodified
 from sale_sofia.history.market_events import set_gone
 from sale_sofia.history.news import release_all
-from sale_sofia.history.revisions import changes_since, latest, touch
+from sale_sofia.history.revisions import Changes, changes_since, latest, touch, touch_scores
 from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.tables import listings, scopes
 from sale_sofia.listings.model import Listing
@@ -130,6 +130,29 @@ def test_every_kind_of_change_is_noticed_and_nothing_else_is_merged(
         assert stored(database) == merged(database), name
         assert revisions(database)[10] == before, name
     assert refresh_flats(database) == 0
+
+
+def test_what_was_only_scored_is_not_read_again_but_told_to_those_who_follow_scores(
+    database: Database,
+) -> None:
+    see(database, 1)
+    refresh_flats(database)
+    database.run_write(  # which nobody could have done without a touch: it shows what is read
+        lambda connection: connection.execute(update(listings).values(price_eur=90_000.0))
+    )
+    before = database.run_read(latest)
+    database.run_write(lambda connection: touch_scores(connection, [1]))
+    assert refresh_flats(database) == 0
+    told = {
+        scores: database.run_read(partial(flat_changes, since=before, scores=scores))
+        for scores in (True, False)
+    }
+    assert told == {
+        True: Changes(frozenset({1}), before, before + 1),
+        False: Changes(frozenset(), before, before + 1),
+    }
+    database.run_write(lambda connection: touch(connection, [1]))
+    assert refresh_flats(database) == 1
 
 
 def test_a_score_or_a_word_of_the_buyer_makes_no_flat_another(database: Database) -> None:

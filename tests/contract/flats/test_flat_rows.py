@@ -17,6 +17,7 @@ from sale_sofia.flats.rows import advert_columns, read_adverts, read_flats
 from sale_sofia.flats.store import ListingSource, save_sources
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import Listing
 from sale_sofia.storage.database import Database
@@ -48,7 +49,12 @@ def say(database: Database, listing_id: int, **fields: tuple[Any, str]) -> None:
         "listing_id": listing_id, "content_hash": "x", "rules": "r", "attributes": said, "open_fields": [],
         "open_count": 0, "read_at": 1.0,
     }  # fmt: skip
-    database.run_write(lambda c: c.execute(insert(description_reads).values(row)))
+
+    def write(connection: Connection) -> None:
+        connection.execute(insert(description_reads).values(row))
+        touch(connection, [listing_id])
+
+    database.run_write(write)
 
 
 def adverts_of(connection: Connection) -> Iterator[AdvertRow]:

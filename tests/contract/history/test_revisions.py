@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from sale_sofia.advice.scoring.store import ScoreRow, forget_scores, save_scores
 from sale_sofia.buyer.corrections import correct
@@ -44,11 +44,12 @@ def see(connection: Connection, number: int, at: float, job_id: str | None = Non
     save_listings(connection, [Sighting(Listing.model_validate(own | told | facts), at, job_id=job_id)])
 
 
-def touched(database: Database, work: Callable[[Connection], object]) -> set[int]:
-    """The adverts that a follower has to look at after this was done."""
+def touched(database: Database, *works: Callable[[Connection], object], scores: bool = True) -> set[int]:
+    """The adverts that a follower has to look at after these were done."""
     before = database.run_read(lambda c: changes_since(c, 0)).upto
-    database.run_write(work)
-    return set(database.run_read(partial(changes_since, since=before)).listing_ids)
+    for work in works:
+        database.run_write(work)
+    return set(database.run_read(partial(changes_since, since=before, scores=scores)).listing_ids)
 
 
 def source(listing_id: int, property_id: int, probability: float = 1.0) -> ListingSource:
@@ -101,11 +102,37 @@ def test_every_change_touches_its_advert_and_nothing_else_does(database: Databas
         ("out of the market", partial(save_outliers, found=odd), {3}),
         ("still so", partial(save_outliers, found=odd), set()),
         ("no longer", partial(save_outliers, found={}), {3}),
-        ("a score", partial(save_scores, rows=[score(3)]), {3}),
-        ("no score", partial(forget_scores, profile="default", property_ids=[3]), {3}),
     ]  # fmt: skip
     for name, work, expected in steps:
-        assert touched(database, work) == expected, name
+        assert touched(database, work, scores=False) == expected, name
+
+
+@pytest.mark.parametrize(
+    "scored",
+    [partial(save_scores, rows=[score(1)]), partial(forget_scores, profile="default", property_ids=[1])],
+)
+def test_a_score_hides_no_other_touch_from_those_who_pass_over_scores(
+    database: Database, scored: Callable[[Connection], object]
+) -> None:
+    database.run_write(partial(see, number=1, at=NOW))
+
+    def both(connection: Connection) -> None:
+        touch(connection, [1])
+        scored(connection)
+
+    def both_otherwise(connection: Connection) -> None:
+        scored(connection)
+        touch(connection, [1])
+
+    other = partial(touch, listing_ids=[1])
+    for works in ([scored], [other, scored], [scored, other], [both], [both_otherwise]):
+        assert touched(database, *works) == {1}
+    assert touched(database, scored, scores=False) == set()
+    for works in ([other, scored], [scored, other], [both], [both_otherwise]):
+        assert touched(database, *works, scores=False) == {1}
+    database.run_write(lambda c: c.execute(delete(revisions)))
+    assert touched(database, scored, scores=False) == set()
+    assert touched(database, other, scores=False) == {1}
 
 
 def test_a_transaction_that_fails_touches_nothing_nor_does_the_next_for_it(database: Database) -> None:

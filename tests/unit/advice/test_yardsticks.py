@@ -1,8 +1,11 @@
 """What prices are measured by: the same rooms, else the neighbourhood, else nothing; kept until it moves."""
 
 import statistics
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from sqlalchemy import Row
 
 from sale_sofia.advice.scoring.yardsticks import (
     Comparable,
@@ -11,8 +14,11 @@ from sale_sofia.advice.scoring.yardsticks import (
     Yardstick,
     Yardsticks,
     cell_of,
-    comparable,
+    market_eur_sqm,
 )
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.projection import searched
+from sale_sofia.flats.tables import flats
 from sale_sofia.settings.model import Settings
 from tables import each_row
 from unit.advice.scored import flat, trap
@@ -96,17 +102,24 @@ def test_another_scope_is_another_yardstick() -> None:
     assert wide.digest() != kept[("Изток", 3)].digest()
 
 
+def market(flat: Flat) -> float | None:
+    return market_eur_sqm(
+        cast("Row[Any]", SimpleNamespace(**dict(zip(flats.c.keys()[3:], searched(flat), strict=True))))
+    )
+
+
 def test_only_ordinary_offers_are_compared_with() -> None:
-    assert comparable(flat(price_eur=180_000.0)) == Comparable("sale", "Лозенец", 3, 1800.0)
-    assert comparable(flat(vat="excluded", price_eur=100_000.0)) == Comparable("sale", "Лозенец", 3, 1200.0)
-    assert comparable(flat(deal="rent", price_eur=900.0)) == Comparable("rent", "Лозенец", 3, 9.0)
+    assert market(flat(price_eur=180_000.0)) == 1800.0
+    assert market(flat(vat="excluded", price_eur=100_000.0)) == 1200.0
+    assert market(flat(deal="rent", price_eur=900.0)) == 9.0
+    assert market(flat(traps={"mortgage": trap("ипотека")}, price_eur=180_000.0)) == 1800.0
     for odd in (
-        {"offered": False}, {"price_eur": None}, {"area_sqm": None}, {"neighbourhood": None},
+        {"offered": False}, {"price_eur": None}, {"area_sqm": None},
         {"city": "Перник"}, {"flags": frozenset({"place_conflict"})}, {"property_type": "garage"},
         {"deal": None}, {"traps": {"price_from": trap("от")}},
-        {"traps": {"share_of_ownership": trap("част")}},
+        {"traps": {"mortgage": trap("ипотека"), "share_of_ownership": trap("част")}},
     ):  # fmt: skip
-        assert comparable(flat(**odd)) is None, odd
+        assert market(flat(**odd)) is None, odd
 
 
 def test_a_cell_is_a_neighbourhood_and_up_to_four_rooms() -> None:

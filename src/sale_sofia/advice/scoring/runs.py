@@ -29,8 +29,6 @@ from sale_sofia.advice.scoring.yardsticks import (
     Comparable,
     Yardstick,
     Yardsticks,
-    cell_of,
-    comparable,
 )
 from sale_sofia.advice.settings import INCIDENT_SITE, SCORES_AT_ONCE
 from sale_sofia.buyer.opinions import agree
@@ -79,13 +77,13 @@ def find_work(connection: Connection, settings: Settings, profiles: Profiles) ->
         sorted((name, profile.model_dump_json()) for name, profile in profiles.items()),
     )
     version = blake2b(repr(by).encode(), digest_size=16).hexdigest()
-    changes = flat_changes(connection, position(connection, FOLLOWER, version))
+    changes = flat_changes(connection, position(connection, FOLLOWER, version), scores=False)
     touched = current_properties(connection, changes.listing_ids) if changes.since else None
     facts, scored = store.read_facts(connection, touched), store.read_scored_flats(connection, touched)
     new = {
         number for number, digest in facts.items() if number not in scored or scored[number].facts != digest
     }
-    changed = [_scored_flat(flat, facts[flat.property_id]) for flat in load_flats(connection, new)]
+    changed = store.read_as_scored(connection, new)
     vanished = scored.keys() - facts.keys()
     neighbourhoods = None
     if touched is not None:
@@ -106,13 +104,6 @@ def find_work(connection: Connection, settings: Settings, profiles: Profiles) ->
     return Work(
         changes, version, neighbourhoods, changed, vanished, yardsticks, digests, stale, outdated
     )  # fmt: skip
-
-
-def _scored_flat(flat: Flat, facts: str) -> ScoredFlat:
-    cell, compared = cell_of(flat.neighbourhood, flat.rooms), comparable(flat)
-    rooms, eur_sqm = cell[1] if cell else 0, compared.eur_sqm if compared else None
-    kind = (flat.deal, flat.property_type, flat.offered, flat.neighbourhood)
-    return ScoredFlat(flat.property_id, facts, *kind, rooms, eur_sqm)
 
 
 def _measure(flats: Sequence[ScoredFlat], settings: Settings, stored: Mapping[Cell, Yardstick]) -> Yardsticks:
@@ -195,7 +186,7 @@ class ScoreRun:
             refresh_flats(self._database)
             with no_collecting():
                 work = self._database.run_read(find)
-                if not work.changes.listing_ids and work.changes.since:
+                if work.changes.since and work.changes.upto == work.changes.since:
                     return ScoreSummary(0, 0, 0, time.perf_counter() - began)
                 scored = self._save_scores(work, now=clock())
                 if scored is not None and self._database.run_write(partial(_finish, work=work, now=clock())):

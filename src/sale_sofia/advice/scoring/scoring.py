@@ -18,11 +18,10 @@ from sale_sofia.advice.scoring.judging import VERDICTS, BreakerFinding, Criterio
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick, cell_of
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.walks import METRO_FACTS
+from sale_sofia.flats.walks import METRO_FACTS, MetroWalk
+from sale_sofia.geography.shapes import Point
 
 T = TypeVar("T")
-Alike = list[dict[tuple[Any, ...], tuple[Any, ...]]]
-"""Facts seen so far, for each of `JUDGES`: what is equal for one may differ for another (1 and True)."""
 
 
 class FlatFacts(NamedTuple):
@@ -32,6 +31,8 @@ class FlatFacts(NamedTuple):
     act: str | None
     """How far the building is."""
     view: bool | None
+    exact_place: Point | None
+    metro_walk: MetroWalk | None
     bought: Purchase | None
     """What it costs whoever buys it; None without a price."""
     money: tuple[Criterion, Criterion]
@@ -40,8 +41,8 @@ class FlatFacts(NamedTuple):
     """What each judge of `JUDGES` looks at."""
 
 
-def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None = None) -> FlatFacts:
-    """The flat with its facts, measured by its neighbours; equal facts are shared through `alike`."""
+def look(flat: Flat, measure: Callable[[Cell], Yardstick]) -> FlatFacts:
+    """The flat with its facts, measured by its neighbours."""
     bought, cell = purchase(flat), cell_of(flat.neighbourhood, flat.rooms)
     paid = bought and bought.price
     yardstick = measure(cell) if cell else Yardstick()
@@ -49,11 +50,9 @@ def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None =
         criteria.price(paid, flat.area_sqm, yardstick.prices),
         criteria.rental(paid, flat.area_sqm, yardstick.rents),
     )
-    seen = FlatFacts(flat, flat.act, criteria.has_view(flat.features), bought, money)
-    facts = [judge.read(seen) for judge in JUDGES]
-    if alike is not None:
-        facts = [same.setdefault(values, values) for same, values in zip(alike, facts, strict=True)]
-    return seen._replace(facts=tuple(facts))
+    view = criteria.has_view(flat.features)
+    seen = FlatFacts(flat, flat.act, view, flat.exact_place, flat.metro_walk, bought, money)
+    return seen._replace(facts=tuple([judge.read(seen) for judge in JUDGES]))
 
 
 class FactJudge(NamedTuple, Generic[T]):
@@ -66,8 +65,8 @@ class FactJudge(NamedTuple, Generic[T]):
 
 
 def _of(*names: str) -> Callable[[FlatFacts], tuple[Any, ...]]:
-    """These facts of the flat, `act` or `view`; always as a tuple."""
-    found = attrgetter(*(name if name in {"act", "view"} else f"flat.{name}" for name in names))
+    """These facts of the flat, or what follows from them; always as a tuple."""
+    found = attrgetter(*(name if name in FlatFacts._fields else f"flat.{name}" for name in names))
     return found if len(names) > 1 else lambda seen: (found(seen),)
 
 
@@ -98,20 +97,23 @@ def _breaker(
         finding = judge(profile, *facts)
         return finding._replace(only_text=tuple(sorted(texts))) if finding.state is State.PASS else finding
 
-    return FactJudge(lambda seen: (_from_text(seen, names), *read(seen)), judge_marked, must_key)
+    from_text = _from_text_of(names)
+    return FactJudge(lambda seen: (from_text(seen), *read(seen)), judge_marked, must_key)
 
 
-def _from_text(seen: FlatFacts, names: Iterable[str]) -> frozenset[str]:
-    """Which of these facts only descriptions state; for the act, the facts that it follows from."""
-    from_text = seen.flat.from_text
-    if from_text and "act" in names:
-        return from_text.intersection(
+def _from_text_of(names: tuple[str, ...]) -> Callable[[FlatFacts], frozenset[str]]:
+    """Tells which of these facts only descriptions state; for the act, the facts that it follows from."""
+    if "act" in names:
+        return lambda seen: seen.flat.from_text.intersection(
             ("year_built", "construction") if seen.flat.act_status is None else ("act_status",)
         )
-    if from_text and "metro_walk" in names:
-        walk = seen.flat.metro_walk
-        return from_text.intersection(METRO_FACTS) if walk and walk.source == "advert" else frozenset()
-    return from_text.intersection(names)
+    if "metro_walk" in names:
+        return lambda seen: (
+            seen.flat.from_text.intersection(METRO_FACTS)
+            if seen.metro_walk and seen.metro_walk.source == "advert"
+            else frozenset()
+        )
+    return lambda seen: seen.flat.from_text.intersection(names)
 
 
 BREAKERS: Final[tuple[FactJudge[BreakerFinding], ...]] = (

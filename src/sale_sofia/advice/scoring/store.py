@@ -2,17 +2,24 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, RowMapping, Text, case, cast, delete, func, select, tuple_
 
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.scoring import Passing, count_passing
-from sale_sofia.advice.scoring.yardsticks import Cell, Prices, Rents, Yardstick
+from sale_sofia.advice.scoring.yardsticks import (
+    Cell,
+    Prices,
+    Rents,
+    Yardstick,
+    cell_of,
+    market_eur_sqm,
+)
 from sale_sofia.advice.tables import score_yardsticks, scored_flats, scores
 from sale_sofia.flats.store import portions, rows_of
 from sale_sofia.flats.tables import flats
-from sale_sofia.history.revisions import touch
+from sale_sofia.history.revisions import touch_scores
 from sale_sofia.storage.upserts import replace_in, replace_rows
 
 
@@ -45,10 +52,25 @@ class ScoreRow(NamedTuple):
     scored_at: float
 
 
+_COMPARED: Final = select(
+    *(flats.c[name] for name in ("property_id", "digest", *ScoredFlat._fields[2:], "city", "flags", "traps"))
+)
+
+
 def read_facts(connection: Connection, property_ids: Collection[int] | None = None) -> dict[int, str]:
     """The digest of all facts of each property, or of these; ids that are no property are left out."""
     digests = select(flats.c.property_id, flats.c.digest)
     return {row[0]: row[1] for row in rows_of(connection, digests, flats.c.property_id, property_ids)}
+
+
+def read_as_scored(connection: Connection, property_ids: Collection[int]) -> list[ScoredFlat]:
+    """These properties as they are to be scored now."""
+    found = []
+    for row in rows_of(connection, _COMPARED, flats.c.property_id, property_ids):
+        cell = cell_of(row.neighbourhood, row.rooms)
+        compared = (cell[1], market_eur_sqm(row)) if cell else (0, None)
+        found.append(ScoredFlat._make((*row[:6], *compared)))
+    return found
 
 
 def read_scored_flats(
@@ -119,7 +141,7 @@ def save_scored_flats(connection: Connection, flats: Sequence[ScoredFlat]) -> No
 def save_scores(connection: Connection, rows: Sequence[ScoreRow]) -> None:
     """Upsert these scores; their flats are touched."""
     replace_rows(connection, scores, rows)
-    touch(connection, [row.property_id for row in rows])
+    touch_scores(connection, [row.property_id for row in rows])
 
 
 def forget_flats(connection: Connection, property_ids: Collection[int]) -> None:
@@ -130,7 +152,7 @@ def forget_flats(connection: Connection, property_ids: Collection[int]) -> None:
 
 def forget_scores(connection: Connection, profile: str, property_ids: Collection[int]) -> None:
     """Delete these scores of a profile; their flats are touched."""
-    touch(connection, property_ids)
+    touch_scores(connection, property_ids)
     for some in portions(sorted(property_ids)):
         connection.execute(delete(scores).where(scores.c.profile == profile, scores.c.property_id.in_(some)))
 

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import Row
 
 from sale_sofia.advice.scoring.settings import COMPARED_TYPES, PRICE_MARKS, ROOM_GROUPS, YARDSTICK_TOLERANCE
 from sale_sofia.advice.settings import DISTORTED
-from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.prices import price_band
 from sale_sofia.listings.places import SOFIA
 from sale_sofia.settings.model import Settings
 
@@ -143,17 +143,14 @@ def cell_of(neighbourhood: str | None, rooms: int | None) -> Cell | None:
     return neighbourhood, 0 if rooms is None else min(rooms, ROOM_GROUPS)
 
 
-def comparable(flat: Flat) -> Comparable | None:
-    """The flat as others are compared with it; None when its price says nothing about the market."""
+def market_eur_sqm(flat: Row[Any]) -> float | None:
+    """The price per m² that others are compared with, of a row of `flats`; None where it says nothing."""
     ordinary = (
         flat.offered
         and flat.deal is not None
         and flat.city == SOFIA
-        and "place_conflict" not in flat.flags
+        and "|place_conflict|" not in flat.flags
         and flat.property_type in COMPARED_TYPES
-        and DISTORTED.isdisjoint(flat.traps)
+        and not (flat.traps and any(f"|{trap}|" in flat.traps for trap in DISTORTED))
     )
-    price, cell = price_band(flat), cell_of(flat.neighbourhood, flat.rooms)
-    if not ordinary or price is None or cell is None or not flat.area_sqm:
-        return None
-    return Comparable(flat.deal or "", *cell, price.least / flat.area_sqm)
+    return flat.eur_sqm if ordinary else None

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
-NEWEST = "0043_lines_near"
+NEWEST = "0044_scores_apart"
 """The step that a new database begins at; those after it are done by Alembic."""
 _IN_SQLITE = {
     "BIGSERIAL": "INTEGER",  # only an INTEGER key counts up by itself there
@@ -26,6 +26,7 @@ def create_newest(connection: Connection) -> None:
     """Make all tables as the steps up to `NEWEST` do, without Alembic, which is slow to import."""
     _run(connection, _read("release_1_0.sql").replace(_NARROW, _WIDE))
     _run(connection, _read("release_2_0.sql"))
+    _run(connection, _read("scores_apart.sql"))
     connection.execute(text(_VERSION_TABLE))
     connection.execute(text("INSERT INTO alembic_version (version_num) VALUES (:step)"), {"step": NEWEST})
 
