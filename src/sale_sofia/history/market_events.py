@@ -63,7 +63,7 @@ def note_returns(connection: Connection, seen_at: Mapping[int, float]) -> None:
     gone = (market_events.c.listing_id.in_(sorted(seen_at)), market_events.c.kind == "gone")
     latest = select(market_events.c.listing_id, func.max(market_events.c.noted_at)).where(*gone)
     rows = connection.execute(latest.group_by(market_events.c.listing_id))
-    noted: dict[int, float] = dict(rows.tuples().all())
+    noted = {listing_id: float(noted_at) for listing_id, noted_at in rows}
     note_events(
         connection,
         [
