@@ -1,6 +1,7 @@
 """A visitor of imot.bg for a portal on the loopback that does, request by request, what it is told."""
 
 import asyncio
+import math
 import socket
 import struct
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -12,10 +13,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aiohttp import web
+from protego import Protego
 
 from sale_sofia.crawl.fetch.archive import PageArchive
 from sale_sofia.crawl.fetch.base import Request
 from sale_sofia.crawl.fetch.client import CurlFetcher
+from sale_sofia.crawl.fetch.robots import RobotsGate, Rules
 from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import memory_gate
@@ -101,6 +104,8 @@ class Visiting:
     budget: RetryBudgetRules = GENEROUS
     archive: bool = False
     site: Site | None = None
+    robots: str | None = None
+    """What robots.txt says; None: it is not asked for."""
 
     def visitor(self, hosts: Sequence[str], fetcher: CurlFetcher) -> Visitor:
         retry = RetryRules(max_attempts=5, base_delay_seconds=2, max_delay_seconds=60, jitter_factor=0)
@@ -118,11 +123,18 @@ class Visiting:
             gate=memory_gate(config, MemoryRateLimiter(config.limiter, lambda _: self.rate), lambda _: 4),
             retry=RetryPolicy(retry, lambda: 0.0),
             retry_budget=RetryBudget(self.budget),
-            robots=None,
+            robots=self._robots(fetcher, hosts),
             archive=PageArchive(self.folder / "archive", 10**9) if self.archive else None,
             errors=self.log,
             clock=lambda: NOW,
         )
+
+    def _robots(self, fetcher: CurlFetcher, hosts: Sequence[str]) -> RobotsGate | None:
+        if self.robots is None:
+            return None
+        rules = Rules(math.inf, Protego.parse(self.robots))
+        known = {f"http://{host}": rules for host in hosts}
+        return RobotsGate(fetcher, self._request_for(frozenset(hosts)), "sale-sofia", 60, 60, known=known)
 
     @property
     def log(self) -> ErrorLog:

@@ -126,7 +126,7 @@ def set_role(connection: Connection, person: Person, role: str) -> None:
     """
     checked_word(role, ROLES, f"no role {role!r}")
     if role != "operator":
-        _check_operated(connection, without=person)
+        _check_operated(connection, without=person, nobody_else=False)
     connection.execute(update(people).where(people.c.id == person.id).values(role=role))
 
 
@@ -140,11 +140,12 @@ def set_language(connection: Connection, person: Person, language: str) -> None:
     connection.execute(update(people).where(people.c.id == person.id).values(language=language))
 
 
-def _check_operated(connection: Connection, *, without: Person) -> None:
+def _check_operated(connection: Connection, *, without: Person, nobody_else: bool) -> None:
+    """Refuse to do without this operator; `nobody_else`: unless they are the only person."""
     # Of two operators who demote each other at once, the second waits and then sees what the first did.
     connection.execute(select(people.c.id).order_by(people.c.id).with_for_update(key_share=True))
     others = [person for person in all_people(connection) if person.id != without.id]
-    if others and not any(person.is_operator for person in others):
+    if (others or not nobody_else) and not any(person.is_operator for person in others):
         raise WrongEvaluation(Said("people.last", name=without.name))
 
 
@@ -154,7 +155,7 @@ def remove_person(connection: Connection, person: Person) -> None:
     Raises:
         WrongEvaluation: they are the last operator, and others would be left without one.
     """
-    _check_operated(connection, without=person)
+    _check_operated(connection, without=person, nobody_else=True)
     sign_out_everywhere(connection, person)
     connection.execute(delete(people).where(people.c.id == person.id))
 

@@ -558,11 +558,14 @@ async def _fetch_page(site: TableSite, url: str) -> Page:
     fetcher = make_fetcher(settings)
     rate, known = rate_per_minute(settings, site.config), dict[str, Rules]()
 
-    def rate_of(_: str) -> float:
-        """The Crawl-delay counts too, once robots.txt is read."""
-        return slowed(rate, known_delay(known, start) if settings.robots_obeyed else None)
+    def delay_of(_: str) -> float | None:
+        """The Crawl-delay, once robots.txt is read."""
+        return known_delay(known, start) if settings.robots_obeyed else None
 
-    gate = open_gate(settings, rate_of, lambda _: site.config.politeness.concurrency)
+    def rate_of(domain: str) -> float:
+        return slowed(rate, delay_of(domain))
+
+    gate = open_gate(settings, rate_of, lambda _: site.config.politeness.concurrency, delay_of)
     polite = PoliteFetcher(
         fetcher=fetcher,
         gate=gate,

@@ -334,7 +334,7 @@ class _Guest:
         if slow < rate:
             await self._polite.gate.close()
             await asyncio.sleep(_SECONDS_PER_MINUTE / slow)
-            self._polite.gate = polite_gate(self._settings, self._site.config, slow)
+            self._polite.gate = polite_gate(self._settings, self._site.config, slow, crawl_delay)
         return slow
 
     async def _look_around(self, start: str) -> dict[str, Any]:

@@ -148,8 +148,8 @@ def read_disagreements(connection: Connection, limit: int) -> Sequence[RowMappin
 def count_disagreements(connection: Connection) -> dict[str, int]:
     """How many adverts differ from their description, by field."""
     table = description_disagreements
-    query = select(table.c.field, func.count()).group_by(table.c.field).order_by(table.c.field)
-    return {row[0]: row[1] for row in connection.execute(query)}
+    query = select(table.c.field, func.count()).group_by(table.c.field)
+    return dict(sorted((field, count) for field, count in connection.execute(query)))
 
 
 def cached_answer(connection: Connection, key: str) -> Mapping[str, Any] | None:

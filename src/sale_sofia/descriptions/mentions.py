@@ -276,7 +276,7 @@ def is_of_a_thing(fact: Candidate, tokens: Sequence[Token]) -> bool:
     clause = same_clause(tokens, fact.first)
     ahead = [token for token in _behind(fact, tokens) if token.text not in _LETTING]
     is_thing = tagged(ahead[:2], group("sold_besides")) and not tagged(ahead[:1], {"preposition"})
-    return is_thing and not has_a_flat(clause) and not tagged(clause, {"house", "sqm"})
+    return is_thing and not has_a_flat(clause) and not tagged(clause, {"house"})
 
 
 _THINGS: Final = frozenset({

@@ -13,7 +13,7 @@ from pydantic_core import from_json
 from sale_sofia.descriptions.enrichment import COLUMNS
 from sale_sofia.descriptions.fields import TRAP_FIELDS
 from sale_sofia.flats.flat import Advert, EarlierOffer, Flat, Trap
-from sale_sofia.flats.prices import vat_on_top, with_vat
+from sale_sofia.flats.prices import vat_may_be_due, vat_on_top, with_vat
 from sale_sofia.flats.settings import LISTS_REMEMBERED, OFF_MARKET_DAYS, VAGUE_COORDINATES
 from sale_sofia.history.market_events import SECONDS_PER_DAY, WITHDRAWN, Since, listed_since
 from sale_sofia.listings.model import Listing, compared
@@ -161,7 +161,8 @@ def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Fl
 
 def merge_many(property_id: int, rows: Sequence[AdvertRow], photos: int | None = None) -> Flat:
     """The flat of any number of adverts."""
-    ordered = _by_payment(rows)
+    facts = _facts(rows)
+    ordered = _by_payment(rows, facts)
     # The cheapest advert still offered, or of all if none is.
     there = [row for row in ordered if is_offered(row)] or ordered
     priced = next((row for row in there if row["price_eur"] is not None), None)
@@ -186,19 +187,20 @@ def merge_many(property_id: int, rows: Sequence[AdvertRow], photos: int | None =
         listed=age.since,
         offered_before=age.before,
         **_place(rows),
-        **_facts(rows),
+        **facts,
     )
 
 
-def _by_payment(rows: Sequence[AdvertRow]) -> list[AdvertRow]:
+def _by_payment(rows: Sequence[AdvertRow], facts: Mapping[str, Any]) -> list[AdvertRow]:
     """As by `offer_order`, but by what has to be paid at most, with VAT where it comes on top."""
     text_says_so = any("price_without_vat" in row["said"] for row in rows)
-    may_be_due = any(row["vat"] == "excluded" for row in rows)
+    told = {name: facts[name] for name in ("under_construction", "act_status", "condition")}
+    may_be_due = vat_may_be_due(tuple(map(_advert, rows)), **told)
 
-    def order(row: AdvertRow) -> tuple[bool, bool, float, float, int]:
+    def order(row: AdvertRow) -> tuple[bool, bool, float, float, float, int]:
         gone, unpriced, printed, number = offer_order(row)
-        due = vat_on_top(row["vat"], text_says_so=text_says_so, may_be_due=may_be_due)
-        return gone, unpriced, with_vat(printed, due=due is not False).least, printed, number
+        paid = with_vat(printed, due=vat_on_top(row["vat"], text_says_so=text_says_so, may_be_due=may_be_due))
+        return gone, unpriced, paid.most or printed, paid.least, printed, number
 
     return sorted(rows, key=order)
 

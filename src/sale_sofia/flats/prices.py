@@ -3,7 +3,7 @@
 VAT is added to a price here and nowhere else.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,6 +41,31 @@ def vat_on_top(vat: str | None, *, text_says_so: bool, may_be_due: bool) -> bool
     if text_says_so:
         return True
     return None if may_be_due else False
+
+
+def vat_may_be_due(
+    adverts: Collection[Advert],
+    *,
+    under_construction: bool | None,
+    act_status: str | None,
+    condition: str | None,
+) -> bool:
+    """Whether VAT may come on top of the prices that say nothing about it; the order of adverts is no matter.
+
+    A private person who sells adds none, whatever the flat is, unless a developer sells it too.
+    """
+    if any(advert.vat == "excluded" for advert in adverts):
+        return True
+    sellers = {advert.seller_kind for advert in adverts if advert.offered}
+    sellers = sellers or {advert.seller_kind for advert in adverts}
+    if "private" in sellers and "developer" not in sellers:
+        return False
+    return (
+        under_construction is True
+        or act_status in UNBUILT
+        or condition in NEW_CONDITIONS
+        or any(advert.seller_kind == "developer" for advert in adverts)
+    )
 
 
 def with_vat(price: float, *, due: bool | None) -> Band:
@@ -131,19 +156,13 @@ def _paid(flat: Flat, price: float, vat: str | None) -> Band:
 
 
 def _vat_due(flat: Flat, vat: str | None) -> bool | None:
-    may_be_due = vat is None and (_is_new(flat) or any(advert.vat == "excluded" for advert in flat.adverts))
-    return vat_on_top(vat, text_says_so="price_without_vat" in flat.traps, may_be_due=may_be_due)
-
-
-def _is_new(flat: Flat) -> bool:
-    if flat.adverts and flat.adverts[0].seller_kind == "private":
-        return False
-    return (
-        flat.under_construction is True
-        or flat.act_status in UNBUILT
-        or flat.condition in NEW_CONDITIONS
-        or any(advert.seller_kind == "developer" for advert in flat.adverts)
+    may_be_due = vat is None and vat_may_be_due(
+        flat.adverts,
+        under_construction=flat.under_construction,
+        act_status=flat.act_status,
+        condition=flat.condition,
     )
+    return vat_on_top(vat, text_says_so="price_without_vat" in flat.traps, may_be_due=may_be_due)
 
 
 # The same flat on several portals: where it is cheaper, and by how much.

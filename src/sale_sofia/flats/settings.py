@@ -111,7 +111,7 @@ LISTED: Final = 50
 """Properties that a list shows by default."""
 TRIES: Final = 5
 """How often a run is retried because another one was quicker."""
-FLATS_VERSION: Final = 3
+FLATS_VERSION: Final = 4
 """Raised when the rules of merging change: all flats are then merged again, as by each release."""
 FLATS_SAVED_AT_ONCE: Final = 1_000
 """Flats merged and stored in one transaction: a crawl that writes meanwhile waits no longer than that."""

@@ -19,7 +19,7 @@ from sale_sofia.history.listing_rows import (
     detect_all_changes,
     listing_from,
 )
-from sale_sofia.history.market_events import REUSED, SEEN_AGAIN, event, note_events
+from sale_sofia.history.market_events import REUSED, event, note_events, note_returns
 from sale_sofia.history.prices import close_if_settled, report_odd
 from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.sightings import (
@@ -202,7 +202,8 @@ def _recompute(connection: Connection, sighting: Sighting, old: Stored, rules: H
         listings.c.site == site, listings.c.external_id == external_id, listings.c.closed_at.is_(None)
     )
     row = connection.execute(current).mappings().one()
-    if not sighting.card and (old["opened_at"] is None or sighting.seen_at > old["opened_at"]):
+    read = (row["opened_at"], row["content_hash"])
+    if not sighting.card and read == (sighting.seen_at, sighting.content_hash):
         own = {"etag": sighting.etag, "last_modified": sighting.last_modified}
         _UPDATE.run(connection, [{"of_id": row["id"], **own}])
         if row["odd_visits"]:
@@ -378,10 +379,7 @@ def _start_next_generation(connection: Connection, pairs: Sequence[_Pair], rules
 
 def _note_returns(connection: Connection, sightings: Iterable[tuple[Stored, float]]) -> None:
     """Note the adverts that were gone and are back, of these seen at these moments."""
-    note_events(
-        connection,
-        [event(row["id"], "back", at, at, SEEN_AGAIN) for row, at in sightings if is_back(row, at)],
-    )
+    note_returns(connection, {row["id"]: at for row, at in sightings if is_back(row, at)})
 
 
 # Adverts that the portal says are not modified: the headers to ask with, and what the answer updates.

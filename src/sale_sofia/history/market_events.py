@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
-from sqlalchemy import Connection, bindparam, insert, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from sale_sofia.history.revisions import touch
 from sale_sofia.history.settings import EARLIEST_LISTED, SECONDS_PER_HOUR
@@ -49,7 +49,28 @@ def set_back(connection: Connection, listing_ids: Sequence[int], *, at: float) -
     """Mark these gone listings as back."""
     if listing_ids:
         connection.execute(_SET_GONE, [{"of_id": listing_id, "since": None} for listing_id in listing_ids])
-        note_events(connection, [event(listing_id, "back", at, at, SEEN_AGAIN) for listing_id in listing_ids])
+        note_returns(connection, dict.fromkeys(listing_ids, at))
+
+
+def note_returns(connection: Connection, seen_at: Mapping[int, float]) -> None:
+    """Note that these gone listings are back, each since it was seen again.
+
+    A page may be stored after a removal was noted that its moment precedes: in the order of notes, each
+    return still comes after what it ends.
+    """
+    if not seen_at:
+        return
+    gone = (market_events.c.listing_id.in_(sorted(seen_at)), market_events.c.kind == "gone")
+    latest = select(market_events.c.listing_id, func.max(market_events.c.noted_at)).where(*gone)
+    rows = connection.execute(latest.group_by(market_events.c.listing_id))
+    noted = {listing_id: float(noted_at) for listing_id, noted_at in rows}
+    note_events(
+        connection,
+        [
+            event(number, "back", at, max(at, noted.get(number, at)), SEEN_AGAIN)
+            for number, at in seen_at.items()
+        ],
+    )
 
 
 Source = Literal["posted", "id", "first_seen"]

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -160,6 +160,8 @@ class Copied:
 def copy_database(source: Database, target: Database, progress: CopyProgress = lambda *_: None) -> Copied:
     """Copy all rows: afterwards the target holds what the source held when this began, verified.
 
+    A target that holds just that already is as good as copied: whoever was killed after it may repeat it.
+
     Raises:
         CopyRefused: the two are one, the source has no current tables, or the target holds something else.
         CopyFailed: the target does not take a row, or they are not equal in the end.
@@ -248,6 +250,8 @@ def _begin(source: Database, target: Database, contents: Mapping[str, TableDiges
     digests = {name: digest_batches.digest for name, digest_batches in contents.items()}
     if mark and mark.digests == digests:
         return mark.done
+    if not mark and target.run_read(partial(_holds, contents=contents)):
+        return {name: found.rows for name, found in contents.items()}  # an earlier copy has come to its end
 
     def begin_anew(connection: Connection) -> None:
         if mark:  # the source has changed since: the rows copied so far are stale
@@ -268,6 +272,17 @@ def _begin(source: Database, target: Database, contents: Mapping[str, TableDiges
 
     target.run_write(begin_anew)
     return dict.fromkeys(contents, 0)
+
+
+def _holds(connection: Connection, contents: Mapping[str, TableDigest]) -> bool:
+    """Whether all tables hold exactly this; those that differ in size are not read."""
+    counted = (
+        connection.scalar(select(func.count()).select_from(table)) == contents[table.name].rows
+        for table in all_tables()
+    )
+    return all(counted) and all(
+        digest_batches(batches(connection, table)) == contents[table.name] for table in all_tables()
+    )
 
 
 def _copy(connection: Connection, target: Database, table: Table, done: int, progress: CopyProgress) -> None:
@@ -308,7 +323,7 @@ def _end(connection: Connection) -> None:
             _set_sequence(connection, table)
             # Without statistics the server would scan whole tables to find a few rows.
             connection.execute(text(f"ANALYZE {table.name}"))
-    _marks.drop(connection)
+    _marks.drop(connection, checkfirst=True)
 
 
 def _set_sequence(connection: Connection, table: Table) -> None:

@@ -121,8 +121,11 @@ def test_who_is_signed_out_or_removed_is_out_at_once(db: Database) -> None:
     assert [one.name for one in db.run_read(people.all_people)] == ["Ана"]
 
 
-def test_somebody_operates_as_long_as_there_are_others(db: Database) -> None:
-    ana, boris = add(db, "Ана"), add(db, "Борис")
+def test_somebody_operates_as_long_as_there_are_people(db: Database) -> None:
+    ana = add(db, "Ана")
+    with pytest.raises(WrongEvaluation, match="Ана is the last operator"):
+        db.run_write(partial(people.set_role, person=ana, role="buyer"))
+    boris = add(db, "Борис")
     for change in (
         partial(people.remove_person, person=ana),
         partial(people.set_role, person=ana, role="buyer"),

@@ -48,6 +48,17 @@ def test_a_search_is_saved_read_replaced_and_forgotten(db: Database) -> None:
             read_search(connection, "а")
 
 
+def test_searches_are_listed_in_one_order_whatever_the_server_sorts_by(db: Database) -> None:
+    with db.write() as connection:
+        if connection.dialect.name == "postgresql":  # as most servers sort
+            connection.exec_driver_sql(
+                'ALTER TABLE saved_searches ALTER COLUMN name TYPE varchar(200) COLLATE "en-x-icu"'
+            )
+        for name in ("б", "в-1", "В 2", "Б"):
+            save_search(connection, name, {}, now=1.0)
+        assert [one.name for one in list_searches(connection)] == ["Б", "В 2", "б", "в-1"]
+
+
 def test_who_saved_it_as_it_is_and_who_forgot_it_is_kept(db: Database) -> None:
     def saved() -> list[str | None]:
         return [one.saved_by for one in db.run_read(list_searches)]

@@ -12,7 +12,7 @@ from property_worlds import advert, dispose_all, new_matching
 from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.flats.flat import Flat, Trap
 from sale_sofia.flats.merging import AdvertRow, merge_many, merge_one
-from sale_sofia.flats.prices import asked_eur_sqm
+from sale_sofia.flats.prices import asked_eur_sqm, lowest_offers
 from sale_sofia.flats.rows import advert_columns, read_adverts, read_flats
 from sale_sofia.flats.store import ListingSource, save_sources
 from sale_sofia.flats.tables import listing_sources
@@ -124,6 +124,28 @@ def test_vat_that_only_a_text_adds_counts_for_the_lowest_price(tmp_path: Path) -
     say(database, 1, price_without_vat=(True, "stated"))
     (flat,) = flats(database).values()
     assert (flat.price_eur, flat.vat) == (110_000.0, "included")
+
+
+@pytest.mark.parametrize(
+    ("sellers", "first"),
+    [
+        (("agency", "agency"), 2),  # 100 000 that may be 120 000, against 110 000
+        (("agency", "private"), 1),  # the owner sells it: none is due
+        (("private", "developer"), 2),
+    ],
+)
+def test_vat_that_a_new_building_may_add_orders_adverts_and_offers_alike(
+    tmp_path: Path, sellers: tuple[str, str], first: int
+) -> None:
+    adverts = [
+        advert(site, site=site, price_eur=price, vat=vat, seller_kind=seller, act_status="act14")
+        for site, price, vat, seller in zip(
+            ("imot.bg", "alo.bg"), (100_000.0, 110_000.0), (None, "included"), sellers, strict=True
+        )
+    ]
+    (flat,) = flats(stored(tmp_path, *adverts, groups=((1, 2),))).values()
+    assert [one.listing_id for one in flat.adverts] == [first, 3 - first]
+    assert [offer.advert for offer in lowest_offers(flat)] == list(flat.adverts)
 
 
 def test_when_nothing_is_offered_any_more_the_lowest_of_all_counts(tmp_path: Path) -> None:

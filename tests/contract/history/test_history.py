@@ -1,6 +1,7 @@
 """What a sighting means: another flat, a price of another meaning, another VAT, an advert that came back."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -237,6 +238,38 @@ def test_an_advert_that_was_gone_is_back(db: Database) -> None:
             ("gone", 5.0, "missed"),
             ("back", 9.0, "seen again"),
         ]
+
+
+@pytest.mark.parametrize("fields", [{}, {"title": "стар"}], ids=["unchanged", "changed"])
+def test_a_page_read_before_a_removal_was_noted_is_noted_after_it(
+    db: Database, fields: dict[str, str]
+) -> None:
+    see(db, 1.0)
+    with db.write() as connection:
+        one = connection.execute(select(listings.c.id)).scalar_one()
+        set_gone(connection, {one: 5.0}, now=7.0, reason="missed")
+    see(db, 6.0, **fields)
+    with db.read() as connection:
+        assert rows(connection, listings, "gone_at") == [(None,)]
+        assert rows(connection, market_events, "kind", "at", "noted_at") == [
+            ("gone", 5.0, 7.0),
+            ("back", 6.0, 7.0),
+        ]
+        assert kinds(connection, 7.0)[-2:] == [("gone", 5.0), ("back", 6.0)]
+
+
+def test_of_two_pages_of_one_moment_the_believed_one_leaves_its_validators(db: Database) -> None:
+    for order in ((0, 1), (1, 0)):
+        number = f"id{order[0]}"
+        pages = [
+            Sighting(advert(**FLAT, external_id=number, title=title), 1.0, page_digest=title, etag=title)
+            for title in ("а", "б")
+        ]
+        db.run_write(partial(save_listings, batch=[pages[place] for place in order]))
+    with db.read() as connection:
+        found = rows(connection, listings, "title", "etag")
+    assert [title == etag for title, etag in found] == [True, True]
+    assert len(set(found)) == 1
 
 
 def test_a_flat_that_was_gone_does_not_come_back_with_another_under_its_id(db: Database) -> None:

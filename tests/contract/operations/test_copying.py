@@ -205,6 +205,16 @@ def test_a_servers_database_is_not_copied_into_itself(postgres_url: str) -> None
         assert "geheim" not in one.name
 
 
+def test_a_finished_copy_may_be_repeated(source: Database, tmp_path: Path) -> None:
+    with sqlite(tmp_path / "target.db") as target:
+        copy_database(source, target)
+        assert copy_database(source, target).resumed
+        assert contents(target) == contents(source)
+        target.run_write(lambda connection: connection.execute(update(jobs).values(site="other")) and None)
+        with pytest.raises(CopyRefused, match=r"target.db is not empty: it has rows in \w+"):
+            copy_database(source, target)
+
+
 def test_a_target_with_data_is_left_alone(source: Database, tmp_path: Path) -> None:
     with sqlite(tmp_path / "target.db", rows=1) as target:
         before = contents(target)

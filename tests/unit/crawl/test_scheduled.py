@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
+from sale_sofia.crawl.runners import schedule
 from sale_sofia.crawl.runners.runners import site_lock
 from sale_sofia.crawl.runners.schedule import jobs_of_turns
 from sale_sofia.crawl.tables import schedule_slots
@@ -53,6 +55,31 @@ def test_a_turn_is_taken_once_by_however_many_clocks(settings: Settings, databas
         looks = list(pool.map(lambda _: begun(settings, database, "11-15T03:30"), range(6)))
     assert sum(map(len, looks)) == 1
     assert begun(settings, database, "11-16T03:29", "11-16T03:30", "11-16T03:31") == ["11-16T03:30"]
+
+
+class Killed(BaseException):
+    """Nobody bears it, as nobody bears a kill."""
+
+
+def test_a_turn_whose_process_is_killed_before_its_jobs_are_there_begins_all_the_same(
+    settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned: list[str] = []
+
+    def killed_at_the_second(settings: Settings, database: Database, plan: JobPlan) -> str:
+        if planned:
+            raise Killed
+        planned.append(plan_for_workers(settings, database, plan))
+        return planned[0]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(schedule, "plan_for_workers", killed_at_the_second)
+        with pytest.raises(Killed):
+            jobs_of_turns(settings, database, at("11-15T03:30"))
+    (jobs,) = jobs_of_turns(settings, database, at("11-15T03:31"))
+    assert sorted(jobs) == ["bazar.bg", "imot.bg"]
+    assert planned[0] in {job["job_id"] for job in jobs.values()}
+    assert begun(settings, database, "11-15T03:32") == []
 
 
 def test_a_crawl_that_is_new_waits_for_its_next_turn(settings: Settings, database: Database) -> None:

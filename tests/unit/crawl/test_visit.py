@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from sale_sofia.crawl.fetch.archive import PageArchive
 from sale_sofia.crawl.fetch.base import Request, Response
@@ -14,7 +15,7 @@ from sale_sofia.crawl.resilience.policy import RetryBudgetRules
 from sale_sofia.crawl.resilience.settings import FRESH_TURN_SECONDS, PROBES_PER_PAGE
 from sale_sofia.crawl.tables import spoken
 from sale_sofia.crawl.visit.outcomes import Failed, Gone, Later, Outcome, Read
-from visiting import RESET, SILENCE, Mistaken, Step, Visiting, good, html, listing, scripted
+from visiting import RESET, SILENCE, Mistaken, Step, Visiting, advert, good, html, listing, scripted
 
 NO_RETRIES = RetryBudgetRules(share=0.0, per_minute=0.0, most=0.0)
 ONE_RETRY = RetryBudgetRules(share=0.0, per_minute=0.0, most=1.0)
@@ -56,6 +57,32 @@ def test_a_sound_page_is_read_with_one_request(tmp_path: Path) -> None:
     outcome, asked = visit(Visiting(tmp_path), good())
     assert isinstance(outcome, Read)
     assert (outcome.requests, asked, Visiting(tmp_path).lines("error_type")) == (1, 1, [])
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("/closed/1", (False, "RobotsDisallowed", True)),
+        ("/closed/login", (True, "HttpBlocked", False)),
+    ],
+    ids=["a page", "a login"],
+)
+def test_a_redirect_that_robots_txt_forbids_is_not_followed(
+    tmp_path: Path, place: str, expected: tuple[bool, str, bool]
+) -> None:
+    visiting = Visiting(tmp_path, robots="User-agent: *\nDisallow: /closed/")
+    outcome, asked = visit(visiting, web.Response(status=302, headers={"Location": place}), good())
+    assert isinstance(outcome, Failed | Later)
+    assert asked == 1
+    forbidden = isinstance(outcome, Failed) and outcome.forbidden
+    assert (isinstance(outcome, Later), outcome.code, forbidden) == expected
+
+
+def test_a_redirect_that_robots_txt_allows_is_followed(tmp_path: Path) -> None:
+    visiting = Visiting(tmp_path, robots="User-agent: *\nDisallow: /closed/")
+    moved = web.Response(status=302, headers={"Location": f"{advert()[0]}?moved"})
+    outcome, asked = visit(visiting, moved, good())
+    assert (type(outcome), asked) == (Read, 2)
 
 
 def test_a_broken_connection_is_tried_again_at_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

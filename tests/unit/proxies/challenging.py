@@ -33,9 +33,12 @@ class Escorted:
     async def turn(self) -> Turn:
         return Turn()
 
+    async def allows(self, url: str) -> bool:
+        return not self.forbidden or self.forbidden not in url
+
     async def may_ask(self, url: str) -> bool:
         self.urls.append(url)
-        return not self.forbidden or self.forbidden not in url
+        return await self.allows(url)
 
     def holds(self) -> bool:
         return True

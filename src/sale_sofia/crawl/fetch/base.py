@@ -57,6 +57,9 @@ class Escort(Protocol):
     async def turn(self) -> Turn:
         """The next turn, waited for unless there is a fresh one. Raises `LeftAlone`: none comes in time."""
 
+    async def allows(self, url: str) -> bool:
+        """Whether robots.txt allows this address. Raises `LeftAlone`: the file cannot be fetched in time."""
+
     async def may_ask(self, url: str) -> bool:
         """Wait for the next turn, and use it; False where robots.txt forbids it or no turn comes in time."""
 

@@ -3,7 +3,8 @@
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
@@ -12,7 +13,7 @@ from urllib.parse import quote, urldefrag, urljoin
 from curl_cffi import CurlError
 
 from sale_sofia.crawl.fetch.addresses import AddressGuard
-from sale_sofia.crawl.fetch.base import Request, RequestTimeouts, Response
+from sale_sofia.crawl.fetch.base import Escort, Request, RequestTimeouts, Response
 from sale_sofia.crawl.fetch.curl import CurlPool, Setup, crawl_error
 from sale_sofia.crawl.fetch.settings import RETRY_AFTER_DIGITS
 from sale_sofia.crawl.resilience.errors import ForeignAddress, NetworkConnection, NetworkTimeout, RedirectLoop
@@ -42,6 +43,7 @@ class CurlFetcher:
     async def fetch(self, request: Request) -> Response:
         """The answer to one request, redirects followed within its hosts and its time, each in its turn.
 
+        A redirect that robots.txt forbids is not followed: it is the answer, as if its target had sent it.
         Waiting for a turn does not count towards its timeout.
         Raises `CrawlError`: no whole answer could be had; its class says why.
         """
@@ -84,12 +86,14 @@ class CurlFetcher:
         return self._pool
 
     async def _follow(self, request: Request, deadline: asyncio.Timeout) -> tuple[str, Response]:
-        url = request.url
+        url, answer = request.url, None
         seen: set[str] = set()
         while len(seen) <= self._max_redirects:
             seen.add(url)
             through_proxy = request.route is not None
             target = await self._guard.check(url, request.hosts, looked_up_elsewhere=through_proxy)
+            if answer is not None and not await _allowed(request.escort, url, deadline):
+                return url, answer
             setup = Setup(
                 profile=request.profile or self._profile,
                 pin=target.pin,
@@ -135,12 +139,26 @@ async def _turn(request: Request, deadline: asyncio.Timeout) -> Turn:
         return Turn()
     if fresh := request.escort.fresh:
         return fresh
+    with _paused(deadline):
+        return await request.escort.turn()
+
+
+async def _allowed(escort: Escort | None, url: str, deadline: asyncio.Timeout) -> bool:
+    """Whether robots.txt allows an address; perhaps its origin's file has to be fetched first."""
+    if escort is None:
+        return True
+    with _paused(deadline):
+        return await escort.allows(url)
+
+
+@contextmanager
+def _paused(deadline: asyncio.Timeout) -> Iterator[None]:
+    """Stop the deadline's clock inside."""
     clock, ends = asyncio.get_running_loop().time, deadline.when()
     began = clock()
     deadline.reschedule(None)
-    turn = await request.escort.turn()
+    yield
     deadline.reschedule(None if ends is None else ends + clock() - began)
-    return turn
 
 
 def redirect_of(status: int, headers: Mapping[str, str], url: str) -> str | None:

@@ -43,10 +43,14 @@ class GateEscort:
         """See `Escort`."""
         return self.fresh or await self._further()
 
+    async def allows(self, url: str) -> bool:
+        """See `Escort`."""
+        return self.robots is None or await self.robots.allowed(url, self)
+
     async def may_ask(self, url: str) -> bool:
         """See `Escort`."""
         try:
-            if self.robots is not None and not await self.robots.allowed(url, self):
+            if not await self.allows(url):
                 return False
             return (await self.turn()).use()
         except LeftAlone:

@@ -188,8 +188,8 @@ def report(connection: Connection, job: Job, error: str | None = None) -> SiteRe
     adverts = frontier.count_rows(connection, job.id, "listing")
     everything = frontier.count_rows(connection, job.id)
     query = select(rows.c.code, func.count()).where(rows.c.job_id == job.id, rows.c.state == "failed")
-    failures = connection.execute(query.group_by(rows.c.code).order_by(rows.c.code))
-    reasons = Counter({code or "unknown": pages for code, pages in failures})
+    failures = connection.execute(query.group_by(rows.c.code))
+    reasons = Counter(dict(sorted((code or "unknown", pages) for code, pages in failures)))
     searches = searches_of(connection, job.id)
     forbidden = [search.url for search in searches if search.ended is Ended.FORBIDDEN]
     useless = sorted({search.way or "" for search in searches if search.ended is Ended.USELESS})

@@ -101,11 +101,13 @@ class PhotoFetcher:
         rules: dict[str, Rules] = {}
         origins: dict[str, str] = {}
 
-        def rate_of(domain: str) -> float:
-            delay = known_delay(rules, origins[domain]) if settings.robots_obeyed else None
-            return slowed(rates[domain], delay)
+        def delay_of(domain: str) -> float | None:
+            return known_delay(rules, origins[domain]) if settings.robots_obeyed else None
 
-        gate = open_gate(settings, rate_of, lambda _: 1)
+        def rate_of(domain: str) -> float:
+            return slowed(rates[domain], delay_of(domain))
+
+        gate = open_gate(settings, rate_of, lambda _: 1, delay_of)
         return cls(settings=settings, fetcher=fetcher, gate=gate, rates=rates, _rules=rules, _origins=origins)
 
     async def fetch(self, site: str, place: PhotoPlace) -> PhotoAnswer:

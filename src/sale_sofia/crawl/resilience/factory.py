@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from sale_sofia.crawl.resilience.breaker import MemoryCircuitBreaker
 from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead
 from sale_sofia.crawl.resilience.gate import Gate
-from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
+from sale_sofia.crawl.resilience.limiter import DelayOf, MemoryRateLimiter, no_delay
 from sale_sofia.crawl.resilience.memory import ComposedGate, LocalShare, memory_gate
 from sale_sofia.crawl.resilience.policy import RateShare, ResilienceConfig
 from sale_sofia.crawl.resilience.settings import FALLBACK_WORKERS
@@ -43,7 +43,10 @@ def get_circuit_breaker(settings: Settings | None = None, redis: "Redis | None" 
 
 
 def get_rate_limiter(
-    settings: Settings | None = None, rate_of: RateOf | None = None, redis: "Redis | None" = None
+    settings: Settings | None = None,
+    rate_of: RateOf | None = None,
+    redis: "Redis | None" = None,
+    delay_of: DelayOf = no_delay,
 ) -> "RateLimiter":
     """The limiter that REDIS_RATE_LIMITER_ENABLED selects; `rate_of` in requests per minute."""
     settings = settings or load_settings()
@@ -53,7 +56,7 @@ def get_rate_limiter(
         return MemoryRateLimiter(rules, rate_of)
     from sale_sofia.crawl.resilience.redis_parts import RedisRateLimiter  # noqa: PLC0415 - see above
 
-    return RedisRateLimiter(_require(redis), rules, rate_of)
+    return RedisRateLimiter(_require(redis), rules, rate_of, delay_of=delay_of)
 
 
 def get_bulkhead(settings: Settings, redis: "Redis | None" = None) -> "Bulkhead":
@@ -66,8 +69,17 @@ def get_bulkhead(settings: Settings, redis: "Redis | None" = None) -> "Bulkhead"
     return RedisBulkhead(_require(redis), lease_seconds)
 
 
-def get_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf, redis_url: str | None) -> Gate:
-    """The gate that the two settings select. Close it at the end; shared state outlives it."""
+def get_gate(
+    settings: Settings,
+    rate_of: RateOf,
+    limit_of: LimitOf,
+    redis_url: str | None,
+    delay_of: DelayOf = no_delay,
+) -> Gate:
+    """The gate that the two settings select. Close it at the end; shared state outlives it.
+
+    A rate that is set for all workers is no faster than `delay_of` allows; `rate_of` has heeded it.
+    """
     config = ResilienceConfig.from_settings(settings)
     if not needs_redis(settings):
         return memory_gate(config, MemoryRateLimiter(config.limiter, rate_of), limit_of)
@@ -77,9 +89,11 @@ def get_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf, redis_url: 
 
     redis, shared_by_all = connect(_require(redis_url)), None
     if settings.circuit_breaker_in_redis and settings.rate_limiter_in_redis:
-        shared_by_all = RedisGate(redis=redis, config=config, rate_of=rate_of, limit_of=limit_of)
+        shared_by_all = RedisGate(
+            redis=redis, config=config, rate_of=rate_of, limit_of=limit_of, delay_of=delay_of
+        )
     shared = shared_by_all or ComposedGate(
-        limiter=get_rate_limiter(settings, rate_of, redis),
+        limiter=get_rate_limiter(settings, rate_of, redis, delay_of),
         breaker=get_circuit_breaker(settings, redis),
         bulkhead=get_bulkhead(settings, redis),
         limit_of=limit_of,

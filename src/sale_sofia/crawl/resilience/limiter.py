@@ -14,6 +14,15 @@ from sale_sofia.crawl.resilience.policy import LimiterRules, checked_rate
 SECONDS_PER_MINUTE: Final = 60.0
 
 
+DelayOf = Callable[[str], float | None]
+"""The seconds that a domain itself wants between two requests (its Crawl-delay), if known."""
+
+
+def no_delay(_domain: str) -> float | None:
+    """The `DelayOf` of domains that want none."""
+    return None
+
+
 def pause_seconds(rules: LimiterRules, retry_after: float | None) -> float:
     """How long a penalty lasts: the Retry-After or a default, at most `retry_after_max_seconds`."""
     seconds = rules.penalty_seconds if retry_after is None else retry_after

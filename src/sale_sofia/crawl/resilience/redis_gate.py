@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 from sale_sofia.crawl.resilience.breaker import Permission
 from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace
 from sale_sofia.crawl.resilience.gate import Admission, GateSteps, Outcome, Refusal, Why
+from sale_sofia.crawl.resilience.limiter import DelayOf, no_delay
 from sale_sofia.crawl.resilience.owners import new_token
 from sale_sofia.crawl.resilience.policy import RateShare, ResilienceConfig, checked_rate
 from sale_sofia.crawl.resilience.redis_parts import (
@@ -74,6 +75,7 @@ class RedisGate(GateSteps):
     config: ResilienceConfig
     rate_of: Callable[[str], float]
     limit_of: Callable[[str], int]
+    delay_of: DelayOf = no_delay
     random: Callable[[], float] = random.random
     caller_time: CallerTime | None = None
     """For tests: use the caller's clock instead of the server's."""
@@ -89,7 +91,9 @@ class RedisGate(GateSteps):
     def __post_init__(self) -> None:
         config, caller_time = self.config, self.caller_time
         self.breaker = RedisCircuitBreaker(self.redis, config.breaker, self.random, caller_time=caller_time)
-        self.limiter = RedisRateLimiter(self.redis, config.limiter, self.rate_of, caller_time=caller_time)
+        self.limiter = RedisRateLimiter(
+            self.redis, config.limiter, self.rate_of, delay_of=self.delay_of, caller_time=caller_time
+        )
         self.bulkhead = RedisBulkhead(self.redis, config.bulkhead.lease_seconds, caller_time=caller_time)
         rules = shared_rules(config.breaker, config.limiter, config.bulkhead)
         self._scripts = ScriptRunner(self.redis, rules, caller_time=caller_time)
@@ -164,5 +168,6 @@ class RedisGate(GateSteps):
     async def _run(self, name: str, place: BulkheadPlace, **arguments: object) -> Any:  # noqa: ANN401
         domain = place.domain
         keys = [circuit_key(domain), places_key(domain), pace_key(domain), f"{pace_key(domain)}:askers"]
-        rate = checked_rate(domain, self.rate_of(domain))
-        return await self._scripts.run(name, keys, self.clock(), token=place.token, rate=rate, **arguments)
+        rate, delay = checked_rate(domain, self.rate_of(domain)), self.delay_of(domain)
+        arguments = {**arguments, "token": place.token, "rate": rate, "delay": delay}
+        return await self._scripts.run(name, keys, self.clock(), **arguments)

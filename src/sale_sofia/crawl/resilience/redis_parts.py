@@ -11,7 +11,13 @@ from redis.asyncio import Redis
 from sale_sofia.crawl.resilience.breaker import CircuitState, CircuitStatus, MemoryCircuitBreaker, Permission
 from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace, MemoryBulkhead
 from sale_sofia.crawl.resilience.leases import Renewal
-from sale_sofia.crawl.resilience.limiter import Acquiring, MemoryRateLimiter, Reservation
+from sale_sofia.crawl.resilience.limiter import (
+    Acquiring,
+    DelayOf,
+    MemoryRateLimiter,
+    Reservation,
+    no_delay,
+)
 from sale_sofia.crawl.resilience.owners import new_token, tokens_of_dead
 from sale_sofia.crawl.resilience.policy import BreakerRules, BulkheadRules, LimiterRules, checked_rate
 from sale_sofia.crawl.resilience.scripts import CallerTime, ScriptRunner, in_time, naming, shared_rules
@@ -52,10 +58,12 @@ class RedisRateLimiter(Acquiring):
         rules: LimiterRules,
         rate_of: Callable[[str], float],
         *,
+        delay_of: DelayOf = no_delay,
         caller_time: CallerTime | None = None,
     ) -> None:
         self._scripts = ScriptRunner(redis, shared_rules(limiter=rules), caller_time=caller_time)
         self._rate_of = rate_of
+        self._delay_of = delay_of
 
     async def reserve(self, domain: str, max_wait: float, now: float) -> Reservation:
         """See `Acquiring`."""
@@ -88,7 +96,8 @@ class RedisRateLimiter(Acquiring):
 
     async def _run(self, name: str, domain: str, now: float | None, **arguments: object) -> Any:  # noqa: ANN401
         rate = checked_rate(domain, self._rate_of(domain))
-        return await self._scripts.run(name, [pace_key(domain)], now, rate=rate, **arguments)
+        delay = self._delay_of(domain)
+        return await self._scripts.run(name, [pace_key(domain)], now, rate=rate, delay=delay, **arguments)
 
 
 class RedisCircuitBreaker:

@@ -18,6 +18,7 @@ hours of a crawl override those of the file, and `none` means none.
 import logging
 import re
 from collections.abc import Container, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from pathlib import Path
@@ -28,7 +29,7 @@ from sqlalchemy import Connection, func, select
 
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
 from sale_sofia.crawl.frontier.wanted import Wanted, find_wanted
-from sale_sofia.crawl.runners.runners import SiteBusy
+from sale_sofia.crawl.runners.runners import SiteBusy, site_lock
 from sale_sofia.crawl.tables import schedule_slots
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.quiet_hours import day_of, moment_of, quiet_until
@@ -56,6 +57,7 @@ SCHEDULE_NEW_SECONDS: Final = 300.0
 _HOURS_PER_DAY: Final = 24
 _TIME: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 NO_QUIET: Final = "none"
+_LOCK: Final = "schedule"
 
 
 def _time_of_day(text: str) -> str:
@@ -161,21 +163,26 @@ def load_schedule(folder: Path) -> CrawlSchedule:
 
 
 def jobs_of_turns(settings: Settings, database: Database, now: float) -> list[Jobs]:
-    """Create the jobs of every scheduled crawl whose turn has come and was not taken."""
+    """Create the jobs of every scheduled crawl whose turn has come; of concurrent callers one does.
+
+    A turn is taken once its jobs are there: if the process is killed before, the next look begins it.
+    """
     schedule = load_schedule(settings.data_dir)
-    due = [
-        crawl
-        for crawl in schedule.crawls
-        if database.run_write(partial(_take_turn, crawl=crawl, now=now, quiet=schedule.is_quiet(crawl, now)))
-    ]
-    on = {site for site in available_sites() if load_site_config(site).enabled}
-    planned = [_planned(settings, database, crawl, on) for crawl in due]
-    begun = [{site: job for site, job in jobs.items() if job} for jobs in planned]
-    return [jobs for jobs in begun if jobs]
+    with suppress(SiteBusy), site_lock(database, settings.data_dir / "locks", _LOCK):
+        on = {site for site in available_sites() if load_site_config(site).enabled}
+        turns = []
+        for crawl in schedule.crawls:
+            quiet = schedule.is_quiet(crawl, now)
+            if database.run_write(partial(_is_due, crawl=crawl, now=now, quiet=quiet)):
+                jobs = _planned(settings, database, crawl, on)
+                turns.append({site: job for site, job in jobs.items() if job})
+                database.run_write(partial(_take_slot, name=crawl.name, slot=crawl.slot(now), now=now))
+        return [jobs for jobs in turns if jobs]
+    return []
 
 
-def _take_turn(connection: Connection, crawl: ScheduledCrawl, now: float, *, quiet: bool) -> bool:
-    """Take the crawl's last turn; of concurrent callers one gets it, and none in quiet hours.
+def _is_due(connection: Connection, crawl: ScheduledCrawl, now: float, *, quiet: bool) -> bool:
+    """Whether the crawl's last turn is to begin now, which it never does in quiet hours.
 
     So a turn that falls into quiet hours, or was missed, begins when it can, and several of them as one.
     A new crawl begins with its next turn. Where its time was changed, a turn before its last begin is over.
@@ -185,13 +192,12 @@ def _take_turn(connection: Connection, crawl: ScheduledCrawl, now: float, *, qui
     if last is None:
         last = now - SCHEDULE_NEW_SECONDS
         _take_slot(connection, crawl.name, crawl.slot(last), last)
-    return not quiet and last < crawl.turn(now) and _take_slot(connection, crawl.name, crawl.slot(now), now)
+    return not quiet and bool(last < crawl.turn(now))
 
 
-def _take_slot(connection: Connection, name: str, slot: str, now: float) -> bool:
+def _take_slot(connection: Connection, name: str, slot: str, now: float) -> None:
     row = {"name": name, "slot": slot, "taken_at": now}
-    take = insert_into(connection, schedule_slots).values(row).on_conflict_do_nothing()
-    return bool(connection.execute(take, execution_options={"preserve_rowcount": True}).rowcount)
+    connection.execute(insert_into(connection, schedule_slots).values(row).on_conflict_do_nothing())
 
 
 def _planned(settings: Settings, database: Database, crawl: ScheduledCrawl, on: Container[str]) -> Jobs:

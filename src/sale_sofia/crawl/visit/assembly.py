@@ -60,11 +60,14 @@ async def make_visitor(
 
         fetcher = await through_proxies(settings, config, fetcher, tools.redis_url)
 
-    def rate_of(_: str) -> float:
-        return slowed(rate, known_delay(tools.robots_known, start_url) if settings.robots_obeyed else None)
+    def delay_of(_: str) -> float | None:
+        return known_delay(tools.robots_known, start_url) if settings.robots_obeyed else None
+
+    def rate_of(domain: str) -> float:
+        return slowed(rate, delay_of(domain))
 
     # robots.txt goes through the gate too, so a Crawl-delay counts only from when it is known.
-    gate = get_gate(settings, rate_of, lambda _: config.politeness.concurrency, tools.redis_url)
+    gate = get_gate(settings, rate_of, lambda _: config.politeness.concurrency, tools.redis_url, delay_of)
     polite = PoliteFetcher(
         fetcher=fetcher,
         gate=gate,

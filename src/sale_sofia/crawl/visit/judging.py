@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.crawl.fetch.base import Response, Verdict, VerdictKind
 from sale_sofia.crawl.fetch.classify import classify, disguised_block
+from sale_sofia.crawl.fetch.client import REDIRECTS
 from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.resilience import errors as tree
 from sale_sofia.crawl.resilience.errors import CrawlError, HttpBlocked, ParseError, ParseSelector
@@ -140,6 +141,7 @@ class Judge:
             return NotModified(claim)
         if verdict.kind not in {"ok", "redirected"}:
             raise error_of(verdict, response.status)
+        _check_followed(claim, response)
         moved = verdict.kind == "redirected" and claim.kind == "search"
         page = page_of(claim, response)
         try:
@@ -201,6 +203,12 @@ class Judge:
         error.status = response.status
         error.page_code = page_error.code
         return error
+
+
+def _check_followed(claim: Claim, response: Response) -> None:
+    """Raise `RobotsDisallowed` for a redirect that was not followed: see `CurlFetcher.fetch`."""
+    if response.status in REDIRECTS and response.url != claim.url:
+        raise tree.RobotsDisallowed(f"redirected to {response.url}, which robots.txt forbids")
 
 
 def page_of(claim: Claim, response: Response) -> Page:

@@ -21,6 +21,7 @@ from sale_sofia.crawl.resilience.errors import (
 )
 from sale_sofia.crawl.resilience.factory import LimitOf, RateOf, get_gate, needs_redis
 from sale_sofia.crawl.resilience.gate import Gate, Outcome, Refusal
+from sale_sofia.crawl.resilience.limiter import DelayOf, no_delay
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.settings.errors import RedisUnreachable
 from sale_sofia.settings.model import Settings
@@ -33,15 +34,15 @@ class NoMoreRequests(CrawlError):
     """All requests that the portal may get were made."""
 
 
-def polite_gate(settings: Settings, config: SiteConfig, rate: float) -> Gate:
+def polite_gate(settings: Settings, config: SiteConfig, rate: float, delay: float | None = None) -> Gate:
     """The gate of a crawl; without a running Redis one of our own, as nobody else sends requests then.
 
-    `rate` is in requests per minute.
+    `rate` is in requests per minute; `delay` is the portal's Crawl-delay.
     """
-    return open_gate(settings, lambda _: rate, lambda _: config.politeness.concurrency)
+    return open_gate(settings, lambda _: rate, lambda _: config.politeness.concurrency, lambda _: delay)
 
 
-def open_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf) -> Gate:
+def open_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf, delay_of: DelayOf = no_delay) -> Gate:
     """The gate that all crawls share, if a Redis is running; else one of our own."""
     url = None
     if needs_redis(settings):
@@ -52,7 +53,7 @@ def open_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf) -> Gate:
     if not url:
         in_memory = {"redis_circuit_breaker_enabled": False, "redis_rate_limiter_enabled": False}
         settings = settings.model_copy(update=in_memory)
-    return get_gate(settings, rate_of, limit_of, url)
+    return get_gate(settings, rate_of, limit_of, url, delay_of)
 
 
 @dataclass(frozen=True, slots=True)

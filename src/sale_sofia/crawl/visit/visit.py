@@ -219,6 +219,9 @@ class Visitor:
             now = datetime.fromtimestamp(self.clock(), UTC)
             try:
                 outcome = await self.judge.outcome(errand.claim, response, now)
+            except RobotsDisallowed as error:
+                error.is_known = self.robots is None or await self.robots.can_be_had(response.url)
+                raise
             except HttpBlocked as block:
                 # Perhaps noticed only by what the page lacks: it counts against the proxy it came through.
                 await response.disprove(block.block_kind or "blocked")

@@ -9,10 +9,13 @@ from contextlib import asynccontextmanager, nullcontext
 import pytest
 
 from contract.crawl.resilience.backends import Backend, Clock
+from sale_sofia.crawl.resilience.gate import Admission
 from sale_sofia.crawl.resilience.limiter import Acquiring, BlockingRateLimiter, MemoryRateLimiter, Reservation
-from sale_sofia.crawl.resilience.policy import LimiterRules
+from sale_sofia.crawl.resilience.policy import LimiterRules, ResilienceConfig
+from sale_sofia.crawl.resilience.redis_gate import RedisGate
 from sale_sofia.crawl.resilience.redis_parts import RateLimiter, RedisRateLimiter
 from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.settings.model import Settings
 
 IMOT = "imot.bg"
 
@@ -140,6 +143,39 @@ def test_a_rate_changed_by_one_client_counts_for_the_other_at_once(redis_url: st
             return [(await other.reserve(IMOT, 10.0, 0.0)).wait_seconds for _ in range(3)]
 
     assert asyncio.run(story()) == pytest.approx([1.0, 2.0, 3.0], abs=0.5)
+
+
+def test_a_rate_set_for_all_is_no_faster_than_the_crawl_delay(redis_url: str) -> None:
+    async def story() -> list[float]:
+        async with connect(redis_url) as first, connect(redis_url) as second:
+            worker = RedisRateLimiter(first, LimiterRules(), lambda _: 3.0, delay_of=lambda _: 20.0)
+            person = RedisRateLimiter(second, LimiterRules(), lambda _: 10.0)
+            await worker.reserve(IMOT, 1.0, 0.0)
+            await person.set_rate(IMOT, 60.0)
+            waits = [(await worker.reserve(IMOT, 100.0, 0.0)).wait_seconds for _ in range(2)]
+            await person.set_rate(IMOT, 1.0)
+            return [*waits, (await worker.reserve(IMOT, 200.0, 0.0)).wait_seconds]
+
+    assert asyncio.run(story()) == pytest.approx([20.0, 40.0, 100.0], abs=1.0)
+
+
+def test_the_gate_too_keeps_the_crawl_delay(redis_url: str) -> None:
+    async def story() -> float:
+        async with connect(redis_url) as one, connect(redis_url) as other:
+            gate = RedisGate(
+                redis=one,
+                config=ResilienceConfig.from_settings(Settings()),
+                rate_of=lambda _: 3.0,
+                limit_of=lambda _: 9,
+                delay_of=lambda _: 20.0,
+            )
+            await RedisRateLimiter(other, LimiterRules(), lambda _: 10.0).set_rate(IMOT, 60.0)
+            await gate.admit(IMOT, 1.0)
+            entry = await gate.admit(IMOT, 100.0)
+            assert isinstance(entry, Admission)
+            return entry.wait_seconds
+
+    assert asyncio.run(story()) == pytest.approx(20.0, abs=1.0)
 
 
 @asynccontextmanager

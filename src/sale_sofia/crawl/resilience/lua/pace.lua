@@ -12,7 +12,9 @@ local function load_pace(key)
 end
 
 local function rate_of(pace)
-  return pace.rate or ask.rate
+  local rate = pace.rate or ask.rate
+  -- Whatever rate was set for all, a portal's Crawl-delay is its floor.
+  return ask.delay and math.min(rate, 60 / ask.delay) or rate
 end
 
 local function slow_of(pace)
@@ -28,8 +30,10 @@ local function tolerance_of(pace)
 end
 
 local function next_at(pace)
-  local full = (pace.full_at or NEVER) - tolerance_of(pace)
-  return math.max(now, full, pace.not_before or NEVER)
+  local full = pace.full_at or NEVER
+  -- Who set the rate may not have known of the delay.
+  if ask.delay and pace.last then full = math.max(full, pace.last + ask.delay) end
+  return math.max(now, full - tolerance_of(pace), pace.not_before or NEVER)
 end
 
 local function reserve(pace, max_wait)
