@@ -26,6 +26,7 @@ _NOT_CONTENT: Final = frozenset(
     {"price_bgn", "flags", "views", "updated_at", "photo_urls", "previous_price_eur", "family_id"}
 )
 """Facts that change without the advert changing, or only together with another fact, or never."""
+_ENCODER: Final = json.JSONEncoder(sort_keys=True, default=str)
 
 
 class SeenCard(NamedTuple):
@@ -73,7 +74,7 @@ class Scope:
 def card_hash(facts: Mapping[str, Any]) -> str:
     """A digest that changes if and only if the card shows something else of its advert."""
     content = {name: value for name, value in facts.items() if name not in _NOT_CONTENT}
-    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(_ENCODER.encode(content).encode()).hexdigest()
 
 
 _SELECT_CARDS = Quick(

@@ -60,8 +60,9 @@ def content_hash(fields: Mapping[str, Any], *, card: bool = False) -> str:
 
     Unknown and empty values are left out, so that adding a new field does not change it.
     """
-    values = ((name, fields.get(name)) for name in _CONTENT_FIELDS)
-    content = to_json({name: value for name, value in values if value is not None and value != []})
+    content = to_json(
+        {name: value for name in _CONTENT_FIELDS if (value := fields.get(name)) is not None and value != []}
+    )
     return hashlib.sha256(b"card " + content if card else content).hexdigest()
 
 

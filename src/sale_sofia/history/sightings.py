@@ -76,7 +76,7 @@ class Sighting:
     card: bool = False
     """Whether it was seen on a page of results, which is then the page of `page_digest`."""
 
-    @cached_property
+    @property
     def key(self) -> Key:
         """The portal and the advert's id there."""
         return self.listing.site, self.listing.external_id

@@ -21,6 +21,9 @@ CHECK_LOOK_STEPS: Final = 100_000
 """Steps of SQLite, a few milliseconds, between two polls whether a check of the whole file is to stop."""
 CACHED_STATEMENTS: Final = 512
 """Prepared statements that a connection caches: one with a list needs one for each length of the list."""
+CHECKPOINT_PAGES: Final = 4000
+"""The write-ahead log is copied into the file when it has so many pages, 16 MB: a crawl writes the same pages
+again and again, and each is copied once. Nothing committed waits for that: every commit is on the disk."""
 PAGES_STREAMED_AT_ONCE: Final = 500
 """Records of archived pages in memory at once."""
 EXPORTED_AT_ONCE: Final = 1000

@@ -27,7 +27,12 @@ from sale_sofia.storage.errors import (
     DiskFull,
     Stop,
 )
-from sale_sofia.storage.settings import CACHED_STATEMENTS, CHECK_LOOK_STEPS, PREPARING_LOOK_SECONDS
+from sale_sofia.storage.settings import (
+    CACHED_STATEMENTS,
+    CHECK_LOOK_STEPS,
+    CHECKPOINT_PAGES,
+    PREPARING_LOOK_SECONDS,
+)
 
 # Errors of SQLite, or of its disk, for people.
 
@@ -171,6 +176,7 @@ class SqliteStore:
             cached_statements=CACHED_STATEMENTS,
         )
         connection.execute("PRAGMA synchronous = FULL")  # commits survive a power cut
+        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         connection.execute("PRAGMA foreign_keys = ON")
         if not writes:
             connection.execute("PRAGMA query_only = ON")

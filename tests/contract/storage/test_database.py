@@ -66,9 +66,15 @@ def test_the_settings_of_a_connection(tmp_path: Path) -> None:
     with ready_database(tmp_path / "x.db", timeout=7).write() as connection:
         values = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "wal_autocheckpoint")
         }
-    assert values == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 7000}
+    assert values == {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "foreign_keys": 1,
+        "busy_timeout": 7000,
+        "wal_autocheckpoint": 4000,
+    }
 
 
 def test_a_write_is_whole_or_not_at_all(db: Database) -> None:
