@@ -150,7 +150,7 @@ def _visits(number: int) -> Iterator[tuple[Any, ...]]:
             at,
             "ok",
             0.2,
-            "0" * 64,
+            bytes(32),
             number,
             result,
         )

@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from sale_sofia.listings.model import FACTS, Listing
 from sale_sofia.listings.settings import LONGEST_ID
-from sale_sofia.storage.tables import Id, Sentence, metadata
+from sale_sofia.storage.tables import Digest, Id, Sentence, metadata
 
 
 def _column(name: str, kind: Any) -> Column[Any]:  # noqa: ANN401 - a type
@@ -154,7 +154,7 @@ pages = Table(
     Column("site", String(80), nullable=False),
     Column("url", Text, nullable=False),
     Column("kind", String(10), nullable=False),
-    Column("digest", String(64), nullable=False),
+    Column("digest", Digest, nullable=False),
     Column("content_type", Text),
     Column("fetched_at", Float, nullable=False),
     Index(None, "site", "url"),
@@ -176,8 +176,8 @@ scrape_history = Table(
     Column("verdict", String(40), nullable=False),
     Column("seconds", Float),
     # Of an advert that was read: its content, its page, its listing, and the result.
-    Column("content_hash", String(64)),
-    Column("page_digest", String(64)),
+    Column("content_hash", Digest),
+    Column("page_digest", Digest),
     Column("listing_id", Id),
     Column("result", String(12)),
     # The price fields as the page had them, where they were not believed.

@@ -40,7 +40,7 @@ def db(store_url: str) -> Iterator[Database]:
 
 
 def see(db: Database, at: float, **fields: Any) -> str:  # noqa: ANN401 - any field
-    sighting = Sighting(advert(**(FLAT | fields)), at, page_digest=f"page {at}")
+    sighting = Sighting(advert(**(FLAT | fields)), at, page_digest=f"{round(at):064x}")
     return db.run_write(lambda connection: save_listings(connection, [sighting])[0])
 
 
