@@ -191,8 +191,12 @@ scrape_history = Table(
     Column("held", Boolean, nullable=False, server_default=text("false")),
     Column("held_type", Boolean, nullable=False, server_default=text("false")),
     Column("held_gaps", Boolean, nullable=False, server_default=text("false")),
-    Index(None, "site", "url_key", "fetched_at"),
 )
+# The visits of an advert are found by its listings, in a third of the room of their keys.
+_OF_ADVERT: Final = scrape_history.c.listing_id.is_not(None)
+for _names, _which in (("listing_id",), _OF_ADVERT), (("site", "url_key"), ~_OF_ADVERT):
+    _columns = (scrape_history.c[_name] for _name in (*_names, "fetched_at"))
+    Index(None, *_columns, sqlite_where=_which, postgresql_where=_which)
 # Held visits are few, and looked for at the end of every run.
 for _name in ("held", "held_gaps"):
     Index(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
-NEWEST = "0045_digests"
+NEWEST = "0045_smaller_rows"
 """The step that a new database begins at; those after it are done by Alembic."""
 _IN_SQLITE = {
     "BIGSERIAL": "INTEGER",  # only an INTEGER key counts up by itself there
@@ -24,8 +24,13 @@ _SINCE_1_0 = {
         "content_hash BYTEA,\n    page_digest BYTEA,\n    listing_id BIGINT"
     ),
     "digest VARCHAR(64) NOT NULL,\n    content_type": "digest BYTEA NOT NULL,\n    content_type",
+    "ON scrape_history (site, url_key, fetched_at)": (
+        "ON scrape_history (site, url_key, fetched_at) WHERE listing_id IS NULL;\n"
+        "CREATE INDEX ix_scrape_history_listing_id_fetched_at "
+        "ON scrape_history (listing_id, fetched_at) WHERE listing_id IS NOT NULL"
+    ),
 }
-"""The columns of release 1.0.0 that later steps made another type."""
+"""The columns and indexes of release 1.0.0 that later steps made others."""
 
 
 def create_newest(connection: Connection) -> None:
