@@ -262,7 +262,12 @@ def test_of_two_pages_of_one_moment_the_believed_one_leaves_its_validators(db: D
     for order in ((0, 1), (1, 0)):
         number = f"id{order[0]}"
         pages = [
-            Sighting(advert(**FLAT, external_id=number, title=title), 1.0, page_digest=title, etag=title)
+            Sighting(
+                advert(**FLAT, external_id=number, title=title),
+                1.0,
+                page_digest=title.encode().hex(),
+                etag=title,
+            )
             for title in ("а", "б")
         ]
         db.run_write(partial(save_listings, batch=[pages[place] for place in order]))
