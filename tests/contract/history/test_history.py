@@ -355,6 +355,15 @@ def test_pruning_keeps_what_the_history_is_made_of(db: Database, at_once: int) -
     assert changes == [("друг", 4.0), ("трети", 4.5), ("друг", 6.0)]
 
 
+def test_pruning_goes_by_the_advert_whichever_flat_it_offered(db: Database) -> None:
+    for at in (1.0, 2.0):
+        see(db, at)
+    see(db, 3.0, area_sqm=90.0, floor=9, price_eur=300_000.0)
+    assert prune_visits(db, before=9.0) == 1
+    with db.read() as connection:
+        assert sorted(rows(connection, scrape_history, "fetched_at")) == [(1.0,), (3.0,)]
+
+
 def test_pruning_keeps_the_usual_price_between_two_odd_ones(db: Database) -> None:
     see(db, 1.0)
     for at, price in ((2.0, 12_000.0), (3.0, 120_000.0), (4.0, 12_000.0), (5.0, 12_000.0), (6.0, 120_000.0)):
