@@ -80,6 +80,8 @@ def _fill(path: Path, count: int) -> None:
 
 
 def _rows(count: int) -> Iterator[tuple[str, tuple[str, ...], Iterator[tuple[Any, ...]]]]:
+    jobs = ((_job(turn), "imot.bg", "COMPLETE", "[]", NOW) for turn in range(CHANGES + 1))
+    yield "jobs", ("id", "site", "state", "start_urls", "created_at"), jobs
     state = ("generation", "content_hash", "first_seen_at", "last_seen_at", "visited_at", "revisit_seconds")
     columns = (*STORED_FIELDS, *state, "revisit_at", "consecutive_unchanged", "odd_visits")
     yield "listings", columns, (_listing(number) for number in range(1, count + 1))
@@ -91,10 +93,12 @@ def _rows(count: int) -> Iterator[tuple[str, tuple[str, ...], Iterator[tuple[Any
         "id",
         "site",
         "url_key",
+        "job_id",
         "fetched_at",
         "verdict",
         "seconds",
         "content_hash",
+        "page_digest",
         "listing_id",
         "result",
     )
@@ -127,6 +131,10 @@ def _visit(number: int, turn: int) -> int:
     return number * (CHANGES + 1) + turn
 
 
+def _job(turn: int) -> str:
+    return f"imot.bg-20260101-000000-{turn:06x}"
+
+
 def _changes(number: int) -> Iterator[tuple[Any, ...]]:
     for turn, at in enumerate(_moments(number)[1:], start=1):
         field = _FIELDS[turn % len(_FIELDS)]
@@ -147,10 +155,12 @@ def _visits(number: int) -> Iterator[tuple[Any, ...]]:
             _visit(number, turn),
             "imot.bg",
             f"listing:1b{number:015d}",
+            _job(turn),
             at,
             "ok",
             0.2,
-            "0" * 64,
+            bytes(32),
+            bytes(32),
             number,
             result,
         )

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, LargeBinary, Table, insert
 
 from sale_sofia.operations.copying import all_tables
+from sale_sofia.storage.tables import Digest
 
 TEXTS = ("", "вила", "a'b\"c\\", "две\nреда", "🏠", "null", "1.0", " ")
 NUMBERS = (0.0, 0.1, -1.5, 1e308, 5e-324, 1 / 3, 1731672000.123456, 2.0**53 + 2)
@@ -56,6 +57,8 @@ def _value(column: Column[Any], number: int, rng: random.Random) -> Any:  # noqa
             return rng.choice(NUMBERS)
         case LargeBinary():
             return rng.randbytes(8)
+        case Digest():
+            return rng.randbytes(8).hex()  # too short for the name of an archived page
         case _:
             return _text(column, number, rng)
 

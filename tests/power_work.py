@@ -31,7 +31,7 @@ FILES = (
 ROWS = {
     "listings": "SELECT external_id FROM listings",
     "notes": "SELECT text FROM property_notes",
-    "pages": "SELECT digest FROM pages",
+    "pages": "SELECT lower(hex(digest)) FROM pages",
     "jobs": "SELECT id FROM jobs WHERE state = 'COMPLETE'",
 }
 """What never goes again once it was told to be there."""

@@ -128,7 +128,7 @@ def consistent(data: Path, made: BackupFile) -> int:
     )[0]
     assert (points, kinds) == (priced, ["first", "first"])
     assert len(listed) <= priced <= len(seen)
-    digests = [row[0] for row in asked(data, "SELECT digest FROM pages")]
+    digests = [row[0] for row in asked(data, "SELECT lower(hex(digest)) FROM pages")]
     assert len(digests) == len(done)
     assert all(page_path(data, digest).exists() for digest in digests)
     [(open_rows,)] = asked(data, "SELECT count(*) FROM frontier WHERE state NOT IN ('done', 'failed')")

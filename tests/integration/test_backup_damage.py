@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from sqlalchemy import text
+from sqlalchemy import update
 
 from backup_worlds import database_in, filled, order, page_path, plain, put_pages, quiet, write_backup
 from crawls import run
 from sale_sofia.history.pages import PageRecord, record_pages
+from sale_sofia.history.tables import pages
 from sale_sofia.operations.backup.making import make_backup
 from sale_sofia.operations.backup.reading import BackupError, unpack
 from sale_sofia.storage.database import Database
@@ -82,7 +83,7 @@ def test_pruned_pages_are_no_lost_ones(tmp_path: Path) -> None:
     data = tmp_path / "data"
     digests = world(data)
     with database_in(data).write() as connection:
-        connection.execute(text("UPDATE pages SET fetched_at = 900 WHERE digest = :one"), {"one": digests[0]})
+        connection.execute(update(pages).where(pages.c.digest == digests[0]).values(fetched_at=900))
     page_path(data, digests[0]).unlink()
     told = run(data, "backup")
     assert told.returncode == 0, told.stderr

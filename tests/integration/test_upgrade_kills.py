@@ -98,7 +98,7 @@ def test_a_crawl_that_begins_in_the_middle_and_has_to_do_it_itself(
     data.mkdir()
     make_database_of(revisions()[0], file)
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        for table in ("listing_changes", "price_points", "listings", "frontier", "jobs"):
+        for table in ("scrape_history", "listing_changes", "price_points", "listings", "frontier", "jobs"):
             connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names of our own
     upgrade = upgrade_apart(f"sqlite:///{file}", MIDDLE, STOP)
     wait_until_stopped(upgrade)

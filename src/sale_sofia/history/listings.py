@@ -518,6 +518,7 @@ def removed_since(connection: Connection, site: str, keys: Sequence[str], since:
         .where(
             scrape_history.c.site == site,
             scrape_history.c.url_key.in_(keys),
+            scrape_history.c.listing_id.is_(None),  # which the index is limited to
             scrape_history.c.verdict == "removed",
             scrape_history.c.fetched_at >= since,
         )

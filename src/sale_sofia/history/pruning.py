@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Table, and_, delete, exists, func, or_, select
 
 from sale_sofia.crawl.tables import frontier, frontier_pruned, jobs
 from sale_sofia.history.settings import ROWS_PRUNED_AT_ONCE
 from sale_sofia.history.sightings import CARD
-from sale_sofia.history.tables import drift_runs, pages, scrape_history, searches, shown_adverts
+from sale_sofia.history.tables import drift_runs, listings, pages, scrape_history, searches, shown_adverts
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.upserts import insert_into
 
@@ -66,8 +66,8 @@ def _prune_through(
 
 def _prune_some_visits(ids: Ids, connection: Connection, *, before: float) -> int:
     other = scrape_history.alias("other")
-    same_page = and_(other.c.site == scrape_history.c.site, other.c.url_key == scrape_history.c.url_key)
-    newer = and_(other.c.fetched_at > scrape_history.c.fetched_at, other.c.listing_id.is_not(None))
+    same_page = _of_same_advert(other)
+    newer = other.c.fetched_at > scrape_history.c.fetched_at
     # Odd prices and gaps count when they occur in a row: visits in between show that they did not.
     odd = or_(other.c.result == "quarantined", other.c.unseen.is_not(None))
     nothing = or_(
@@ -82,29 +82,35 @@ def _prune_some_visits(ids: Ids, connection: Connection, *, before: float) -> in
     return _delete(connection, scrape_history, ids, scrape_history.c.fetched_at < before, nothing)
 
 
+def _of_same_advert(visit: FromClause) -> ColumnElement[bool]:
+    """Whether it is a visit of the same advert, whichever of its flats that was."""
+    own, twin = listings.alias(), listings.alias()
+    return and_(
+        own.c.id == scrape_history.c.listing_id,
+        twin.c.site == own.c.site,
+        twin.c.external_id == own.c.external_id,
+        visit.c.listing_id == twin.c.id,
+    )
+
+
 def _is_confirming() -> ColumnElement[bool]:
     """Whether a visit is the first of the advert's page after a card changed it.
 
     Without it, a later page with another price would disprove the card's.
     """
     card, between = scrape_history.alias("card"), scrape_history.alias("between")
-    its_card, its_page = (
-        and_(visit.c.site == scrape_history.c.site, visit.c.url_key == scrape_history.c.url_key)
-        for visit in (card, between)
-    )
     earlier = (
         exists()
         .where(
-            its_page,
+            _of_same_advert(between),
             between.c.verdict != CARD,
-            between.c.listing_id.is_not(None),
             between.c.fetched_at >= card.c.fetched_at,
             between.c.fetched_at < scrape_history.c.fetched_at,
         )
         .correlate(scrape_history, card)
     )
     return exists().where(
-        its_card,
+        _of_same_advert(card),
         card.c.verdict == CARD,
         card.c.result == "changed",
         card.c.fetched_at <= scrape_history.c.fetched_at,

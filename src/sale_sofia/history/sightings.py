@@ -335,18 +335,14 @@ def _read_advert(connection: Connection, key: Key) -> tuple[_Rows, list[Seen]]:
     site, external_id = key
     query = select(listings).where(listings.c.site == site, listings.c.external_id == external_id)
     rows = connection.execute(query.order_by(listings.c.generation).with_for_update()).mappings().all()
-    visit_query = select(scrape_history).where(
-        scrape_history.c.site == site,
-        scrape_history.c.url_key == listing_key(external_id),
-        scrape_history.c.listing_id.is_not(None),
-    )
+    live_rows = [row for row in rows if row["closed_reason"] != WITHDRAWN]
+    live_ids = [row["id"] for row in live_rows]
     newest_first = sorted(
-        connection.execute(visit_query).mappings(),
+        _select_rows(connection, scrape_history, live_ids),
         key=lambda row: in_order(row["fetched_at"], row["content_hash"] or "", card=row["verdict"] == CARD),
         reverse=True,
     )
-    live_rows = [row for row in rows if row["closed_reason"] != WITHDRAWN]
-    changes = _select_rows(connection, listing_changes, [row["id"] for row in live_rows])
+    changes = _select_rows(connection, listing_changes, live_ids)
     sightings: list[Seen] = []
     for row in live_rows:
         visits = [visit for visit in newest_first if visit["listing_id"] == row["id"]]

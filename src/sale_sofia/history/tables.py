@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from sale_sofia.listings.model import FACTS, Listing
 from sale_sofia.listings.settings import LONGEST_ID
-from sale_sofia.storage.tables import Id, Sentence, metadata
+from sale_sofia.storage.tables import Digest, Id, Sentence, metadata
 
 
 def _column(name: str, kind: Any) -> Column[Any]:  # noqa: ANN401 - a type
@@ -154,7 +154,7 @@ pages = Table(
     Column("site", String(80), nullable=False),
     Column("url", Text, nullable=False),
     Column("kind", String(10), nullable=False),
-    Column("digest", String(64), nullable=False),
+    Column("digest", Digest, nullable=False),
     Column("content_type", Text),
     Column("fetched_at", Float, nullable=False),
     Index(None, "site", "url"),
@@ -176,8 +176,8 @@ scrape_history = Table(
     Column("verdict", String(40), nullable=False),
     Column("seconds", Float),
     # Of an advert that was read: its content, its page, its listing, and the result.
-    Column("content_hash", String(64)),
-    Column("page_digest", String(64)),
+    Column("content_hash", Digest),
+    Column("page_digest", Digest),
     Column("listing_id", Id),
     Column("result", String(12)),
     # The price fields as the page had them, where they were not believed.
@@ -191,8 +191,12 @@ scrape_history = Table(
     Column("held", Boolean, nullable=False, server_default=text("false")),
     Column("held_type", Boolean, nullable=False, server_default=text("false")),
     Column("held_gaps", Boolean, nullable=False, server_default=text("false")),
-    Index(None, "site", "url_key", "fetched_at"),
 )
+# The visits of an advert are found by its listings, in a third of the room of their keys.
+_OF_ADVERT: Final = scrape_history.c.listing_id.is_not(None)
+for _names, _which in (("listing_id",), _OF_ADVERT), (("site", "url_key"), ~_OF_ADVERT):
+    _columns = (scrape_history.c[_name] for _name in (*_names, "fetched_at"))
+    Index(None, *_columns, sqlite_where=_which, postgresql_where=_which)
 # Held visits are few, and looked for at the end of every run.
 for _name in ("held", "held_gaps"):
     Index(

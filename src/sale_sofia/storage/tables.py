@@ -2,7 +2,7 @@
 
 import json
 
-from sqlalchemy import BigInteger, Dialect, Integer, MetaData, Text, TypeDecorator
+from sqlalchemy import BigInteger, Dialect, Integer, LargeBinary, MetaData, Text, TypeDecorator
 
 from sale_sofia.settings.words import Said
 
@@ -30,6 +30,21 @@ class Sentence(TypeDecorator[Said]):
     def process_result_value(self, value: str | None, dialect: Dialect) -> Said | None:  # noqa: ARG002 - its base's
         """The sentence again."""
         return None if value is None else Said.of(json.loads(value))
+
+
+class Digest(TypeDecorator[str]):
+    """A digest as hexadecimal digits, stored as bytes: half as long in every row and index."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> bytes | None:  # noqa: ARG002 - its base's
+        """The stored form."""
+        return None if value is None else bytes.fromhex(value)
+
+    def process_result_value(self, value: bytes | str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - its base's
+        """The digits again; a database that is backed up before its upgrade still has them as they are."""
+        return value.hex() if isinstance(value, bytes) else value
 
 
 Id = BigInteger().with_variant(Integer, "sqlite")

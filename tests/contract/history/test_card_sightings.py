@@ -180,7 +180,7 @@ def test_a_page_that_disproves_a_card_leaves_its_validators(connection: Connecti
             see(connection, 3.5)
             see(connection, 4.0, price_eur=97_000.0)
         page = advert(**{**PAGE, "price_eur": 150_000.0 - at})
-        save_listings(connection, [Sighting(page, at, "run0", f"{at:064}", etag=etag)])
+        save_listings(connection, [Sighting(page, at, "run0", f"{int(at):064}", etag=etag)])
     assert (stored(connection)["price_eur"], stored(connection)["etag"]) == (149_995.0, "after")
 
 

@@ -40,7 +40,7 @@ def db(store_url: str) -> Iterator[Database]:
 
 
 def see(db: Database, at: float, **fields: Any) -> str:  # noqa: ANN401 - any field
-    sighting = Sighting(advert(**(FLAT | fields)), at, page_digest=f"page {at}")
+    sighting = Sighting(advert(**(FLAT | fields)), at, page_digest=f"{round(at):064x}")
     return db.run_write(lambda connection: save_listings(connection, [sighting])[0])
 
 
@@ -262,7 +262,12 @@ def test_of_two_pages_of_one_moment_the_believed_one_leaves_its_validators(db: D
     for order in ((0, 1), (1, 0)):
         number = f"id{order[0]}"
         pages = [
-            Sighting(advert(**FLAT, external_id=number, title=title), 1.0, page_digest=title, etag=title)
+            Sighting(
+                advert(**FLAT, external_id=number, title=title),
+                1.0,
+                page_digest=title.encode().hex(),
+                etag=title,
+            )
             for title in ("а", "б")
         ]
         db.run_write(partial(save_listings, batch=[pages[place] for place in order]))
@@ -348,6 +353,15 @@ def test_pruning_keeps_what_the_history_is_made_of(db: Database, at_once: int) -
     with db.read() as connection:
         changes = rows(connection, listing_changes, "new", "seen_at")
     assert changes == [("друг", 4.0), ("трети", 4.5), ("друг", 6.0)]
+
+
+def test_pruning_goes_by_the_advert_whichever_flat_it_offered(db: Database) -> None:
+    for at in (1.0, 2.0):
+        see(db, at)
+    see(db, 3.0, area_sqm=90.0, floor=9, price_eur=300_000.0)
+    assert prune_visits(db, before=9.0) == 1
+    with db.read() as connection:
+        assert sorted(rows(connection, scrape_history, "fetched_at")) == [(1.0,), (3.0,)]
 
 
 def test_pruning_keeps_the_usual_price_between_two_odd_ones(db: Database) -> None:

@@ -40,7 +40,7 @@ def test_of_two_at_the_same_moment_the_one_recorded_last(db: Database) -> None:
 
 
 def test_a_page_without_a_content_type(db: Database) -> None:
-    plain = PageRecord("imot.bg", "u", "listing", "d", None, 1.0)
+    plain = PageRecord("imot.bg", "u", "listing", "d0", None, 1.0)
     with db.write() as connection:
         record_pages(connection, [plain])
         record_pages(connection, [])
@@ -48,7 +48,7 @@ def test_a_page_without_a_content_type(db: Database) -> None:
 
 
 def test_more_pages_than_are_read_at_once(db: Database) -> None:
-    many = [page(f"u{number:05}", f"d{number}", 1.0) for number in range(1700)]
+    many = [page(f"u{number:05}", f"{number:04x}", 1.0) for number in range(1700)]
     with db.write() as connection:
         record_pages(connection, many)
     with db.read() as connection:
@@ -56,9 +56,9 @@ def test_more_pages_than_are_read_at_once(db: Database) -> None:
 
 
 def test_pairs_are_found_behind_any_number_of_new_adverts(db: Database) -> None:
-    new = [page(f"new{number}", "n", 9.0) for number in range(5)]
+    new = [page(f"new{number}", "99", 9.0) for number in range(5)]
     changed = [
-        (page(url, "b", 1.0), page(url, "a", at)) for url, at in (("u1", 6.0), ("u2", 7.0), ("u3", 8.0))
+        (page(url, "bb", 1.0), page(url, "aa", at)) for url, at in (("u1", 6.0), ("u2", 7.0), ("u3", 8.0))
     ]
     with db.write() as connection:
         record_pages(connection, [*new, *(one for pair in changed for one in pair)])

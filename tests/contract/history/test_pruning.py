@@ -188,7 +188,7 @@ def _wait_for_less(db: Database, rows: int) -> None:
 
 
 def page(url: str, fetched_at: float, *, site: str = "imot.bg", kind: PageKind = "listing") -> PageRecord:
-    return PageRecord(site, url, kind, f"{url} at {fetched_at}", "text/html", fetched_at)
+    return PageRecord(site, url, kind, f"{round(fetched_at):064x}", "text/html", fetched_at)
 
 
 def judged(connection: Connection, job_id: str, at: float, *, sound: bool) -> None:
@@ -221,10 +221,10 @@ def test_of_each_address_the_last_page_of_then_stays(db: Database, at_once: int)
 
 def test_of_two_of_one_moment_the_one_recorded_last_stays(db: Database) -> None:
     with db.write() as connection:
-        record_pages(connection, [page("a", 10), PageRecord("imot.bg", "a", "listing", "last", None, 10)])
+        record_pages(connection, [page("a", 10), PageRecord("imot.bg", "a", "listing", "1a57", None, 10)])
     assert prune_page_records(db, before=LIMIT) == 1
     with db.read() as connection:
-        assert [one.digest for one in latest_pages(connection)] == ["last"]
+        assert [one.digest for one in latest_pages(connection)] == ["1a57"]
 
 
 def test_pages_from_before_a_change_stay_beside_those_from_after_it(db: Database) -> None:

@@ -14,7 +14,7 @@ from contract.storage.helpers import database, ready_database
 from sale_sofia.alerts.tables import alert_messages
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.revisions import Changes, changes_since
-from sale_sofia.history.tables import sweeps
+from sale_sofia.history.tables import pages, scrape_history, sweeps
 from sale_sofia.storage import migrations
 from sale_sofia.storage.all_tables import metadata
 from sale_sofia.storage.database import Database
@@ -175,6 +175,26 @@ def test_stored_sentences_stay_as_they_are_said(db: Database) -> None:
         ):
             wanted = [one for one in SENTENCES if column.nullable or one]
             assert list(connection.execute(select(column).order_by(order)).scalars()) == wanted
+
+
+def test_digests_become_bytes(db: Database) -> None:
+    digest = "00ff" * 16
+    names = "id, site, url_key, fetched_at, verdict, content_hash, page_digest"
+    with before(db, "0044_scores_apart") as connection:
+        row = f"INSERT INTO scrape_history ({names}) VALUES (:id, 's', 'k', 1, 'ok', :one, NULL)"  # noqa: S608 - above
+        connection.execute(text(row), [{"id": 1, "one": digest}, {"id": 2, "one": None}])
+        connection.execute(text(f"INSERT INTO pages VALUES (1, 's', 'u', 'listing', '{digest}', NULL, 1.0)"))  # noqa: S608 - above
+    initialize_database(db)
+    with db.read() as connection:
+        raw = connection.execute(
+            text("SELECT length(content_hash), page_digest FROM scrape_history ORDER BY id")
+        )
+        assert [tuple(row) for row in raw] == [(32, None), (None, None)]
+        assert connection.scalar(text("SELECT length(digest) FROM pages")) == 32
+        kept = select(scrape_history.c.content_hash).order_by(scrape_history.c.id)
+        assert connection.scalars(kept).all() == [digest, None]
+        assert connection.scalars(select(pages.c.url).where(pages.c.digest == digest)).all() == ["u"]
+    assert check(db) == []
 
 
 def test_a_newer_database_is_left_alone(db: Database) -> None:

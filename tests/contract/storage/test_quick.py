@@ -15,8 +15,14 @@ from sale_sofia.storage.upserts import insert_for
 
 SITE = "imot.bg"
 VALUES: list[dict[str, Any]] = [
-    {"odd": None, "unseen": [], "held": False, "seconds": None},
-    {"odd": {"price_eur": 1.5, "цена": None}, "unseen": ["floor"], "held": True, "seconds": 2.0},
+    {"odd": None, "unseen": [], "held": False, "seconds": None, "page_digest": None},
+    {
+        "odd": {"price_eur": 1.5, "цена": None},
+        "unseen": ["floor"],
+        "held": True,
+        "seconds": 2.0,
+        "page_digest": "0a" * 32,
+    },
 ]
 ROWS = [
     {"site": SITE, "url_key": f"listing:{number}", "fetched_at": 1.0, "verdict": "ok", **values}

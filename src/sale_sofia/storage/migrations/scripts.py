@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
-NEWEST = "0044_scores_apart"
+NEWEST = "0045_smaller_rows"
 """The step that a new database begins at; those after it are done by Alembic."""
 _IN_SQLITE = {
     "BIGSERIAL": "INTEGER",  # only an INTEGER key counts up by itself there
@@ -18,13 +18,27 @@ _VERSION_TABLE = (
     "CREATE TABLE alembic_version ("
     "version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
 )
-_NARROW, _WIDE = "vat VARCHAR(20),\n    kind VARCHAR(10)", "vat VARCHAR(20),\n    kind VARCHAR(20)"
-"""The column of `price_points` that the step from release 1.0.0 to 2.0 widens."""
+_SINCE_1_0 = {
+    "vat VARCHAR(20),\n    kind VARCHAR(10)": "vat VARCHAR(20),\n    kind VARCHAR(20)",
+    "content_hash VARCHAR(64),\n    page_digest VARCHAR(64),\n    listing_id BIGINT": (
+        "content_hash BYTEA,\n    page_digest BYTEA,\n    listing_id BIGINT"
+    ),
+    "digest VARCHAR(64) NOT NULL,\n    content_type": "digest BYTEA NOT NULL,\n    content_type",
+    "ON scrape_history (site, url_key, fetched_at)": (
+        "ON scrape_history (site, url_key, fetched_at) WHERE listing_id IS NULL;\n"
+        "CREATE INDEX ix_scrape_history_listing_id_fetched_at "
+        "ON scrape_history (listing_id, fetched_at) WHERE listing_id IS NOT NULL"
+    ),
+}
+"""The columns and indexes of release 1.0.0 that later steps made others."""
 
 
 def create_newest(connection: Connection) -> None:
     """Make all tables as the steps up to `NEWEST` do, without Alembic, which is slow to import."""
-    _run(connection, _read("release_1_0.sql").replace(_NARROW, _WIDE))
+    first = _read("release_1_0.sql")
+    for columns, others in _SINCE_1_0.items():
+        first = first.replace(columns, others)
+    _run(connection, first)
     _run(connection, _read("release_2_0.sql"))
     _run(connection, _read("scores_apart.sql"))
     connection.execute(text(_VERSION_TABLE))
