@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from sqlalchemy import JSON, Connection, Text, delete, func, insert, select, text, update
+from sqlalchemy import JSON, Connection, Text, delete, func, insert, inspect, select, text, update
 
 from any_rows import fill
 from ready_files import put_ready_file
@@ -85,6 +85,11 @@ def source(tmp_path: Path) -> Iterator[Database]:
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copying, "COPY_ROWS_AT_ONCE", 3)
+
+
+def test_every_table_that_there_is_is_copied(source: Database) -> None:
+    there = source.run_read(lambda connection: set(inspect(connection).get_table_names()))
+    assert {table.name for table in all_tables()} == there - {"alembic_version"}
 
 
 @pytest.mark.slow
