@@ -118,14 +118,14 @@ for (const field of document.querySelectorAll("[data-narrow]"))
 
 // On a desk the list of a search stands beside its map, and both follow the filters; else the button tells the count.
 const live = document.querySelector("form[data-live]"), wide = matchMedia("(min-width: 80rem)");
-async function ask(address, signal) {
+async function fetchSignedIn(address, signal) {
   const response = await fetch(address, { signal });
   if (response.status === 401) location.assign(address.replace(".json", ""));  // asks for a sign-in
   return response;
 }
 async function follow(params, signal) {
   const address = `${location.pathname}?${params}`;
-  const page = new DOMParser().parseFromString(await (await ask(address, signal)).text(), "text/html");
+  const page = new DOMParser().parseFromString(await (await fetchSignedIn(address, signal)).text(), "text/html");
   const fresh = page.querySelectorAll("[data-follows]"), places = document.querySelectorAll("[data-follows]");
   if (fresh.length !== places.length) throw new Error("no page of results");
   places.forEach((place, at) => place.replaceWith(fresh[at]));
@@ -146,7 +146,7 @@ if (live) {
       const params = new URLSearchParams([...new FormData(live)].filter(([, value]) => value !== "")), signal = asked.signal;
       try {
         if (wide.matches) { button.textContent = await follow(params, signal); return; }
-        const answer = await (await ask(`/search.json?${params}&count=1`, signal)).json();
+        const answer = await (await fetchSignedIn(`/search.json?${params}&count=1`, signal)).json();
         button.textContent = answer.text ?? answer.error ?? button.textContent;
       } catch { if (!signal.aborted) tell(document.body.dataset.failed); }  // else a newer question was asked
     }, 250);
