@@ -83,6 +83,8 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     follow_redirects: bool = True
     """If not, the answer is the redirect itself: for callers that count each request."""
+    obeys_robots: bool = True
+    """Whether robots.txt is asked of each redirect; not for robots.txt itself, which is not known yet."""
     route: Route | None = None
     """None: directly."""
     profile: str | None = None

@@ -13,7 +13,7 @@ from urllib.parse import quote, urldefrag, urljoin
 from curl_cffi import CurlError
 
 from sale_sofia.crawl.fetch.addresses import AddressGuard
-from sale_sofia.crawl.fetch.base import Escort, Request, RequestTimeouts, Response
+from sale_sofia.crawl.fetch.base import Request, RequestTimeouts, Response
 from sale_sofia.crawl.fetch.curl import CurlPool, Setup, crawl_error
 from sale_sofia.crawl.fetch.settings import RETRY_AFTER_DIGITS
 from sale_sofia.crawl.resilience.errors import ForeignAddress, NetworkConnection, NetworkTimeout, RedirectLoop
@@ -92,7 +92,7 @@ class CurlFetcher:
             seen.add(url)
             through_proxy = request.route is not None
             target = await self._guard.check(url, request.hosts, looked_up_elsewhere=through_proxy)
-            if answer is not None and not await _allowed(request.escort, url, deadline):
+            if answer is not None and not await _allowed(request, url, deadline):
                 return url, answer
             setup = Setup(
                 profile=request.profile or self._profile,
@@ -143,12 +143,12 @@ async def _turn(request: Request, deadline: asyncio.Timeout) -> Turn:
         return await request.escort.turn()
 
 
-async def _allowed(escort: Escort | None, url: str, deadline: asyncio.Timeout) -> bool:
-    """Whether robots.txt allows an address; perhaps its origin's file has to be fetched first."""
-    if escort is None:
+async def _allowed(request: Request, url: str, deadline: asyncio.Timeout) -> bool:
+    """Whether robots.txt allows a redirect to this address; perhaps its file has to be fetched first."""
+    if request.escort is None or not request.obeys_robots:
         return True
     with _paused(deadline):
-        return await escort.allows(url)
+        return await request.escort.allows(url)
 
 
 @contextmanager

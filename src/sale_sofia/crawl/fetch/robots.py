@@ -89,7 +89,7 @@ class RobotsGate:
         return self._clock() < self._rules.get(origin, UNKNOWN).expires
 
     async def _fetch(self, origin: str, escort: Escort | None) -> Rules:
-        request = replace(self._make_request(f"{origin}/robots.txt"), escort=escort)
+        request = replace(self._make_request(f"{origin}/robots.txt"), escort=escort, obeys_robots=False)
         robots = None
         try:
             robots = _parsed(await self._fetcher.fetch(request), self._user_agent)

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.crawl.fetch.base import Response, Verdict, VerdictKind
 from sale_sofia.crawl.fetch.classify import classify, disguised_block
-from sale_sofia.crawl.fetch.client import REDIRECTS
+from sale_sofia.crawl.fetch.client import redirect_of
 from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.resilience import errors as tree
 from sale_sofia.crawl.resilience.errors import CrawlError, HttpBlocked, ParseError, ParseSelector
@@ -207,7 +207,7 @@ class Judge:
 
 def _check_followed(claim: Claim, response: Response) -> None:
     """Raise `RobotsDisallowed` for a redirect that was not followed: see `CurlFetcher.fetch`."""
-    if response.status in REDIRECTS and response.url != claim.url:
+    if response.url != claim.url and redirect_of(response.status, response.headers, response.url):
         raise tree.RobotsDisallowed(f"redirected to {response.url}, which robots.txt forbids")
 
 

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 import pytest
 from aiohttp import web
@@ -9,6 +10,7 @@ from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.fetch.robots import READ_BYTES, RobotsGate, without_others
 from tables import each_row
 from unit.crawl.fetch.portal import Handler, Portal, fetcher, free_port, page, portal, redirects
+from unit.proxies.challenging import Escorted
 
 RULES = b"""\xef\xbb\xbfUser-agent: *
 Disallow: /pcgi/
@@ -18,6 +20,9 @@ Crawl-delay: 2.5
 User-agent: other-bot
 Disallow: /
 """
+
+
+PATIENCE = 60.0
 
 
 class Clock:
@@ -66,6 +71,36 @@ def test_rules_are_obeyed(path: str, expected: bool) -> None:  # noqa: FBT001
 )
 def test_the_delay_is_read(rules: bytes, delay: float | None) -> None:
     assert ask(page(rules), lambda robots, log: robots.crawl_delay(log.url("/"))) == delay
+
+
+@dataclass
+class ByTheRules(Escorted):
+    """Asks the rules of the gate, as an escort of a crawl does."""
+
+    robots: RobotsGate | None = None
+
+    async def allows(self, url: str) -> bool:
+        assert self.robots is not None
+        return await self.robots.allowed(url, self)
+
+
+@pytest.mark.parametrize(("rules", "expected"), [("", True), ("User-agent: *\nDisallow: /pcgi/", False)])
+def test_a_file_that_stands_elsewhere_on_its_portal_is_fetched_without_asking_itself(
+    rules: str,
+    expected: bool,  # noqa: FBT001
+) -> None:
+    async def question(robots: RobotsGate, log: Portal) -> bool:
+        return await robots.allowed(log.url("/pcgi/x"), ByTheRules(robots=robots))
+
+    async def answer(asked: web.BaseRequest) -> web.StreamResponse:
+        if asked.path == "/robots.txt":
+            return web.Response(status=301, headers={"Location": "/bg/robots.txt"})
+        return web.Response(text=rules)
+
+    async def in_time(robots: RobotsGate, log: Portal) -> bool:
+        return await asyncio.wait_for(question(robots, log), PATIENCE)
+
+    assert ask(answer, in_time) is expected
 
 
 @each_row(
