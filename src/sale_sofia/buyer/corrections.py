@@ -81,7 +81,7 @@ def correct(connection: Connection, property_id: int, fact: str, text: str | Non
         UnknownProperty: there is no such property.
         WrongEvaluation: no such fact or value, or nothing to take back.
     """
-    checked_word(fact, CORRECTABLE, f"no fact {fact!r} can be put right")
+    fact = checked_word(fact, CORRECTABLE, f"no fact {fact!r} can be put right")
     value = None if text is None else _CHECKS[fact](fact, text)
     held = hold(connection, property_id)
     if value is None and fact not in read_corrections(connection).get(held, {}):

@@ -124,7 +124,7 @@ def set_role(connection: Connection, person: Person, role: str) -> None:
     Raises:
         WrongEvaluation: no such role, or nobody would be left to operate.
     """
-    checked_word(role, ROLES, f"no role {role!r}")
+    role = checked_word(role, ROLES, f"no role {role!r}")
     if role != "operator":
         _check_operated(connection, without=person, nobody_else=False)
     connection.execute(update(people).where(people.c.id == person.id).values(role=role))
@@ -136,7 +136,7 @@ def set_language(connection: Connection, person: Person, language: str) -> None:
     Raises:
         WrongEvaluation: no such language.
     """
-    checked_word(language, LANGUAGES, f"no language {language!r}")
+    language = checked_word(language, LANGUAGES, f"no language {language!r}")
     connection.execute(update(people).where(people.c.id == person.id).values(language=language))
 
 

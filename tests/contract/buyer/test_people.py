@@ -132,7 +132,7 @@ def test_somebody_operates_as_long_as_there_are_people(db: Database) -> None:
     ):
         with pytest.raises(WrongEvaluation, match="Ана is the last operator"):
             db.run_write(change)
-    db.run_write(partial(people.set_role, person=boris, role="operator"))
+    db.run_write(partial(people.set_role, person=boris, role="Operator"))
     db.run_write(partial(people.remove_person, person=ana))
     db.run_write(partial(people.remove_person, person=boris))
     assert db.run_read(people.all_people) == []
