@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, Final, Literal
 
-from sqlalchemy import Connection, Row, Select, delete, func, insert, select
+from sqlalchemy import Connection, Row, Select, delete, insert, select
 
 from sale_sofia.buyer.changes import note_change
 from sale_sofia.buyer.evaluations import (
+    STATUSES,
     By,
     Evaluation,
     WrongEvaluation,
+    checked_word,
     clean_text,
     evaluation_of,
     evaluations,
@@ -41,9 +43,7 @@ BY_STATUS: Final[Mapping[str, Liking | None]] = {"shortlist": "liked", "rejected
 
 MATCHING: Final = "match"
 """Who is recorded where a status follows from flats being joined or parted."""
-_LAST_MATCHED: Final = select(listing_sources.c.property_id, func.max(listing_sources.c.decided_at)).group_by(
-    listing_sources.c.property_id
-)
+_MATCHED: Final = select(listing_sources.c.listing_id, listing_sources.c.decided_at)
 REASONS: Final = ("price", "place", "noise", "floor", "building", "layout", "condition", "doubt")
 """Why flats are rejected, as the pages offer it; their words are those of `reject.…`."""
 
@@ -70,6 +70,7 @@ def say_status(
         WrongEvaluation: no such status.
     """
     because = None if reason is None else clean_text(reason, "reason")
+    status = checked_word(status, STATUSES, f"no status {status!r}")
     if status not in BY_STATUS:
         mark(connection, property_id, status, By(person.name, now), reason)
         return
@@ -140,19 +141,22 @@ def _following(on_flat: Sequence[Opinion], now: str, everybody: int, *, unhide: 
 def agree(connection: Connection, *, now: float) -> None:
     """Give flats that matching joined or parted the status that follows from the opinions on each.
 
-    A status that somebody gave since then stays.
+    A status that somebody gave since then stays, and so does one beyond the shortlist, like an offer.
     """
     rows = connection.execute(_select_opinions(None)).all()
     by_flat, stored, everybody = _summed(rows), evaluations(connection), len(all_people(connection))
     ids = defaultdict(set)
     for row in rows:
         ids[row.current_id].add(row.property_id)
-    matched = dict(rows_of(connection, _LAST_MATCHED, listing_sources.c.property_id, list(by_flat)))
-    for number, on_flat in by_flat.items():
+    said_of = set[int]().union(*ids.values())
+    matched = {row[0]: row[1] for row in rows_of(connection, _MATCHED, listing_sources.c.listing_id, said_of)}
+    by_match = {number for number, evaluation in stored.items() if evaluation.changed_by == MATCHING}
+    for number in sorted(by_flat.keys() | by_match):
         before = stored.get(number, Evaluation(number))
-        joined = len(ids[number]) > 1 and matched.get(number, 0.0) > (before.changed_at or 0.0)
-        if joined or before.changed_by == MATCHING:
-            status = _following(on_flat, before.status, everybody)
+        last_matched = max((matched.get(property_id, 0.0) for property_id in ids[number]), default=0.0)
+        joined = len(ids[number]) > 1 and last_matched > (before.changed_at or 0.0)
+        if before.status in BY_STATUS and (joined or number in by_match):
+            status = _following(by_flat.get(number, ()), before.status, everybody)
             if status != before.status:
                 mark(connection, number, status, By(MATCHING, now))
 

@@ -167,6 +167,40 @@ def test_a_status_given_after_flats_were_joined_stays(db: Database) -> None:
     assert db.run_read(statuses) == {FLAT: "rejected"}
 
 
+def test_an_advert_that_joins_them_later_does_not_undo_a_status_given_meanwhile(db: Database) -> None:
+    (ana,) = add(db, "Ана")
+    say(db, ana, "shortlist")
+    say(db, ana, "shortlist", flat=OTHER)
+    matched(db, joined=True, now=NOW + 1)
+    db.run_write(partial(mark, property_id=FLAT, status="rejected", by=By("a command", NOW + 2)))
+    db.run_write(partial(save_sources, sources=[ListingSource(3, FLAT, 1.0, "photo", {})], now=NOW + 3))
+    db.run_write(partial(agree, now=NOW + 3))
+    assert db.run_read(statuses)[FLAT] == "rejected"
+
+
+def test_a_flat_beyond_the_shortlist_stays_there_whatever_was_said_of_its_copy(db: Database) -> None:
+    (ana,) = add(db, "Ана")
+    say(db, ana, "shortlist")
+    say(db, ana, "rejected", flat=OTHER)
+    db.run_write(partial(mark, property_id=FLAT, status="viewing", by=By("Ана", NOW)))
+    matched(db, joined=True, now=NOW + 1)
+    assert db.run_read(statuses)[FLAT] == "viewing"
+
+
+def test_no_rejection_stays_with_a_flat_of_which_nobody_said_anything(db: Database) -> None:
+    ana, boris = add(db, "Ана", "Борис")
+    say(db, ana, "rejected", flat=OTHER)
+    say(db, boris, "rejected", flat=3)
+    together = [ListingSource(number, FLAT, 1.0, "buyer", {}) for number in (FLAT, OTHER, 3)]
+    db.run_write(partial(save_sources, sources=together, now=NOW + 1))
+    db.run_write(partial(agree, now=NOW + 1))
+    assert db.run_read(statuses)[FLAT] == "rejected"
+    apart = [ListingSource(number, number, 1.0, "buyer", {}) for number in (FLAT, OTHER, 3)]
+    db.run_write(partial(save_sources, sources=apart, now=NOW + 2))
+    db.run_write(partial(agree, now=NOW + 2))
+    assert db.run_read(statuses).get(FLAT, "new") == "new"
+
+
 def test_what_the_others_said_decides_when_one_has_left(db: Database) -> None:
     ana, boris = add(db, "Ана", "Борис")
     say(db, ana, "rejected", flat=1)
