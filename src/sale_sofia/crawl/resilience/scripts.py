@@ -45,12 +45,18 @@ class ForeignKey(ServiceRedis, ResponseError):
 
 @asynccontextmanager
 async def in_time() -> AsyncIterator[None]:
-    """Limits the time of the block. Raises `redis.exceptions.TimeoutError` when it is over."""
+    """Limits the time of commands. Raises `redis.exceptions.TimeoutError` when it is over.
+
+    A connection that is lost meanwhile is a `ConnectionError`.
+    """
     try:
         async with asyncio.timeout(REDIS_TIMEOUT_SECONDS):
             yield
     except builtins.TimeoutError:
         raise TimeoutError(f"no answer within {REDIS_TIMEOUT_SECONDS:g} s") from None
+    except (AttributeError, TypeError) as error:
+        # Python 3.12 to 3.13.5 writes to a transport that is already taken apart (gh-136234).
+        raise ConnectionError("connection lost before the command was sent") from error
 
 
 class ImpatientRedis(Redis):
@@ -61,13 +67,9 @@ class ImpatientRedis(Redis):
     """
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - as the library has it
-        """As the library, but in time; a connection that is lost meanwhile is a `ConnectionError`."""
+        """As the library, but in time."""
         async with in_time():
-            try:
-                return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
-            except (AttributeError, TypeError) as error:
-                # Python 3.12 to 3.13.5 writes to a transport that is already taken apart (gh-136234).
-                raise ConnectionError(f"connection lost before {args[0]} was sent") from error
+            return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
 
 
 def connect(url: str) -> Redis:
