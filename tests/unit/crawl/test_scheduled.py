@@ -82,6 +82,27 @@ def test_a_turn_whose_process_is_killed_before_its_jobs_are_there_begins_all_the
     assert begun(settings, database, "11-15T03:32") == []
 
 
+def test_a_crawl_that_cannot_begin_holds_no_other_up_and_is_tried_again(
+    settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheduled(
+        settings,
+        '{name: broken, at: "03:30", sites: [imot.bg]}, {name: sound, at: "03:30", sites: [bazar.bg]}',
+    )
+
+    def broken_at_imot(settings: Settings, database: Database, plan: JobPlan) -> str:
+        if plan.site.name == "imot.bg":
+            raise OSError("no room")
+        return plan_for_workers(settings, database, plan)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(schedule, "plan_for_workers", broken_at_imot)
+        (jobs,) = jobs_of_turns(settings, database, at("11-15T03:30"))
+    assert list(jobs) == ["bazar.bg"]
+    (jobs,) = jobs_of_turns(settings, database, at("11-15T03:31"))
+    assert list(jobs) == ["imot.bg"]
+
+
 def test_a_crawl_that_is_new_waits_for_its_next_turn(settings: Settings, database: Database) -> None:
     moments = ("11-14T15:00", "11-14T15:01", "11-15T03:29", "11-15T03:31")
     assert begun(settings, database, *moments) == ["11-15T03:31"]

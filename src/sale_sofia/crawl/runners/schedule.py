@@ -173,10 +173,15 @@ def jobs_of_turns(settings: Settings, database: Database, now: float) -> list[Jo
         turns = []
         for crawl in schedule.crawls:
             quiet = schedule.is_quiet(crawl, now)
-            if database.run_write(partial(_is_due, crawl=crawl, now=now, quiet=quiet)):
+            if not database.run_write(partial(_is_due, crawl=crawl, now=now, quiet=quiet)):
+                continue
+            try:
                 jobs = _planned(settings, database, crawl, on)
-                turns.append({site: job for site, job in jobs.items() if job})
-                database.run_write(partial(_take_slot, name=crawl.name, slot=crawl.slot(now), now=now))
+            except Exception:  # the next look tries it again; the crawls after it begin all the same
+                log.exception("scheduled crawl %s could not begin", crawl.name)
+                continue
+            turns.append({site: job for site, job in jobs.items() if job})
+            database.run_write(partial(_take_slot, name=crawl.name, slot=crawl.slot(now), now=now))
         return [jobs for jobs in turns if jobs]
     return []
 
