@@ -63,12 +63,14 @@ def test_a_note_sent_after_the_sign_in_ended_comes_back_and_is_sent_once(buyer: 
     assert buyer.errors == []
 
 
-def test_a_click_without_a_sign_in_asks_for_one(buyer: Window) -> None:
+def test_a_click_without_a_sign_in_asks_for_one_and_keeps_what_was_typed(buyer: Window) -> None:
     _open_flat(buyer)
+    buyer.page.get_by_label("Нова бележка").fill(NOTE)
     buyer.page.context.clear_cookies(name="sale_sofia_login")
     buyer.page.locator(".decisions .keep").first.click()
     _sign_in(buyer)
     expect(buyer.page.locator(".decisions .keep").first).to_be_visible()
+    expect(buyer.page.get_by_label("Нова бележка")).to_have_value(NOTE)
 
 
 def test_without_an_answer_the_page_stays_and_says_so(buyer: Window) -> None:

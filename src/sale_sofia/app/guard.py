@@ -300,7 +300,7 @@ async def read_small_form(request: Request) -> Mapping[str, str]:
         body += part
         if len(body) > DASHBOARD_LOGIN_MOST_BYTES:
             return {}
-    return dict(parse_qsl(body.decode("utf-8", "replace")))
+    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
 
 
 def requested_address(request: Request) -> str:

@@ -33,7 +33,7 @@ function tell(text, undo, after) {
 async function send(action, fields) {
   try {
     const response = await fetch(action, { method: "POST", body: fields, headers: { accept: "application/json" } });
-    if (response.status === 401) { location.reload(); return null; }  // asks for a sign-in
+    if (response.status === 401) { signInAgain(); return null; }
     const answer = await response.json();
     sessionStorage.removeItem("unsent");
     if (answer.wrong) { tell(answer.said); return null; }
@@ -45,16 +45,24 @@ async function send(action, fields) {
 }
 
 // What is typed into a form stays with the tab until a page answers it: a sign-in, or a lost network, may come between.
-const TYPED = "textarea, select, input:not([type=password], [type=hidden], [type=file])";
+// What is hidden stays with it: by stamps, and by what was shown, the server sees what others changed meanwhile.
+const KEPT = "textarea, select, input:not([type=password], [type=file])", TYPED = "textarea, select, input:not([type=password], [type=file], [type=hidden])";
+const signedIn = () => document.querySelector('a.language[href="/people"]')?.textContent;
 const alike = (action) => [...document.forms].filter((one) => one.getAttribute("action") === action);
 function remember(form) {
-  const action = form.getAttribute("action"), fields = [...form.querySelectorAll(TYPED)].map((one) => [one.value, one.checked]);
-  if (form.method === "post" && fields.length) sessionStorage.setItem("unsent", JSON.stringify({ action, at: alike(action).indexOf(form), fields }));
+  if (form.method !== "post" || !form.querySelector(TYPED)) return;
+  const action = form.getAttribute("action"), fields = [...form.querySelectorAll(KEPT)].map((one) => [one.name, one.value, one.checked]);
+  sessionStorage.setItem("unsent", JSON.stringify({ action, at: alike(action).indexOf(form), fields, by: signedIn() }));
 }
-function bringBack({ action, at, fields }) {
-  const form = alike(action)[at], places = form?.querySelectorAll(TYPED);
-  if (places?.length !== fields.length) return;
-  places.forEach((place, number) => { [place.value, place.checked] = fields[number]; });
+function signInAgain() {
+  const typed = [...document.forms].find((form) => [...form.querySelectorAll("textarea")].some((one) => one.value !== one.defaultValue));
+  if (typed) remember(typed);
+  location.reload();  // asks for a sign-in
+}
+function bringBack({ action, at, fields, by }) {
+  const form = alike(action)[at], places = [...form?.querySelectorAll(KEPT) ?? []];
+  if (!form || by !== signedIn() || places.length !== fields.length || places.some((place, number) => place.name !== fields[number][0])) return;
+  places.forEach((place, number) => { [, place.value, place.checked] = fields[number]; });
   for (let box = form.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
   form.querySelector("button").hidden = false;
   form.scrollIntoView({ block: "center" });
@@ -120,7 +128,7 @@ for (const field of document.querySelectorAll("[data-narrow]"))
 const live = document.querySelector("form[data-live]"), wide = matchMedia("(min-width: 80rem)");
 async function fetchSignedIn(address, signal) {
   const response = await fetch(address, { signal });
-  if (response.status === 401) location.assign(address.replace(".json", ""));  // asks for a sign-in
+  if (response.status === 401) location.assign(address.replace(".json", "").replace("&count=1", ""));  // asks for a sign-in
   return response;
 }
 async function follow(params, signal) {
@@ -230,7 +238,7 @@ async function keep(form) {
   const told = form.querySelector("[data-mistake]");
   remember(form);
   const response = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { accept: "application/json" } });
-  if (response.status === 401) { location.reload(); return; }
+  if (response.status === 401) { signInAgain(); return; }
   const answer = await response.json();
   sessionStorage.removeItem("unsent");
   if (answer.conflict) { form.submit(); return; }  // answered by a page that shows what is new

@@ -83,7 +83,9 @@ async function drawFlats() {
   question.delete("at");
   question.set("zoom", zoom);
   question.set("box", [box.getSouth(), box.getWest(), box.getNorth(), box.getEast()].map((one) => one.toFixed(5)).join(","));
-  const found = await (await fetch(`/map.json?${question}`)).json();
+  const answer = await fetch(`/map.json?${question}`);
+  if (answer.status === 401) { location.reload(); return; }  // asks for a sign-in
+  const found = await answer.json();
   await city;  // asked for meanwhile
   if (turn !== latest) return;  // a newer question was asked
   complain(found.errors?.[0]);
@@ -189,9 +191,9 @@ function thin() {
 }
 
 async function open(id) {
-  const sheet = document.getElementById("map-card");
-  if (!sheet) { location.assign(`/flat/${id}`); return; }
-  sheet.innerHTML = await (await fetch(`/map/card/${id}`)).text();  // made and escaped by our own server
+  const sheet = document.getElementById("map-card"), answer = sheet && await fetch(`/map/card/${id}`);
+  if (!answer?.ok) { location.assign(`/flat/${id}`); return; }  // asks for a sign-in, or says what is wrong
+  sheet.innerHTML = await answer.text();  // made and escaped by our own server
   sheet.scrollIntoView({ block: "nearest" });
 }
 
