@@ -331,7 +331,7 @@ class _Guest:
     async def _slow_down(self, rate: float, crawl_delay: float | None) -> float:
         """Apply the Crawl-delay, known only now that robots.txt was read; returns the rate from here on."""
         slow = slowed(rate, crawl_delay)
-        if slow < rate:
+        if crawl_delay:
             await self._polite.gate.close()
             await asyncio.sleep(_SECONDS_PER_MINUTE / slow)
             self._polite.gate = polite_gate(self._settings, self._site.config, slow, crawl_delay)
