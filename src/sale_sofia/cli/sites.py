@@ -38,9 +38,10 @@ from sale_sofia.crawl.probe import Look, Probe, Reading, keep, make_folder, prob
 from sale_sofia.crawl.probe import as_json as probe_record
 from sale_sofia.crawl.reparse import Repair, propose_repair
 from sale_sofia.crawl.resilience.errors import CrawlError
+from sale_sofia.crawl.resilience.limiter import slowed
 from sale_sofia.crawl.settings import FIELDS, FREE_TEXTS, PERSONAL, REQUESTS, SAMPLE_CHARACTERS
 from sale_sofia.crawl.urls import check_start_url
-from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate, slowed
+from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate
 from sale_sofia.crawl.visit.judging import error_of
 from sale_sofia.crawl.visit.politely import PoliteFetcher, open_gate
 from sale_sofia.history.drift.judging import Check, DriftVerdict, checks

@@ -17,6 +17,7 @@ from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.resilience import errors as tree
 from sale_sofia.crawl.resilience.errors import CrawlError, HttpBlocked
+from sale_sofia.crawl.resilience.limiter import slowed
 from sale_sofia.crawl.settings import (
     ADVERTS,
     ENOUGH_SHARE,
@@ -29,7 +30,7 @@ from sale_sofia.crawl.settings import (
     TURN_SECONDS,
 )
 from sale_sofia.crawl.visit.apart import JudgeApart, page_bounds
-from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate, slowed
+from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate
 from sale_sofia.crawl.visit.judging import Judge, page_of
 from sale_sofia.crawl.visit.outcomes import Found, Gone, NotModified, Read
 from sale_sofia.crawl.visit.politely import NoMoreRequests, PoliteFetcher, polite_gate

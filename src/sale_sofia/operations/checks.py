@@ -19,8 +19,9 @@ from sale_sofia.crawl.fetch.base import Fetcher
 from sale_sofia.crawl.fetch.robots import RobotsGate
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.resilience.errors import CrawlError, LeftAlone
+from sale_sofia.crawl.resilience.limiter import slowed
 from sale_sofia.crawl.runners.schedule import load_schedule
-from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate, slowed
+from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate
 from sale_sofia.crawl.visit.politely import PoliteFetcher, polite_gate
 from sale_sofia.flats.matching.fingerprint import load_secret
 from sale_sofia.flats.settings import SECRET_FILE

@@ -22,10 +22,10 @@ from sale_sofia.crawl.frontier.planning import (
 )
 from sale_sofia.crawl.frontier.ranking import Wish
 from sale_sofia.crawl.frontier.wanted import UnknownWish, Wanted, find_wanted, wanted_of
+from sale_sofia.crawl.resilience.limiter import slowed
 from sale_sofia.crawl.runners.runners import SiteBusy, site_lock
 from sale_sofia.crawl.tables import EndCode, frontier_pruned, jobs
 from sale_sofia.crawl.urls import BadAddress, UnknownAdvert, advert_of, allowed_hosts, check_start_url, target
-from sale_sofia.crawl.visit.assembly import slowed
 from sale_sofia.history.jobs import JobState, UnknownJob, set_job_state
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.sweeps import SweepFigures, end_sweep

@@ -19,7 +19,8 @@ from sale_sofia.crawl.resilience.errors import (
     RobotsDisallowed,
 )
 from sale_sofia.crawl.resilience.gate import Gate
-from sale_sofia.crawl.visit.assembly import robots_gate, slowed
+from sale_sofia.crawl.resilience.limiter import slowed
+from sale_sofia.crawl.visit.assembly import robots_gate
 from sale_sofia.crawl.visit.politely import PoliteFetcher, open_gate, with_its_pause
 from sale_sofia.flats.settings import LONGEST_ADDRESS
 from sale_sofia.settings.model import Settings

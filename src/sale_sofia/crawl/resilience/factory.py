@@ -5,12 +5,13 @@ The client of Redis takes a fifth of a crawl's memory, so it is imported only wh
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from sale_sofia.crawl.resilience.breaker import MemoryCircuitBreaker
 from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead
 from sale_sofia.crawl.resilience.gate import Gate
-from sale_sofia.crawl.resilience.limiter import DelayOf, MemoryRateLimiter, no_delay
+from sale_sofia.crawl.resilience.limiter import DelayOf, MemoryRateLimiter, no_delay, slowed
 from sale_sofia.crawl.resilience.memory import ComposedGate, LocalShare, memory_gate
 from sale_sofia.crawl.resilience.policy import RateShare, ResilienceConfig
 from sale_sofia.crawl.resilience.settings import FALLBACK_WORKERS
@@ -105,7 +106,8 @@ def get_gate(
 
     def share_of(domain: str) -> RateShare:
         share = shared_by_all.shares.get(domain) if shared_by_all else None
-        return share or RateShare(rate_of(domain), workers)
+        share = share or RateShare(rate_of(domain), workers)
+        return replace(share, per_minute=slowed(share.per_minute, delay_of(domain)))
 
     limiter = MemoryRateLimiter(config.limiter, lambda domain: share_of(domain).own_per_minute)
     gate = memory_gate(config, limiter, lambda domain: max(1, limit_of(domain) // share_of(domain).workers))

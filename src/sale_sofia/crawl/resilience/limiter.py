@@ -23,6 +23,11 @@ def no_delay(_domain: str) -> float | None:
     return None
 
 
+def slowed(rate: float, crawl_delay: float | None) -> float:
+    """Requests per minute under a Crawl-delay: it can only slow us down."""
+    return min(rate, SECONDS_PER_MINUTE / crawl_delay) if crawl_delay else rate
+
+
 def pause_seconds(rules: LimiterRules, retry_after: float | None) -> float:
     """How long a penalty lasts: the Retry-After or a default, at most `retry_after_max_seconds`."""
     seconds = rules.penalty_seconds if retry_after is None else retry_after

@@ -14,6 +14,7 @@ from sale_sofia.crawl.fetch.robots import RobotsGate, Rules, known_delay
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.resilience.errors import LeftAlone, NetworkError
 from sale_sofia.crawl.resilience.factory import get_gate, needs_redis
+from sale_sofia.crawl.resilience.limiter import slowed
 from sale_sofia.crawl.resilience.policy import ResilienceConfig, RetryRules
 from sale_sofia.crawl.resilience.retry import RetryBudget, RetryPolicy, rules_at
 from sale_sofia.crawl.urls import allowed_hosts
@@ -31,7 +32,6 @@ from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import SiteConfig
 
 _PRODUCT_TOKEN = "sale-sofia"  # noqa: S105 - our name in robots.txt
-_SECONDS_PER_MINUTE = 60
 RequestFor = Callable[[str], Request]
 
 
@@ -130,11 +130,6 @@ def request_maker(settings: Settings, config: SiteConfig, start_urls: tuple[str,
         timeout_seconds=min(config.politeness.read_timeout_seconds, settings.http_timeout),
         max_bytes=settings.max_page_bytes,
     )
-
-
-def slowed(rate: float, crawl_delay: float | None) -> float:
-    """Requests per minute under a Crawl-delay: it can only slow us down."""
-    return min(rate, _SECONDS_PER_MINUTE / crawl_delay) if crawl_delay else rate
 
 
 def make_fetcher(settings: Settings) -> CurlFetcher:

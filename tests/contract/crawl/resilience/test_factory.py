@@ -21,9 +21,11 @@ from sale_sofia.crawl.resilience.factory import (
 from sale_sofia.crawl.resilience.fallback import FallbackGate
 from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import ComposedGate
+from sale_sofia.crawl.resilience.policy import RateShare
 from sale_sofia.crawl.resilience.redis_gate import RedisGate
 from sale_sofia.crawl.resilience.redis_parts import RedisBulkhead, RedisCircuitBreaker, RedisRateLimiter
 from sale_sofia.crawl.resilience.scripts import check_usable, connect
+from sale_sofia.crawl.resilience.settings import FALLBACK_WORKERS
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.settings.model import Settings
 
@@ -51,6 +53,23 @@ def test_each_part_lives_where_its_setting_says(redis_url: str, flags: tuple[boo
             )
 
     assert asyncio.run(parts()) == CHOICES[flags]
+
+
+@pytest.mark.parametrize("heard", [RateShare(60.0, 3), None], ids=["a rate that was set", "nothing yet"])
+def test_without_redis_the_share_of_a_process_keeps_within_the_crawl_delay(
+    redis_url: str, heard: RateShare | None
+) -> None:
+    async def share() -> RateShare:
+        gate = get_gate(settings((True, True)), lambda _: 60.0, lambda _: 2, redis_url, lambda _: 30.0)
+        assert isinstance(gate, FallbackGate)
+        assert isinstance(gate.shared, RedisGate)
+        if heard:
+            gate.shared.shares["imot.bg"] = heard
+        found = gate.local.share_of("imot.bg")
+        await gate.close()
+        return found
+
+    assert asyncio.run(share()) == RateShare(2.0, heard.workers if heard else FALLBACK_WORKERS)
 
 
 @pytest.mark.parametrize("flags", CHOICES)
