@@ -1,4 +1,4 @@
-"""Numbers, dates, durations and portals' texts in Bulgarian format; unknown is "?"."""
+"""Numbers, dates, durations and portals' texts as pages show them; unknown is "?"."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from sale_sofia.app import drawing
 from sale_sofia.app.guard import is_own
 from sale_sofia.app.settings import LONGEST_CELL, LONGEST_TEXT, TENTHS_BELOW
-from sale_sofia.app.words import pluralise, say
+from sale_sofia.app.words import language, pluralise, say
 from sale_sofia.flats.flat import Flat
 from sale_sofia.history.export import FORMULA_SIGNS
 from sale_sofia.listings.dates import SOFIA
@@ -29,11 +29,12 @@ _FEW: Final = 2
 
 
 def number(value: float | None, decimals: int = 0) -> str:
-    """`12 345,5`, with non-breaking spaces between the groups."""
+    """`12 345,5`, in English `12 345.5`, with non-breaking spaces between the groups."""
     if value is None:
         return UNKNOWN
-    text = f"{abs(value):,.{decimals}f}".replace(",", SPACE).replace(".", ",")
-    is_zero = not text.strip("0," + SPACE)
+    text = f"{abs(value):,.{decimals}f}".replace(",", SPACE)
+    is_zero = not text.strip("0." + SPACE)
+    text = text if language() == "en" else text.replace(".", ",")
     return text if value >= 0 or is_zero else MINUS + text
 
 

@@ -282,7 +282,7 @@ def test_a_flat_goes_its_way_by_taps_and_the_other_is_asked(first: Browser, tmp_
         told = first.text("/mine")
         for part in (
             "Shortlisted (1)",
-            "▼ −10,0 % since",
+            "▼ −10.0 % since",
             "was € 100 000",
             "Call, and arrange a viewing · Агенция",
         ):

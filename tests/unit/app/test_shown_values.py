@@ -15,7 +15,7 @@ from sale_sofia.app.facts import contradiction, fact, facts_of, metro_words, own
 from sale_sofia.app.filters import FILTERS, field_text
 from sale_sofia.app.pages.agenda import flat_name
 from sale_sofia.app.sketch import sketch
-from sale_sofia.app.words import say, word_for
+from sale_sofia.app.words import say, speaking, word_for
 from sale_sofia.buyer.corrections import CORRECTABLE
 from sale_sofia.flats.contradictions import RULES
 from sale_sofia.flats.flat import Code, Contradiction
@@ -61,6 +61,12 @@ NO_POSITION = "Затова не се знае: Географска ширин�
 )
 def test_values(text: str, expected: str) -> None:
     assert text.replace("\N{NO-BREAK SPACE}", " ") == expected
+
+
+def test_english_pages_have_a_decimal_point() -> None:
+    with speaking("en"):
+        shown = [fmt.score(3.84), fmt.number(-1234.56, 1), fmt.number(-0.01, 1), fmt.for_input(2.5)]
+    assert [text.replace(fmt.SPACE, " ") for text in shown] == ["3.8", "−1 234.6", "0.0", "2.5"]
 
 
 @each_row(("asked", "shown"), [(1_250_000, "1250000"), (1_234_567, "1234567"), (90.5, "90.5"), (0, "0")])
