@@ -121,7 +121,7 @@ class Ladder:
             self._rung, self._used = self._rung + 1, 0
         self._used += 1
         if step is Rung.NEXT_TIER:
-            self.level += 1
+            self.level = min(self.level + 1, self.budgets[step])
             self._down_at = now + fixed.LANE_MEMORY_SECONDS
         return step
 

@@ -94,13 +94,25 @@ def parse_proxy(text: str, default: Scheme = "http") -> ProxyAddress:
     scheme = parts.get("scheme") or default
     if scheme not in _SCHEMES:
         raise NotAProxy(f"no scheme {scheme}; allowed are {', '.join(sorted(_SCHEMES))}")
-    return ProxyAddress(
+    address = ProxyAddress(
         _SCHEMES[scheme],
         parse_host(parts["host"].lower()),
         port,
         unquote(parts["user"] or ""),
         unquote(parts["password"] or ""),
     )
+    _check_storable(address)
+    return address
+
+
+def _check_storable(address: ProxyAddress) -> None:
+    """Raise `NotAProxy` for a login that is too long once quoted, or has half a character (as in JSON)."""
+    try:
+        is_too_long = bool(address.user) and len(address.secret_url) > LINE_MAX_CHARACTERS
+    except UnicodeEncodeError:
+        raise NotAProxy("a login that cannot be sent") from None
+    if is_too_long:
+        raise NotAProxy("the login is too long for a proxy")
 
 
 def parse_host(host: str) -> str:

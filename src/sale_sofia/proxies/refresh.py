@@ -235,6 +235,7 @@ class Refresher:
             try:
                 proxies.append(await read_source(source, count))
             except SourceUnreadable as error:
+                log.warning("proxies: %s", error)  # where nobody reads the result: on workers, during crawls
                 sweep.unreadable.append(str(error))
         return _each_once(proxies, sweep)
 

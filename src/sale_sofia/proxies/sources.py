@@ -97,13 +97,14 @@ def masked_line(line: str) -> str:
 
 
 def masked_text(line: str) -> str:
-    """Mask what could be a password: what stands before an @, or after a port."""
+    """Mask what could be a password: what stands before an @, or in four parts with a port."""
     text = line.strip()
     if "@" in text:
         text = f"{MASK}@{text.rpartition('@')[2]}"
-    parts = text.split(":")
-    if len(parts) > 3 and "[" not in text:  # noqa: PLR2004 - host:port:user:password
-        text = ":".join([*parts[:2], MASK])
+    parts = re.split(r"[:\s,;|]", text)
+    has_four = len(parts) > 3  # noqa: PLR2004 - host:port:user:password, in whatever order
+    if has_four and (text.count(":") >= 3 or any(part.isdigit() for part in parts)):  # noqa: PLR2004
+        text = f"{parts[0]}:{MASK}"
     return text
 
 

@@ -52,6 +52,14 @@ def test_a_tier_that_helped_is_kept_for_a_day() -> None:
     assert ladder.level_at(1e6) == 2
 
 
+def test_a_second_streak_of_failures_finds_the_last_tier_again() -> None:
+    ladder = make_ladder(use=True, tiers=("free", "paid"))
+    for _ in range(3):
+        assert steps(ladder, 16)[-1] == "next_tier"
+        ladder.succeeded()
+        assert ladder.level_at(0.0) == 1
+
+
 def test_the_browser_is_for_challenges_and_comes_before_going_directly() -> None:
     table = ProxyTable(use=True, direct_allowed=True, tiers=("paid",))
     budgets = budgets_of(Settings(), table, can_refresh=False, browser=True)

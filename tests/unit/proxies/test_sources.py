@@ -67,9 +67,26 @@ def test_no_shown_line_holds_a_password() -> None:
         "host:1:me:topsecret word",
         "x://me:topsecret@host:80",
         "::me:topsecret",
+        "me:topsecret:1.2.3.4:8080",
+        "1.2.3.4:99999:me:[topsecret",
+        "1.2.3.4,8080,me,topsecret",
+        "1.2.3.4 8080 me topsecret",
     ]:
         count.note_malformed(line, "why")
     assert "topsecret" not in repr(count.examples)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [("1.2.3.4:80:me:" + "#" * 170, "too long"), ('["\\ud800:x@1.2.3.4:80"]', "cannot be sent")],
+    ids=["too long once quoted", "half a character"],
+)
+def test_a_login_that_cannot_be_stored_is_malformed(tmp_path: Path, line: str, why: str) -> None:
+    (tmp_path / "list").write_text(line)
+    count = Count()
+    assert read(str(tmp_path / "list"), count) == []
+    assert count.malformed == 1
+    assert why in count.examples[0]
 
 
 def test_a_page_with_a_table(tmp_path: Path) -> None:
