@@ -250,8 +250,11 @@ class _Errand:
         ) from error
 
     async def _lease(self) -> Lease | NoProxy:
-        """Lease a proxy, waiting if one is ready soon; tiers without any are skipped."""
-        owner, refusal = self.owner, NoProxy(None)
+        """Lease a proxy, waiting if one is ready soon; tiers without any are skipped.
+
+        A visitor whose own proxy is not ready soon is left for a new one, who may have any.
+        """
+        owner, refusal, is_new = self.owner, NoProxy(None), False
         patience = min(fixed.WAIT_FOR_PROXY_SECONDS, self._left() * fixed.WAIT_FOR_PROXY_SHARE)
         level = owner.ladder.level_at(owner.clock())
         while level < len(owner.tiers):
@@ -262,6 +265,8 @@ class _Errand:
             wait, refusal = picked.retry_after_seconds, picked
             if wait is None:
                 level += 1
+            elif wait > patience and not is_new:
+                self.session, is_new = owner.new_session(), True
             elif wait > patience:
                 break
             else:

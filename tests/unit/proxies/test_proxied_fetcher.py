@@ -96,6 +96,17 @@ def test_a_proxy_over_tls_whose_own_certificate_is_false_is_not_spoken_to(certif
     assert asyncio.run(scenario()) == (set(), 1)
 
 
+def test_who_would_wait_long_for_its_own_proxy_takes_another(certificates: Certificates) -> None:
+    async def scenario() -> set[str]:
+        async with made(certificates, {"good": 2}) as setup:
+            setup.pool.rules = replace(RULES, spacing_seconds=15.0)
+            for _ in range(2):
+                await setup.fetch()
+            return {request.source for request in setup.world.origins.log}
+
+    assert len(asyncio.run(scenario())) == 2
+
+
 def test_a_block_that_is_seen_when_the_page_is_read_is_told_to_the_pool(certificates: Certificates) -> None:
     async def scenario() -> tuple[DomainStats, DomainStats, list[str], dict[str, int]]:
         async with made(certificates, {"good": 2}) as setup:
