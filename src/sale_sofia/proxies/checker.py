@@ -305,7 +305,7 @@ unsure: no portal had a free slot or could be reached; it stays what it was."""
 HOSTILE: Final = frozenset({"breaks_tls", "injects", "fakes"})
 """Quarantined until a check finds them clean."""
 _BY_FAULT: Final[dict[Fault, Label]] = {
-    "unreachable": "dead", "reset": "dead", "silent": "silent", "auth": "wants_password",
+    "ours": "unsure", "unreachable": "dead", "reset": "dead", "silent": "silent", "auth": "wants_password",
     "refused": "refuses", "protocol": "no_proxy",
 }  # fmt: skip
 

@@ -187,7 +187,7 @@ class Rotator:
                 use = Use("ok", seconds) if answered else Use("neutral", why="nothing came back")
                 return True
         except TunnelFailed as error:
-            use = Use("transport", why=error.fault)
+            use = Use("neutral" if error.fault == "ours" else "transport", why=error.fault)
             return False
         finally:
             await asyncio.shield(self.pool.report(lease, use))

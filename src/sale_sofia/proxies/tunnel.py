@@ -1,6 +1,7 @@
 """Connections through a proxy by CONNECT or SOCKS5: names are resolved there, and nothing goes directly."""
 
 import asyncio
+import errno
 import ipaddress
 import re
 import ssl
@@ -16,10 +17,11 @@ from sale_sofia.crawl.fetch.base import RequestTimeouts
 from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.model import ProxyAddress
 
-Fault = Literal["unreachable", "silent", "reset", "auth", "refused", "protocol"]
-"""unreachable: no connection; silent: no answer in time; reset: it hung up; auth: it wants another password;
-refused: it will not connect there; protocol: it speaks something else."""
+Fault = Literal["ours", "unreachable", "silent", "reset", "auth", "refused", "protocol"]
+"""ours: this machine could not try; unreachable: no connection; silent: no answer in time; reset: it hung up;
+auth: it wants another password; refused: it will not connect there; protocol: it speaks something else."""
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+_OURS: Final = {errno.EMFILE, errno.ENFILE, errno.ENETUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL}
 _SOCKS: Final = 5
 _LOGIN_MOST_BYTES: Final = 255
 _NO_LOGIN, _LOGIN, _CONNECT, _NAME, _IPV4, _IPV6 = 0, 2, 1, 3, 1, 4
@@ -70,7 +72,8 @@ async def _connect(proxy: ProxyAddress, seconds: float) -> Streams:
         raise TunnelFailed("protocol", "its own certificate is not valid") from None
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "no connection"
-        raise TunnelFailed("unreachable", reason) from None
+        is_ours = isinstance(error, OSError) and error.errno in _OURS
+        raise TunnelFailed("ours" if is_ours else "unreachable", reason) from None
 
 
 @asynccontextmanager

@@ -1,6 +1,8 @@
 """Every kind of proxy on a real fleet, called by its right name."""
 
 import asyncio
+import os
+import resource
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -14,7 +16,7 @@ from sale_sofia.crawl.fetch.base import RequestTimeouts
 from sale_sofia.proxies import checker as judge_client
 from sale_sofia.proxies.checker import Checker, CheckPage, JudgeClient, JudgeGone, Ourselves, ProxyFinding
 from sale_sofia.proxies.model import Proxy, parse_proxy
-from sale_sofia.proxies.tunnel import LoopbackServer, Streams, read_head
+from sale_sofia.proxies.tunnel import LoopbackServer, Streams, TunnelFailed, connected, read_head
 
 OURSELVES = Ourselves(frozenset({OWN}), frozenset({"host", "accept", "connection"}))
 # kind: label, anonymity
@@ -235,3 +237,20 @@ def test_no_password_is_in_what_is_found(certificates: Certificates) -> None:
 
     shown = asyncio.run(scenario())
     assert "s3cret" not in shown
+
+
+def test_what_this_machine_cannot_do_is_held_against_no_proxy() -> None:
+    async def story() -> str:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        first_free = os.dup(0)
+        os.close(first_free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (first_free, hard))
+        try:
+            with pytest.raises(TunnelFailed) as failed:
+                async with connected(parse_proxy("127.0.0.1:9"), RequestTimeouts(2.0, 4.0)):
+                    pass
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        return judge_client._BY_FAULT[failed.value.fault]  # noqa: SLF001
+
+    assert asyncio.run(story()) == "unsure"
