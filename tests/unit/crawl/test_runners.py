@@ -241,6 +241,24 @@ def test_the_reconciler_wakes_only_jobs_of_the_workers(
     assert tasks.reconcile_jobs() == {ours: "woken: imot.bg"}
 
 
+def test_a_job_that_cannot_be_reconciled_holds_no_other_up(
+    settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = plan_for_workers(settings, database, PLAN)
+    bazar = JobPlan(get_scraper("bazar.bg"), ("https://bazar.bg/obiavi/x",), 1, fresh=True)
+    sound = plan_for_workers(settings, database, bazar)
+
+    def reconcile(_job_id: str, site: str) -> str:
+        if site == "imot.bg":
+            raise OSError("no room")
+        return f"woken: {site}"
+
+    monkeypatch.setattr(tasks, "database", lambda: database)
+    monkeypatch.setattr(tasks, "_reconcile", reconcile)
+    assert tasks.reconcile_jobs() == {sound: "woken: bazar.bg"}
+    assert f"{broken}: could not be reconciled" in caplog.text
+
+
 def test_one_process_alone_works_out_the_end_of_a_job(
     settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
