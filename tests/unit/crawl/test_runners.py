@@ -183,6 +183,17 @@ def test_a_local_runner_does_not_touch_a_job_of_the_workers(settings: Settings, 
     assert database.run_read(partial(frontier.owners, job_id=job_id)) == {"elsewhere|1|x"}
 
 
+def test_a_portal_whose_turn_comes_after_the_stop_does_not_begin(
+    settings: Settings, database: Database
+) -> None:
+    nobody = JobPlan(get_scraper("imot.bg"), ("http://127.0.0.1:9/obiavi/x",), None, fresh=False)
+    job_id = plan_job(settings, database, nobody)
+    stop = asyncio.Event()
+    stop.set()
+    (report,) = asyncio.run(LocalRunner(settings, database).run([job_id], stop))
+    assert (report.state, report.error, report.requests) == ("DISPATCHED", None, 0)
+
+
 def test_a_stopped_job_is_nobodys_until_it_is_resumed(settings: Settings, database: Database) -> None:
     job_id = plan_for_workers(settings, database, PLAN)
     now = time.time()
