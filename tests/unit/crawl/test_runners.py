@@ -102,6 +102,17 @@ def test_the_workers_have_a_job_from_its_plan_on(settings: Settings, database: D
     )
 
 
+def test_a_clock_that_is_ahead_takes_no_portal_from_the_workers(
+    settings: Settings, database: Database
+) -> None:
+    plan_for_workers(settings, database, PLAN)
+    ahead = time.time() + 3600
+    with pytest.raises(SiteBusy, match=BUSY):
+        plan_job(settings, database, PLAN, ahead)
+    bazar = JobPlan(get_scraper("bazar.bg"), ("https://bazar.bg/obiavi/x",), 1, fresh=True)
+    assert job(database, plan_job(settings, database, bazar, ahead)).created_at == ahead
+
+
 def test_a_job_of_the_workers_is_running_while_woken_or_leased(
     settings: Settings, database: Database
 ) -> None:

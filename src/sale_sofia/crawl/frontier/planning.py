@@ -72,18 +72,20 @@ def check_plans(plans: Sequence[JobPlan]) -> None:
 def plan_job(settings: Settings, database: Database, plan: JobPlan, now: float | None = None) -> str:
     """The job for a local runner. Refused, with nothing written, while anybody crawls the portal.
 
-    It is dated by the store's clock, unless `now` is given.
+    It is dated by `now`, the clock that its cards will be dated by, else by the store's. By the store's clock
+    alone is judged who crawls the portal.
     """
     check_plans([plan])
     with site_lock(database, settings.data_dir / "locks", plan.site.name):
-        dated = store_time(database) if now is None else now
-        return database.run_write(partial(_plan_local, plan=plan, now=dated))
+        moment = store_time(database)
+        dated = moment if now is None else now
+        return database.run_write(partial(_plan_local, plan=plan, now=moment, dated=dated))
 
 
-def _plan_local(connection: Connection, plan: JobPlan, now: float) -> str:
+def _plan_local(connection: Connection, plan: JobPlan, now: float, dated: float) -> str:
     settle_clock(connection, plan.site.name, now=now)
     check_free(connection, plan.site.name, now=now)
-    return _same_or_new(connection, plan, now)
+    return _same_or_new(connection, plan, dated)
 
 
 def _same_or_new(connection: Connection, plan: JobPlan, now: float) -> str:
