@@ -228,6 +228,12 @@ def latest_unfinished_job(connection: Connection, site: str) -> Job | None:
     return next(iter(_read(connection, query)), None)
 
 
+def jobs_since_unfinished(connection: Connection, site: str) -> list[Job]:
+    """The site's jobs from its oldest unfinished one on, the newest first."""
+    oldest = select(func.min(jobs.c.created_at)).where(jobs.c.site == site, _UNFINISHED).scalar_subquery()
+    return _read(connection, _NEWEST_FIRST.where(jobs.c.site == site, jobs.c.created_at >= oldest))
+
+
 def unfinished_jobs(connection: Connection) -> list[Job]:
     """All unfinished jobs, the oldest first."""
     return _read(connection, select(jobs).where(_UNFINISHED).order_by(jobs.c.created_at, jobs.c.id))

@@ -207,3 +207,17 @@ def test_a_card_that_disagrees_is_counted_once_however_often_its_page_is_claimed
         job = get_job(connection, JOB)
         assert job is not None
         assert job.disagreed == 1
+
+
+def test_a_card_that_disagrees_is_counted_once_beside_one_that_agrees(copies: Database) -> None:
+    with copies.write() as connection:
+        for number in range(2):
+            seen(connection, SITE, number, card=True)
+        waiting(connection, 0, 1)
+        seen(connection, "imot.bg", 0, card=False)
+        seen(connection, "imot.bg", 1, card=False, price_eur=140_000.0)
+    assert claimed(copies) == [1]
+    with copies.read() as connection:
+        job = get_job(connection, JOB)
+        assert job is not None
+        assert (job.linked, job.disagreed) == (1, 1)

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from sale_sofia.crawl.frontier import frontier, sweeping
 from sale_sofia.crawl.frontier.frontier import Claim
-from sale_sofia.crawl.frontier.jobs import begin_job, end_job, known_job
+from sale_sofia.crawl.frontier.jobs import begin_job, close_frontier, end_job, known_job
 from sale_sofia.crawl.frontier.ranking import Wish
 from sale_sofia.crawl.frontier.wanted import Wanted
 from sale_sofia.crawl.tables import frontier as rows
@@ -22,7 +22,7 @@ from sale_sofia.history.jobs import JobState
 from sale_sofia.history.news import held_adverts
 from sale_sofia.history.runs.incidents import review_run
 from sale_sofia.history.sweeps import Sweep, accept_drop, list_sweeps
-from sale_sofia.history.tables import listings, market_events
+from sale_sofia.history.tables import cards, listings, market_events
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
@@ -86,6 +86,9 @@ class World:
             with self.database.write() as connection:
                 write_batch(connection, Ledger(begun, self.site, limit), outcomes, now=now)
         with self.database.write() as connection:
+            read = known_job(connection, begun)
+            for _ in range(2 if how.get("closed_twice") else 0):
+                close_frontier(connection, read, now=now)
             return end_job(connection, known_job(connection, begun), now=now)
 
     def _claims(self, job_id: str, now: float) -> list[Claim]:
@@ -181,6 +184,21 @@ def test_gone_is_what_two_complete_sweeps_and_its_own_page_do_not_show(world: Wo
     assert (world.last().complete, world.last().adverts, world.last().gone) == (True, 11, 1)
     world.sweep(WITHOUT_12)
     assert (world.opened, world.last().gone) == ([], 0)
+
+
+def test_of_two_that_end_a_job_at_once_one_judges_its_sweep(world: World, tmp_path: Path) -> None:
+    """Both have read the job before either changed it."""
+
+    def not_looked_at(tables: dict[str, Any]) -> None:
+        tables["delisting"] = {"absence": True, "look": False, "sweeps": 2}
+
+    with changed_site(tmp_path / "sites", "imot.bg", not_looked_at):
+        world.sweep(ALL)
+        world.sweep(WITHOUT_12)
+        world.sweep(WITHOUT_12, closed_twice=True)
+    with world.database.read() as connection:
+        assert connection.execute(select(func.max(cards.c.misses))).scalar() == 2
+    assert (world.gone(), world.last().gone) == ({12: 2}, 1)
 
 
 def test_where_no_page_is_looked_at_as_many_sweeps_decide_as_the_file_says(

@@ -13,6 +13,7 @@ from sale_sofia.history.jobs import (
     add_job_counts,
     create_job,
     get_job,
+    jobs_since_unfinished,
     latest_unfinished_job,
     list_jobs,
     set_job_state,
@@ -133,3 +134,13 @@ def test_the_latest_job_that_could_go_on(db: Database) -> None:
         assert found is not None
         assert found.id == "b"
         assert latest_unfinished_job(connection, "bazar.bg") is None
+
+
+def test_the_jobs_since_the_first_that_could_go_on(db: Database) -> None:
+    for now, (job_id, site) in enumerate((("a", "imot.bg"), ("b", "imot.bg"), ("c", "x"), ("d", "imot.bg"))):
+        make(db, job_id, site=site, now=float(now))
+    for job_id in ("a", "d"):
+        move(db, job_id, JobState.COMPLETE, 5.0)
+    with db.read() as connection:
+        assert [job.id for job in jobs_since_unfinished(connection, "imot.bg")] == ["d", "b"]
+        assert jobs_since_unfinished(connection, "bazar.bg") == []

@@ -1,5 +1,6 @@
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,26 @@ def test_the_same_crawl_goes_on_and_another_begins(database: Database, tmp_path:
     fresh = plan_job(settings, database, JobPlan(IMOT, (SEARCH,), 5, fresh=True))
     assert len({first, limited, fresh}) == 3
     assert unfinished_jobs(database) == [fresh]
+
+
+def test_a_crawl_abandoned_for_a_newer_one_does_not_go_on(database: Database, tmp_path: Path) -> None:
+    """It would read no results again, and so find nothing new."""
+    settings = load_settings().model_copy(update={"data_dir": tmp_path})
+    plan = JobPlan(IMOT, (SEARCH,), None, fresh=False)
+    abandoned = plan_job(settings, database, plan)
+    newer = plan_job(settings, database, replace(plan, fresh=True))
+    with database.write() as connection:
+        set_job_state(connection, newer, JobState.COMPLETE, now=9.0)
+    begun = plan_job(settings, database, plan)
+    assert begun not in {abandoned, newer}
+    assert plan_job(settings, database, plan) == begun
+
+
+def test_a_crawl_goes_on_behind_a_newer_one_of_another_kind(database: Database, tmp_path: Path) -> None:
+    settings = load_settings().model_copy(update={"data_dir": tmp_path})
+    whole, limited = (JobPlan(IMOT, (SEARCH,), limit, fresh=False) for limit in (None, 5))
+    job_ids = [plan_job(settings, database, plan) for plan in (whole, limited)]
+    assert [plan_job(settings, database, plan) for plan in (whole, limited)] == job_ids
 
 
 def test_a_crawl_for_a_profile_goes_on_for_the_same(database: Database, tmp_path: Path) -> None:

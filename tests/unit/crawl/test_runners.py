@@ -102,6 +102,17 @@ def test_the_workers_have_a_job_from_its_plan_on(settings: Settings, database: D
     )
 
 
+def test_a_clock_that_is_ahead_takes_no_portal_from_the_workers(
+    settings: Settings, database: Database
+) -> None:
+    plan_for_workers(settings, database, PLAN)
+    ahead = time.time() + 3600
+    with pytest.raises(SiteBusy, match=BUSY):
+        plan_job(settings, database, PLAN, ahead)
+    bazar = JobPlan(get_scraper("bazar.bg"), ("https://bazar.bg/obiavi/x",), 1, fresh=True)
+    assert job(database, plan_job(settings, database, bazar, ahead)).created_at == ahead
+
+
 def test_a_job_of_the_workers_is_running_while_woken_or_leased(
     settings: Settings, database: Database
 ) -> None:
@@ -183,6 +194,17 @@ def test_a_local_runner_does_not_touch_a_job_of_the_workers(settings: Settings, 
     assert database.run_read(partial(frontier.owners, job_id=job_id)) == {"elsewhere|1|x"}
 
 
+def test_a_portal_whose_turn_comes_after_the_stop_does_not_begin(
+    settings: Settings, database: Database
+) -> None:
+    nobody = JobPlan(get_scraper("imot.bg"), ("http://127.0.0.1:9/obiavi/x",), None, fresh=False)
+    job_id = plan_job(settings, database, nobody)
+    stop = asyncio.Event()
+    stop.set()
+    (report,) = asyncio.run(LocalRunner(settings, database).run([job_id], stop))
+    assert (report.state, report.error, report.requests) == ("DISPATCHED", None, 0)
+
+
 def test_a_stopped_job_is_nobodys_until_it_is_resumed(settings: Settings, database: Database) -> None:
     job_id = plan_for_workers(settings, database, PLAN)
     now = time.time()
@@ -239,6 +261,24 @@ def test_the_reconciler_wakes_only_jobs_of_the_workers(
     monkeypatch.setattr(tasks, "database", lambda: database)
     monkeypatch.setattr(tasks, "_reconcile", lambda _job_id, site: f"woken: {site}")
     assert tasks.reconcile_jobs() == {ours: "woken: imot.bg"}
+
+
+def test_a_job_that_cannot_be_reconciled_holds_no_other_up(
+    settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = plan_for_workers(settings, database, PLAN)
+    bazar = JobPlan(get_scraper("bazar.bg"), ("https://bazar.bg/obiavi/x",), 1, fresh=True)
+    sound = plan_for_workers(settings, database, bazar)
+
+    def reconcile(_job_id: str, site: str) -> str:
+        if site == "imot.bg":
+            raise OSError("no room")
+        return f"woken: {site}"
+
+    monkeypatch.setattr(tasks, "database", lambda: database)
+    monkeypatch.setattr(tasks, "_reconcile", reconcile)
+    assert tasks.reconcile_jobs() == {sound: "woken: bazar.bg"}
+    assert f"{broken}: could not be reconciled" in caplog.text
 
 
 def test_one_process_alone_works_out_the_end_of_a_job(

@@ -1,5 +1,6 @@
 """A scheduled crawl's turn is taken once, not in quiet hours, and makes its jobs."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
@@ -16,7 +17,7 @@ from sale_sofia.crawl.tables import schedule_slots
 from sale_sofia.history.jobs import get_job
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.storage.database import Database
-from sale_sofia.websites.site_file import load_start_urls
+from sale_sofia.websites.site_file import CONFIG_FOLDER, available_sites, load_start_urls
 
 NIGHTLY = '{name: nightly, at: "03:30", sites: [bazar.bg, imot.bg]}'
 
@@ -101,6 +102,31 @@ def test_a_crawl_that_cannot_begin_holds_no_other_up_and_is_tried_again(
     assert list(jobs) == ["bazar.bg"]
     (jobs,) = jobs_of_turns(settings, database, at("11-15T03:31"))
     assert list(jobs) == ["imot.bg"]
+
+
+@pytest.fixture
+def own_sites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The user's folder of site files; a new portal in it is known."""
+    (tmp_path / "sites").mkdir()
+    monkeypatch.setenv("SITES_DIR", str(tmp_path / "sites"))
+    available_sites.cache_clear()
+    yield tmp_path / "sites"
+    available_sites.cache_clear()
+
+
+@pytest.mark.parametrize("wrong", ["without starts", "no YAML"])
+def test_a_portal_whose_file_is_wrong_is_left_out_of_the_turn(
+    settings: Settings, database: Database, own_sites: Path, caplog: pytest.LogCaptureFixture, wrong: str
+) -> None:
+    """Else the turn would never be taken, and the others would be crawled without end."""
+    imot = (CONFIG_FOLDER / "sites" / "imot.bg.yaml").read_text("utf-8")
+    text = imot.replace("site: imot.bg", "site: mine.bg") if wrong == "without starts" else "site: ["
+    (own_sites / "mine.bg.yaml").write_text(text, "utf-8")
+    scheduled(settings, '{name: all, at: "03:30", sites: [bazar.bg, mine.bg, imot.bg]}')
+    (jobs,) = jobs_of_turns(settings, database, at("11-15T03:30"))
+    assert sorted(jobs) == ["bazar.bg", "imot.bg"]
+    assert "scheduled crawl left out: " in caplog.text
+    assert begun(settings, database, "11-15T03:31") == []
 
 
 def test_a_crawl_that_is_new_waits_for_its_next_turn(settings: Settings, database: Database) -> None:

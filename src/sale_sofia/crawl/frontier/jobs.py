@@ -140,11 +140,13 @@ def end_job(connection: Connection, job: Job, *, now: float) -> JobState:
 
 
 def close_frontier(connection: Connection, job: Job, *, now: float) -> None:
-    """When no page is left: judge drift, sweep and copies once, and set the job to AGGREGATING."""
-    if not job.state.takes_pages:
+    """When no page is left: judge drift, sweep and copies once, and set the job to AGGREGATING.
+
+    Of concurrent callers one judges: whoever changes the state, as `job` may be out of date.
+    """
+    if not job.state.takes_pages or not set_job_state(connection, job.id, JobState.AGGREGATING, now=now):
         return
     state, _ = _verdict(connection, job.id)
-    set_job_state(connection, job.id, JobState.AGGREGATING, now=now)
     review_drift(connection, job, state, get_scraper(job.site).config, get_settings(), now=now)
     finish_sweep(connection, job, now=now)  # after the drift review: a drifted portal delists nothing
     review_copies(connection, known_job(connection, job.id), now=now)

@@ -202,9 +202,10 @@ def link_waiting(connection: Connection, job: Job, claims: Sequence[Claim], *, n
         connection, [(waiting[number], "done", EndCode.LINKED, None) for number in sorted(linked)]
     )
     if differing := [number for number, kin in kins.items() if kin is Kin.DIFFERS]:
-        # Noted with the row, which may be handed back and claimed again: it is counted once.
-        connection.execute(update(rows).where(rows.c.id.in_(differing)).values(kin=Kin.DIFFERS))
-        add_copy_counts(connection, job.id, disagreed=len(differing))
+        # Noted with the row, which may come here again: it is counted once.
+        noted = update(rows).where(rows.c.id.in_(differing), rows.c.kin == Kin.WAITS)
+        count = connection.execute(noted.values(kin=Kin.DIFFERS)).rowcount
+        add_copy_counts(connection, job.id, disagreed=count)
     if linked:
         pending = (rows.c.job_id == job.id, rows.c.state == "pending", rows.c.kin == Kin.WAITS)
         next_rows = select(rows.c.id, rows.c.url).where(*pending).order_by(rows.c.rank).limit(LINKED_AT_ONCE)

@@ -18,7 +18,15 @@ from sale_sofia.crawl.runners.runners import (
     take_for_workers,
 )
 from sale_sofia.crawl.urls import check_start_url
-from sale_sofia.history.jobs import CELERY, Job, JobState, get_job, latest_unfinished_job, set_job_state
+from sale_sofia.history.jobs import (
+    CELERY,
+    Job,
+    JobState,
+    get_job,
+    jobs_since_unfinished,
+    latest_unfinished_job,
+    set_job_state,
+)
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.base import Site
@@ -46,7 +54,7 @@ class JobPlan:
     """What it is for; None: everything."""
 
     def is_the_same(self, job: Job) -> bool:
-        """Whether an unfinished job is the same crawl, or one that opens more."""
+        """Whether a job is the same crawl, or one that opens more."""
         looks_for = None if self.wanted is None else self.wanted.stored()
         same = (job.start_urls, job.listing_limit, job.looks_for) == (self.start_urls, self.limit, looks_for)
         return same and not self.everything
@@ -64,24 +72,26 @@ def check_plans(plans: Sequence[JobPlan]) -> None:
 def plan_job(settings: Settings, database: Database, plan: JobPlan, now: float | None = None) -> str:
     """The job for a local runner. Refused, with nothing written, while anybody crawls the portal.
 
-    It is dated by the store's clock, unless `now` is given.
+    It is dated by `now`, the clock that its cards will be dated by, else by the store's. By the store's clock
+    alone is judged who crawls the portal.
     """
     check_plans([plan])
     with site_lock(database, settings.data_dir / "locks", plan.site.name):
-        dated = store_time(database) if now is None else now
-        return database.run_write(partial(_plan_local, plan=plan, now=dated))
+        moment = store_time(database)
+        dated = moment if now is None else now
+        return database.run_write(partial(_plan_local, plan=plan, now=moment, dated=dated))
 
 
-def _plan_local(connection: Connection, plan: JobPlan, now: float) -> str:
+def _plan_local(connection: Connection, plan: JobPlan, now: float, dated: float) -> str:
     settle_clock(connection, plan.site.name, now=now)
     check_free(connection, plan.site.name, now=now)
-    return _same_or_new(connection, plan, now)
+    return _same_or_new(connection, plan, dated)
 
 
 def _same_or_new(connection: Connection, plan: JobPlan, now: float) -> str:
-    unfinished = latest_unfinished_job(connection, plan.site.name)
-    if unfinished and plan.is_the_same(unfinished) and not plan.fresh:
-        return unfinished.id
+    same = next(filter(plan.is_the_same, jobs_since_unfinished(connection, plan.site.name)), None)
+    if same and not same.state.finished and not plan.fresh:  # one that was abandoned for a newer is past
+        return same.id
     return begin_job(
         connection,
         plan.site,

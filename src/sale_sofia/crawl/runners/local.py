@@ -135,6 +135,8 @@ class LocalRunner:
         self, at_once: asyncio.Semaphore, job: Job, tools: Tools, stop: asyncio.Event
     ) -> SiteReport:
         async with at_once:
+            if stop.is_set():  # before its turn: not even robots.txt is asked for
+                return await asyncio.to_thread(self._report, job.id, 0.0, None)
             return await self._run_job(job, tools, stop)
 
     async def _run_job(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteReport:

@@ -17,7 +17,7 @@ hours of a crawl override those of the file, and `none` means none.
 
 import logging
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
@@ -169,14 +169,13 @@ def jobs_of_turns(settings: Settings, database: Database, now: float) -> list[Jo
     """
     schedule = load_schedule(settings.data_dir)
     with suppress(SiteBusy), site_lock(database, settings.data_dir / "locks", _LOCK):
-        on = {site for site in available_sites() if load_site_config(site).enabled}
         turns = []
         for crawl in schedule.crawls:
             quiet = schedule.is_quiet(crawl, now)
             if not database.run_write(partial(_is_due, crawl=crawl, now=now, quiet=quiet)):
                 continue
             try:
-                jobs = _planned(settings, database, crawl, on)
+                jobs = _planned(settings, database, crawl)
             except Exception:  # the next look tries it again; the crawls after it begin all the same
                 log.exception("scheduled crawl %s could not begin", crawl.name)
                 continue
@@ -205,7 +204,7 @@ def _take_slot(connection: Connection, name: str, slot: str, now: float) -> None
     connection.execute(insert_into(connection, schedule_slots).values(row).on_conflict_do_nothing())
 
 
-def _planned(settings: Settings, database: Database, crawl: ScheduledCrawl, on: Container[str]) -> Jobs:
+def _planned(settings: Settings, database: Database, crawl: ScheduledCrawl) -> Jobs:
     """The jobs of a crawl; none, and a warning in the log, where its profiles or searches cannot be used."""
     wanted = None
     if crawl.looks_for:
@@ -215,17 +214,20 @@ def _planned(settings: Settings, database: Database, crawl: ScheduledCrawl, on: 
         except ValueError as error:
             log.warning("scheduled crawl %s left out: %s", crawl.name, error)
             return {}
-    return {site: _plan(settings, database, site, wanted) for site in crawl.sites if site in on}
+    return {site: _plan(settings, database, site, wanted) for site in crawl.sites}
 
 
 def _plan(settings: Settings, database: Database, site: str, wanted: Wanted | None) -> Mapping[str, Any]:
-    urls, scraper = start_urls_of(site), get_scraper(site)
-    if wanted is not None and not wanted.leaves(scraper, urls):
-        return {}
+    """The job of a portal; none, and a warning in the log, while it is crawled or its site file is wrong."""
     try:
+        if not load_site_config(site).enabled:
+            return {}
+        urls, scraper = start_urls_of(site), get_scraper(site)
+        if wanted is not None and not wanted.leaves(scraper, urls):
+            return {}
         plan = JobPlan(scraper, urls, limit=None, fresh=False, wanted=wanted)
         job_id = plan_for_workers(settings, database, plan)
-    except SiteBusy as busy:
-        log.warning("scheduled crawl left out: %s (at %s)", busy, f"{datetime.now().astimezone():%H:%M}")
+    except (SiteBusy, ValueError) as why:
+        log.warning("scheduled crawl left out: %s (at %s)", why, f"{datetime.now().astimezone():%H:%M}")
         return {}
     return {"job_id": job_id, "start_urls": list(urls)}

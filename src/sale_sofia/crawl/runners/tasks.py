@@ -208,10 +208,22 @@ def reconcile() -> dict[str, str]:
 
 
 def reconcile_jobs() -> dict[str, str]:
-    """As `reconcile`; returns what each unfinished job needed, by its id. Needs no configured Celery app."""
+    """As `reconcile`; returns what each unfinished job needed, by its id. Needs no configured Celery app.
+
+    A job that fails is logged and left out; the next round tries it again.
+    """
     unfinished = database().run_read(unfinished_jobs)
     database().run_write(partial(open_stuck_jobs, settings=settings(), now=now()))
-    return {job.id: _reconcile(job.id, job.site) for job in unfinished if job.runner == CELERY}
+    needed = {}
+    for job in unfinished:
+        if job.runner == CELERY:
+            try:
+                needed[job.id] = _reconcile(job.id, job.site)
+            except SoftTimeLimitExceeded:
+                raise
+            except Exception:  # the jobs after it go on all the same
+                log.exception("%s: could not be reconciled", job.id)
+    return needed
 
 
 @shared_task(name="sale_sofia.crawl.runners.tasks.follow_crawls", ignore_result=True)
