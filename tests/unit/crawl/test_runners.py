@@ -242,6 +242,25 @@ def test_a_job_whose_portal_is_taken_for_another_rests_until_it_is_resumed(
     assert dispatch(database, old, time.time() + 120) is Next.LANES
 
 
+@pytest.mark.parametrize("runner", ["local", "workers"])
+@pytest.mark.parametrize("state", [JobState.COLLECTING, JobState.AGGREGATING])
+def test_a_job_whose_local_runner_died_rests_when_its_portal_is_taken_for_another(
+    settings: Settings, database: Database, runner: str, state: JobState
+) -> None:
+    """Else it looks like a running crawl for ever, and holds back what alerts tell of the portal."""
+    old = plan_job(settings, database, PLAN)
+    with database.write() as connection:
+        dead = {"runner": local_runner(), "state": state.value}
+        connection.execute(update(jobs).where(jobs.c.id == old).values(dead))
+    if runner == "local":
+        new = plan_job(settings, database, OTHER)
+        database.run_write(partial(take_for_local, job_id=new, now=time.time()))
+    else:
+        new = plan_for_workers(settings, database, OTHER)
+    assert job(database, old).runner is None
+    assert job(database, new).runner is not None
+
+
 def test_a_job_that_is_being_concluded_stays_with_the_workers(settings: Settings, database: Database) -> None:
     old = plan_for_workers(settings, database, PLAN)
     with database.write() as connection:

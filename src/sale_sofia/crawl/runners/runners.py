@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, and_, update
 
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.clock import bring_back
@@ -101,16 +101,16 @@ def take_for_workers(connection: Connection, job_id: str, *, now: float) -> None
 
 
 def _let_others_go(connection: Connection, job: Job) -> None:
-    """Release the portal's other jobs whose workers died: they rest until they are resumed.
+    """Release the portal's other jobs whose runner died: they rest until they are resumed.
 
-    Else workers that come back would crawl them beside this one. One that has no pages left is only to be
-    concluded and stays theirs.
+    Else workers that come back would crawl them beside this one, and one of a local runner would count as
+    running. One of the workers that has no pages left is only to be concluded and stays theirs.
     """
-    others = (jobs.c.site == job.site, jobs.c.id != job.id, jobs.c.runner == CELERY)
-    takes_pages = (jobs.c.finished_at.is_(None), jobs.c.state != JobState.AGGREGATING.value)
+    others = (jobs.c.site == job.site, jobs.c.id != job.id, jobs.c.runner.is_not(None))
+    may_end = and_(jobs.c.state == JobState.AGGREGATING.value, jobs.c.runner == CELERY)
     # By the next generation, a message that still waits cannot begin one that has not begun.
     rest = {"runner": None, "woken_at": None, "generation": jobs.c.generation + 1}
-    connection.execute(update(jobs).where(*others, *takes_pages).values(rest))
+    connection.execute(update(jobs).where(*others, jobs.c.finished_at.is_(None), ~may_end).values(rest))
 
 
 def let_go(connection: Connection, job_id: str, runner: str) -> None:
