@@ -105,14 +105,19 @@ def uid_of(connection: Connection, message_id: int) -> str:
 
 
 def due_messages(connection: Connection, *, now: float, without: Sequence[str]) -> list[Due]:
-    """Messages that may be sent now, the oldest first, without those of these channels."""
-    first = alert_messages.alias("first")
+    """Messages that may be sent now, the oldest first, without those of these channels.
+
+    Those of channels that failed come last: one that hangs must not hold up the others.
+    """
+    first, tried = alert_messages.alias("first"), alert_messages.alias("tried").c
     free = or_(
         and_(_M.state == WAITING, _M.not_before <= now), and_(_M.state == SENDING, _M.lease_until <= now)
     )
     unsent = select(first.c.id).where(first.c.id == _M.after_id, first.c.state != SENT).exists()
     chosen = select(*(_M[name] for name in Due._fields)).where(free, ~unsent, _M.channel.not_in(without))
-    return [Due._make(row) for row in connection.execute(chosen.order_by(_M.id).limit(DUE_AT_ONCE))]
+    unsettled = tried.state.in_((WAITING, SENDING)), tried.last_error.is_not(None)
+    failed = _M.channel.in_(select(tried.channel).where(*unsettled))
+    return [Due._make(row) for row in connection.execute(chosen.order_by(failed, _M.id).limit(DUE_AT_ONCE))]
 
 
 def bring_back(connection: Connection, *, now: float, longest_lease: float) -> None:

@@ -141,6 +141,22 @@ def test_a_channel_that_took_another_message_is_not_silent(db: Database) -> None
         assert silent_channels(connection, since=5.0) == {}
 
 
+def test_a_channel_that_fails_is_tried_after_those_that_work(db: Database) -> None:
+    """Else one that does not answer takes all the time there is, in each round again."""
+    failed, behind, works = make(db), make(db, "new|2|R"), make(db, "new|3|R", channel="hook")
+    assert due(db, 9.0) == [failed, behind, works]
+    token = took(db, failed, 9.0)
+    assert token is not None
+    with db.write() as connection:
+        note_failed(connection, failed, token, error=Said.of("no answer"), not_before=60.0)
+    assert (due(db, 59.0), due(db, 60.0)) == ([works, behind], [works, failed, behind])
+    token = took(db, failed, 60.0)
+    assert token is not None
+    with db.write() as connection:
+        note_sent(connection, failed, token, now=61.0)
+    assert due(db, 62.0) == [behind, works], "it works again"
+
+
 def test_an_end_does_not_overtake_its_beginning(db: Database) -> None:
     first = make(db)
     second = make(db, "new|2|R", after_id=first)
