@@ -225,11 +225,14 @@ def decide(rule: BuyerRule, view: View) -> Decision:
         items = (news,)
     watched = []
     for advert in view.flat.adverts:
-        price = advert.price_eur
-        measured = _comparable(advert, view.watched.get(advert.listing_id))
+        price, known = advert.price_eur, view.watched.get(advert.listing_id)
+        gone_at = None if advert.offered else advert.last_seen_at
+        if known and price is None:  # while none is told, the one before counts
+            watched.append(known._replace(gone_at=gone_at))
+            continue
+        measured = _comparable(advert, known)
         if price and measured and not muted and not items:
             price = max(price, measured)  # small cuts add up until one is told; a rise counts at once
-        gone_at = None if advert.offered else advert.last_seen_at
         watched.append(Watched(advert.listing_id, price, advert.vat, gone_at))
     return Decision(items, tuple(watched))
 
@@ -257,10 +260,11 @@ def _news(rule: BuyerRule, view: View) -> Item | None:
 
 
 def _cut(rule: BuyerRule, view: View) -> Item | None:
-    """The advert cut to the lowest price, if less is paid than for any the rule knew for the flat."""
+    """The advert cut to the lowest price, if less is paid than for any the rule knew that has a price."""
     paid = partial(most_paid, view.flat)
-    known = [old for old in view.watched.values() if old.gone_at is None]
-    prices = [paid(old.price_eur, old.vat) for old in known if old.price_eur]
+    priced = [advert.listing_id for advert in view.flat.adverts if advert.price_eur]
+    known = [view.watched[number] for number in priced if number in view.watched]
+    prices = [paid(old.price_eur, old.vat) for old in known if old.price_eur and old.gone_at is None]
     down = [
         (paid(advert.price_eur, advert.vat), advert.price_eur, before, advert)
         for advert in view.flat.adverts

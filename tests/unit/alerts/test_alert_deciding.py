@@ -70,6 +70,10 @@ CASES = {
     "a rise": (seen(flat(advert(1, 300_000.0)), watched((1, 200_000.0))), []),
     "a price that is no longer told": (seen(flat(advert(1, None)), watched((1, 200_000.0))), []),
     "a price that is told for the first time": (seen(flat(advert(1, 100_000.0)), watched((1, None))), []),
+    "a cut while another advert tells its lower price no longer": (
+        seen(flat(advert(1, None), advert(2, 210.0)), watched((1, 200.0), (2, 230.0))),
+        ["cut|2|210"],
+    ),
     "the VAT was taken out of the sum": (
         seen(flat(advert(1, 200_000.0, vat="excluded")), watched(Watched(1, 240_000.0, "included", None))),
         [],
@@ -213,6 +217,16 @@ def test_a_cut_while_it_was_away_is_told_once() -> None:
     decision = decide(rule(), seen(flat(advert(1, 100.0)), watched(Watched(1, 200.0, None, 90.0))))
     assert [item.kind for item in decision.items] == ["back"]
     assert decision.watched == (Watched(1, 100.0, None, None),)
+
+
+def test_a_price_that_is_not_told_for_a_while_is_still_what_a_cut_is_measured_from() -> None:
+    hidden = decide(rule(), seen(flat(advert(1, None)), watched((1, 200_000.0))))
+    (item,) = decide(rule(), seen(flat(advert(1, 170_000.0)), {1: hidden.watched[0]})).items
+    assert (item.key, item.facts["old_eur"]) == ("cut|1|170000", 200_000.0)
+    gone = decide(rule(), seen(flat(advert(1, None, offered=False)), {1: hidden.watched[0]}))
+    assert gone.watched == (Watched(1, 200_000.0, None, 100.0),)
+    back = decide(rule(), seen(flat(advert(1, None)), {1: gone.watched[0]}))
+    assert ([item.kind for item in back.items], back.watched) == (["back"], hidden.watched)
 
 
 def test_a_rise_is_told_where_a_rule_says_so() -> None:
