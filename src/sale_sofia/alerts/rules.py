@@ -221,8 +221,9 @@ def check_unused(folder: Path, search: str) -> None:
         file = load_alerts(folder)
     except AlertsError:  # nothing is told anyway
         return
-    if names := [rule.name for rule in file.buyer if rule.search == search] if file else []:
-        raise AlertsError(Said("wrong_search.in_rules", name=search, rules=names))
+    called = " ".join(search.split())  # as it is saved
+    if names := [rule.name for rule in file.buyer if rule.search == called] if file else []:
+        raise AlertsError(Said("wrong_search.in_rules", name=called, rules=names))
 
 
 def read_alerts(path: Path) -> str:

@@ -8,7 +8,7 @@ import pytest
 from contract.storage.helpers import ready_database
 from sale_sofia.alerts.channels import channels_of, open_service
 from sale_sofia.alerts.deciding import check_kinds, profiles_of, sources_of
-from sale_sofia.alerts.rules import AlertsError, AlertsFile, load_alerts
+from sale_sofia.alerts.rules import AlertsError, AlertsFile, check_unused, load_alerts
 
 SECRET = "sEcReT-7431"  # noqa: S105 - planted to be looked for
 MAIL = f"mailto://me:{SECRET}@example.com"
@@ -157,6 +157,15 @@ def test_what_is_named_has_to_be_there(tmp_path: Path) -> None:
         tmp_path, "{channels: {m: 'json://a/'}, operator: [{name: A, channels: [m], incidents: [drift]}]}"
     )
     check_kinds(file.operator)
+
+
+def test_a_search_that_a_rule_names_is_found_however_it_is_spaced(tmp_path: Path) -> None:
+    rule = "{name: A, channels: [m], search: Лозенец до 200}"
+    written(tmp_path, f"{{channels: {{m: 'json://a/'}}, buyer: [{rule}]}}")
+    for spaced in ("Лозенец до 200", " Лозенец  до 200"):
+        with pytest.raises(AlertsError, match="Лозенец до 200"):
+            check_unused(tmp_path, spaced)
+    check_unused(tmp_path, "Лозенец до 2000")
 
 
 WRONG_FOR_APPRISE = {
