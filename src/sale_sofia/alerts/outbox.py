@@ -18,6 +18,7 @@ SENDING: Final = "sending"
 SENT: Final = "sent"
 DROPPED: Final = "dropped"
 """Never sent: it would have come too late, or its reader was removed."""
+_OPEN: Final = (WAITING, SENDING)
 _M = alert_messages.c
 
 
@@ -113,9 +114,9 @@ def due_messages(connection: Connection, *, now: float, without: Sequence[str]) 
     free = or_(
         and_(_M.state == WAITING, _M.not_before <= now), and_(_M.state == SENDING, _M.lease_until <= now)
     )
-    unsent = select(first.c.id).where(first.c.id == _M.after_id, first.c.state != SENT).exists()
+    unsent = select(first.c.id).where(first.c.id == _M.after_id, first.c.state.in_(_OPEN)).exists()
     chosen = select(*(_M[name] for name in Due._fields)).where(free, ~unsent, _M.channel.not_in(without))
-    unsettled = tried.state.in_((WAITING, SENDING)), tried.last_error.is_not(None)
+    unsettled = tried.state.in_(_OPEN), tried.last_error.is_not(None)
     failed = _M.channel.in_(select(tried.channel).where(*unsettled))
     return [Due._make(row) for row in connection.execute(chosen.order_by(failed, _M.id).limit(DUE_AT_ONCE))]
 
@@ -214,7 +215,7 @@ def silent_channels(connection: Connection, *, since: float) -> dict[str, Said]:
     sent = alert_messages.alias("sent").c
     accepted = select(sent.id).where(sent.channel == _M.channel, sent.sent_at >= _M.first_tried_at).exists()
     chosen = select(_M.channel, _M.last_error).where(
-        _M.state.in_((WAITING, SENDING)), _M.first_tried_at <= since, _M.last_error.is_not(None), ~accepted
+        _M.state.in_(_OPEN), _M.first_tried_at <= since, _M.last_error.is_not(None), ~accepted
     )
     return {row.channel: row.last_error for row in connection.execute(chosen.order_by(_M.id.desc()))}
 

@@ -17,6 +17,7 @@ from sale_sofia.alerts.outbox import (
     add_message,
     bring_back,
     count_messages,
+    drop,
     due_messages,
     items_of,
     note_failed,
@@ -166,6 +167,15 @@ def test_an_end_does_not_overtake_its_beginning(db: Database) -> None:
     assert due(db, 9.0) == []
     with db.write() as connection:
         note_sent(connection, first, token, now=9.0)
+    assert due(db, 9.0) == [second]
+
+
+def test_an_end_is_sent_when_its_beginning_never_will_be(db: Database) -> None:
+    first = make(db)
+    second = make(db, "new|2|R", after_id=first)
+    with db.write() as connection:
+        (beginning,) = due_messages(connection, now=9.0, without=())
+        drop(connection, beginning)
     assert due(db, 9.0) == [second]
 
 
