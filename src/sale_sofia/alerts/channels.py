@@ -24,7 +24,9 @@ from pydantic import SecretStr
 from sale_sofia.alerts.kept import KeptChannel
 from sale_sofia.alerts.rules import AlertsFile, wrong_rules
 from sale_sofia.alerts.settings import (
+    LONGEST_BODY,
     LONGEST_ERROR,
+    LONGEST_SUBJECT,
     MAIL_READ_BYTES,
     MAIL_WORDS_BYTES,
     TELEGRAM_LONGEST,
@@ -57,6 +59,11 @@ class Channel:
     def has_buttons(self) -> bool:
         """Whether links of a message can be shown as buttons below it."""
         return self.service == "tgram"
+
+    @property
+    def longest(self) -> int:
+        """Characters of a body that it takes; Telegram counts the subject and a blank line too."""
+        return TELEGRAM_LONGEST - LONGEST_SUBJECT - 2 if self.has_buttons else LONGEST_BODY
 
     def masked(self, text: str) -> str:
         """The text in one line, without the URL and every piece of it that may be a secret."""

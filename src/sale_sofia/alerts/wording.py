@@ -90,8 +90,16 @@ def no_links(_property_id: int) -> Mapping[str, str]:
     return {}
 
 
-def word_message(items: Sequence[Item], language: Language, links: Links = no_links) -> Text:
-    """The message of these items; the same items and links always give the same text."""
+def word_message(
+    items: Sequence[Item],
+    language: Language,
+    links: Links = no_links,
+    longest: int = settings.LONGEST_BODY,
+) -> Text:
+    """The message of these items; the same items and links always give the same text.
+
+    Of several items it has as many as fit into `longest` characters, and says how many more there are.
+    """
     words = {**words_of(language), "links": links if len(items) <= settings.MOST_WITH_LINKS else no_links}
     if len(items) == 1:
         subject, body = _subject(items[0], words), "\n".join(_lines(items[0], words))
@@ -99,7 +107,9 @@ def word_message(items: Sequence[Item], language: Language, links: Links = no_li
         counts = Counter(item.kind for item in items)
         counted = ", ".join(f"{words['kind'][kind]} {counts[kind]}" for kind in _KINDS if counts[kind])
         subject = f"{words['subject']['many'].format(count=len(items))}: {counted}"
-        body = "\n".join(_groups(items, counts, words))
+        most = range(min(len(items), settings.MOST_IN_MESSAGE), -1, -1)
+        bodies = ("\n".join(_groups(items, shown, counts, words)) for shown in most)
+        body = next(body for body in bodies if len(body) <= longest)
     return Text(one_line(f"{_SIGNATURE}: {subject}", settings.LONGEST_SUBJECT), body[: settings.LONGEST_BODY])
 
 
@@ -127,14 +137,14 @@ def word_test(language: Language) -> Text:
     return Text(f"{_SIGNATURE}: {words['subject']['test']}", words["line"]["test"])
 
 
-def _groups(items: Sequence[Item], counts: Mapping[str, int], words: Words) -> Iterator[str]:
+def _groups(items: Sequence[Item], shown: int, counts: Mapping[str, int], words: Words) -> Iterator[str]:
     ordered = sorted(items, key=lambda item: (_KINDS.index(item.kind), -(item.facts.get("points") or 0.0)))
-    for kind, some in groupby(ordered[: settings.MOST_IN_MESSAGE], key=lambda item: item.kind):
+    for kind, some in groupby(ordered[:shown], key=lambda item: item.kind):
         yield f"== {words['kind'][kind]} ({counts[kind]}) =="
         for item in some:
             yield from ("", _subject(item, words), *_lines(item, words))
         yield ""
-    if (more := len(items) - settings.MOST_IN_MESSAGE) > 0:
+    if more := len(items) - shown:
         yield words["line"]["more"].format(count=more)
 
 

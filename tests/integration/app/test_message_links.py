@@ -58,7 +58,9 @@ def add_mail(asks: Browser, servers: AlertServers) -> None:
     servers.came.clear()
 
 
-def deliver(folder: Path, servers: AlertServers, *, ago: float = 0.0, public: str | None = PUBLIC) -> str:
+def deliver(
+    folder: Path, servers: AlertServers, *, ago: float = 0.0, public: str | None = PUBLIC, news: int = 1
+) -> str:
     """A message of flat 1, through the one channel; what came, or why it did not."""
     settings = Settings(data_dir=folder, dashboard_url=public, alert_telegram_url=servers.telegram_url)
     file, database, now = load_alerts(folder), store(folder), time.time() - ago
@@ -67,9 +69,9 @@ def deliver(folder: Path, servers: AlertServers, *, ago: float = 0.0, public: st
 
     def decide(connection: Any) -> None:  # noqa: ANN401 - a connection
         key = f"cut|{len(read_log(connection, limit=99))}"
-        item = Item(key, "cut", ("Моят",), FACTS, property_id=1)
-        (number,) = save_items(connection, [item], now=now).values()
-        add_message(connection, NewMessage(next(iter(channels)), "buyer", (number,), now), now=now)
+        items = [Item(f"{key}|{one}", "cut", ("Моят",), FACTS, property_id=1) for one in range(news)]
+        numbers = tuple(save_items(connection, items, now=now).values())
+        add_message(connection, NewMessage(next(iter(channels)), "buyer", numbers, now), now=now)
 
     database.run_write(decide)
     done: Delivered = Delivery(settings, database, channels, clock=lambda: now).run()
@@ -124,6 +126,18 @@ def test_a_message_says_all_that_one_decides_by(
     assert lines[7:10] == ["Снимка: https://a.bg/1.jpg", "Защо: Моят", f"Виж: {PUBLIC}/flat/1"]
     assert [line.partition(" https")[0] for line in lines[10:]] == ["★ Запази:", "✗ Отхвърли:"]
     assert PUBLIC not in deliver(tmp_path, servers, public=None), "no address, no links"
+
+
+def test_a_message_that_is_too_long_for_telegram_says_how_many_it_leaves_out(
+    owner: Browser, servers: AlertServers, tmp_path: Path
+) -> None:
+    servers.chats[77] = "Ана"
+    owner.fill("/channels/telegram", token=BOT)
+    owner.fill("/channels/chat", chat="77")
+    body = deliver(tmp_path, servers, news=40)
+    shown = body.count("https://a.bg/1\n")
+    assert 5 < shown < 40
+    assert body.endswith(f"И още {40 - shown}; всички: sale-sofia alerts log")
 
 
 def test_in_telegram_they_are_buttons(owner: Browser, servers: AlertServers, tmp_path: Path) -> None:

@@ -144,6 +144,20 @@ def test_a_message_of_many_things_groups_them_the_best_first() -> None:
     assert text.body.endswith("И още 6; всички: sale-sofia alerts log")
 
 
+def test_a_message_holds_as_many_flats_as_its_channel_takes() -> None:
+    items = [item(points=float(number)) for number in range(5)]
+    whole = word_message(items, "bg").body
+    assert word_message(items, "bg", longest=len(whole)).body == whole
+    cut = whole
+    for shown in (4, 3, 2, 1):
+        longest = len(cut) - 1
+        cut = word_message(items, "bg", longest=longest).body
+        assert len(cut) <= longest
+        assert cut.startswith("== нови (5) ==\n\nНово:")
+        assert cut.count("Ново:") == shown
+        assert cut.endswith(f"И още {5 - shown}; всички: sale-sofia alerts log")
+
+
 HOSTILE = (
     "Лозенец\r\nBcc: all@example.com\n\n<script>x</script> @everyone `rm` [a](http://x) \u202e\x00"
     + "я" * 500
