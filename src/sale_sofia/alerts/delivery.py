@@ -6,7 +6,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 
@@ -31,8 +31,11 @@ from sale_sofia.alerts.rules import NONE, AlertsError, QuietHours, is_quiet, loa
 from sale_sofia.alerts.settings import LEASE_FACTOR, POSTMAN_GRACE_SECONDS
 from sale_sofia.alerts.store import VIEWING, Item
 from sale_sofia.alerts.wording import Links, buttons_of, no_links, photo_of, word_message
+from sale_sofia.buyer.evaluations import UNWANTED
+from sale_sofia.buyer.opinions import statuses_for
 from sale_sofia.buyer.people import Person, all_people
 from sale_sofia.buyer.viewings import is_planned
+from sale_sofia.flats.rows import current_properties
 from sale_sofia.installation import open_database
 from sale_sofia.settings.model import Settings, environment_of, load_settings
 from sale_sofia.settings.programs import end_at_once, own_program
@@ -79,7 +82,7 @@ class Delivery:
         for due in due_messages(connection, now=now, without=failed):
             if not due.urgent and is_quiet(now, self.quiet):
                 put_off(connection, [due.id], not_before=not_quiet(now, self.quiet))
-            elif not (content := _content(connection, due, now))[0]:
+            elif not (content := _content(connection, due, self.channels.get(due.channel), now))[0]:
                 drop(connection, due)
             elif token := take(connection, due, now=now, lease_until=lease):
                 return due, token, content
@@ -93,7 +96,7 @@ class Delivery:
             channel = self.channels[due.channel]
             items, answers = content
             people = self.database.run_read(all_people)
-            reader = next((person for person in people if person.stamp == channel.person), None)
+            reader = _owner(people, channel)
             if channel.person is not None and reader is None:
                 raise NotSent(Said("channel.gone"))  # noqa: TRY301
             language = reader.language if reader else self.settings.alert_language
@@ -129,11 +132,30 @@ class Delivery:
         return of
 
 
-def _content(connection: Connection, due: Due, now: float) -> _Content:
+def _content(connection: Connection, due: Due, channel: Channel | None, now: float) -> _Content:
     """What of the message is still worth telling, and the id of the message that it answers."""
     stored = items_of(connection, [due.id])[due.id]
-    items = tuple(item for item in stored if item.kind != VIEWING or _is_ahead(connection, item, now))
+    unwanted = _unwanted(connection, channel)
+    items = tuple(item for item in stored if _is_news(connection, item, unwanted, now))
     return items, None if due.after_id is None else uid_of(connection, due.after_id)
+
+
+def _is_news(connection: Connection, item: Item, unwanted: frozenset[int], now: float) -> bool:
+    if item.kind == VIEWING:
+        return _is_ahead(connection, item, now)
+    flat = item.property_id
+    return flat is None or unwanted.isdisjoint(current_properties(connection, [flat]))
+
+
+def _unwanted(connection: Connection, channel: Channel | None) -> frozenset[int]:
+    """The flats that the household does not want now, or that the channel's owner rejected."""
+    owner = None if channel is None else _owner(all_people(connection), channel)
+    found = (statuses_for(connection, person).items() for person in {None, owner})
+    return frozenset(number for known in found for number, status in known if status in UNWANTED)
+
+
+def _owner(people: Sequence[Person], channel: Channel) -> Person | None:
+    return next((person for person in people if person.stamp == channel.person), None)
 
 
 def _is_ahead(connection: Connection, reminder: Item, now: float) -> bool:

@@ -17,7 +17,7 @@ WAITING: Final = "waiting"
 SENDING: Final = "sending"
 SENT: Final = "sent"
 DROPPED: Final = "dropped"
-"""Never sent: it would have come too late, or its reader was removed."""
+"""Never sent: it would have come too late, its flats are unwanted by now, or its reader was removed."""
 _OPEN: Final = (WAITING, SENDING)
 _M = alert_messages.c
 

@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import select
 
 from contract.storage.helpers import advert, database
+from sale_sofia.alerts.channels import Channel
 from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.outbox import (
     DROPPED,
@@ -29,7 +31,8 @@ from sale_sofia.alerts.outbox import (
 )
 from sale_sofia.alerts.rules import AlertsFile
 from sale_sofia.alerts.store import VIEWING, Item, begin_look, look_number, save_items
-from sale_sofia.buyer.evaluations import By
+from sale_sofia.buyer.evaluations import By, mark
+from sale_sofia.buyer.people import add_person
 from sale_sofia.buyer.tables import viewings
 from sale_sofia.buyer.viewings import add_viewing, change_viewing
 from sale_sofia.history.listings import Sighting, save_listings
@@ -274,3 +277,20 @@ def test_a_reminder_is_not_sent_once_its_viewing_has_begun_or_is_another(
         (entry,) = read_log(connection, limit=5)
         assert (entry.state, entry.attempts) == (DROPPED, 1)
         assert silent_channels(connection, since=late) == {}
+
+
+@pytest.mark.parametrize("status", ["rejected", "hidden"])
+def test_a_flat_that_is_no_longer_wanted_is_left_out(db: Database, status: str) -> None:
+    """It may be rejected between the decision and the sending, as in quiet hours."""
+    with db.write() as connection:
+        save_listings(connection, [Sighting(advert(), 1.0, None, None)])
+        items = [Item(f"cut|{one}", "cut", ("R",), {}, property_id=one) for one in (1, 2)]
+        first, second = save_items(connection, items, now=1.0).values()
+        add_message(connection, NewMessage("mail", "buyer", (first,), 5.0), now=1.0)
+        add_message(connection, NewMessage("hook", "buyer", (first, second), 5.0), now=1.0)
+        ana = add_person(connection, "Ана", "bg", None, now=1.0)
+        mark(connection, 1, status, By("Ана", 2.0), None)
+    hers = {"mail": Channel("mail", SecretStr("json://127.0.0.1:9/"), ana.stamp)}
+    assert set(Delivery(Settings(), db, hers, clock=lambda: 9.0).run().errors) == {"hook"}, "it has another"
+    with db.read() as connection:
+        assert [entry.state for entry in read_log(connection, limit=5)] == ["waiting", DROPPED]

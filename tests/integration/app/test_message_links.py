@@ -60,8 +60,8 @@ def add_mail(asks: Browser, servers: AlertServers) -> None:
 
 def deliver(
     folder: Path, servers: AlertServers, *, ago: float = 0.0, public: str | None = PUBLIC, news: int = 1
-) -> str:
-    """A message of flat 1, through the one channel; what came, or why it did not."""
+) -> Any:  # noqa: ANN401 - text, or None
+    """A message of flat 1, through the one channel; what came, or why it did not; None: it was not tried."""
     settings = Settings(data_dir=folder, dashboard_url=public, alert_telegram_url=servers.telegram_url)
     file, database, now = load_alerts(folder), store(folder), time.time() - ago
     assert file is not None
@@ -76,7 +76,7 @@ def deliver(
     database.run_write(decide)
     done: Delivered = Delivery(settings, database, channels, clock=lambda: now).run()
     database.dispose()
-    return servers.came[-1].body if done.sent else next(iter(done.errors.values()))
+    return servers.came[-1].body if done.sent else next(iter(done.errors.values()), None)
 
 
 def links(body: str) -> tuple[str, str]:
@@ -151,7 +151,7 @@ def test_in_telegram_they_are_buttons(owner: Browser, servers: AlertServers, tmp
     assert list(came.headers) == ["picture", "Виж", "★ Запази", "✗ Отхвърли"]
     assert (came.headers["picture"], came.headers["Виж"]) == ("https://a.bg/1.jpg", f"{PUBLIC}/flat/1")
     with stranger(owner) as phone:
-        for label, opinion in (("★ Запази", "liked"), ("✗ Отхвърли", "rejected")):
+        for label, opinion in (("✗ Отхвърли", "rejected"), ("★ Запази", "liked")):
             assert press(phone, came.headers[label].removeprefix(PUBLIC))[0] == 200
             assert said(tmp_path) == [("Ана", opinion)]
     home = "http://localhost:8501"
@@ -236,6 +236,23 @@ def test_nothing_is_sent_to_or_done_for_who_is_removed(
     ChannelFile(tmp_path).keep("left", left, ())
     assert deliver(tmp_path, servers) == "whose channel it is, is no longer here; remove the channel"
     assert "of somebody who is no longer here" in owner.text("/channels?lang=en")
+
+
+def test_who_rejected_a_flat_is_told_nothing_of_it(
+    owner: Browser, servers: AlertServers, tmp_path: Path
+) -> None:
+    owner.fill("/people/add", name="Ана", language="en")
+    owner.fill("/people/add", name="Борис", language="en", role="buyer")
+    add_mail(owner, servers)
+    with stranger(owner) as boris:
+        enter(owner, boris)
+        boris.fill("/flat/1/status", status="rejected")
+        assert deliver(tmp_path, servers).startswith("Price:"), "it is not hers who rejected it"
+        boris.fill("/flat/1/status", status="shortlist")
+    owner.fill("/flat/1/status", status="rejected")
+    assert deliver(tmp_path, servers) is None, "he likes it, she does not"
+    owner.fill("/flat/1/status", status="new")
+    assert deliver(tmp_path, servers).startswith("Price:")
 
 
 def test_who_rejects_it_again_by_a_link_keeps_the_reason(
