@@ -2,8 +2,6 @@
 
 from sqlalchemy import JSON, Column, Float, ForeignKey, Index, Integer, String, Table, Text, UniqueConstraint
 
-from sale_sofia.descriptions.tables import description_reads
-from sale_sofia.history.tables import listings
 from sale_sofia.storage.tables import Id, metadata
 
 # `property_id` is everywhere the id the property had then, which is that of its oldest advert. So what was
@@ -174,7 +172,3 @@ own_photos = Table(
     UniqueConstraint("name"),
     Index(None, "property_id"),
 )
-
-# Looked through at every page for what has changed since the last one.
-Index("ix_listings_last_seen_at", listings.c.last_seen_at)
-Index("ix_description_reads_read_at", description_reads.c.read_at)

@@ -81,7 +81,6 @@ listings = Table(
     # For one that was not opened: the advert of another portal that it is a copy of, and whose page was read.
     Column("copy_of", Id),
     UniqueConstraint("site", "external_id", "generation"),
-    Index(None, "neighbourhood"),
     Index(None, "first_seen_at"),
     Index(None, "site", "last_seen_at"),
 )

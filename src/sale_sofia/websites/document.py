@@ -324,6 +324,8 @@ class CardElement:
     node: LexborNode | None = None
     data: Any = None
     rows: dict[str, Rows] = field(default_factory=dict)
+    firsts: dict[str, LexborNode | None] = field(default_factory=dict)
+    """The first element of each selector, as several fields read the same one."""
 
 
 class Document:
@@ -348,7 +350,6 @@ class Document:
         self._json: dict[str, Any] = {}
         self._elements: dict[str, Elements] = {}
         self._streams: dict[str, str] = {}
-        self._firsts: dict[str, LexborNode | None] = {}
         self._jsonld: dict[str, Mapping[str, Any] | None] = {}
 
     @cached_property
@@ -396,17 +397,17 @@ class Document:
     def _css_texts(self, link: Link, css: str, card: CardElement | None) -> list[str]:
         if card is not None and card.node is None:
             return []
-        scope = card.node if card else None
         if link.all:
-            return [node_value(node, link) for node in (scope or self.tree).css(css)]
-        node = scope.css_first(css) if scope else self._first(css)  # several times cheaper than all
+            return [node_value(node, link) for node in ((card and card.node) or self.tree).css(css)]
+        node = self._first(css, card)  # several times cheaper than all
         return [] if node is None else [node_value(node, link)]
 
-    def _first(self, css: str) -> LexborNode | None:
-        """Return the first element, cached as several fields read the same one."""
-        if css not in self._firsts:
-            self._firsts[css] = self.tree.css_first(css)
-        return self._firsts[css]
+    def _first(self, css: str, card: CardElement | None = None) -> LexborNode | None:
+        """Return the first element of the page or of one card."""
+        element = card or self._page
+        if css not in element.firsts:
+            element.firsts[css] = (element.node or self.tree).css_first(css)
+        return element.firsts[css]
 
     def _json_texts(self, link: Link, card: CardElement | None) -> list[str]:
         data = (card and card.data) if link.json_ == CARD else self.json(link.json_ or "")
