@@ -141,10 +141,13 @@ def _following(on_flat: Sequence[Opinion], now: str, everybody: int, *, unhide: 
 def agree(connection: Connection, *, now: float) -> None:
     """Give flats that matching joined or parted the status that follows from the opinions on each.
 
-    A status that somebody gave since then stays, and so does one beyond the shortlist, like an offer.
+    A status that somebody gave since then stays, and so does one beyond the shortlist, like an offer. Without
+    people all stays as it is.
     """
+    if not (everybody := len(all_people(connection))):
+        return
     rows = connection.execute(_select_opinions(None)).all()
-    by_flat, stored, everybody = _summed(rows), evaluations(connection), len(all_people(connection))
+    by_flat, stored = _summed(rows), evaluations(connection)
     ids = defaultdict(set)
     for row in rows:
         ids[row.current_id].add(row.property_id)
@@ -157,7 +160,10 @@ def agree(connection: Connection, *, now: float) -> None:
         joined = len(ids[number]) > 1 and last_matched > (before.changed_at or 0.0)
         if before.status in BY_STATUS and (joined or number in by_match):
             status = _following(by_flat.get(number, ()), before.status, everybody)
-            if status != before.status:
+            if status == before.status:
+                continue
+            hold(connection, number)  # of what somebody said since all was read, the next run takes account
+            if (evaluation_of(connection, number), _household(connection, number)) == (before, status):
                 mark(connection, number, status, By(MATCHING, now))
 
 
