@@ -10,7 +10,15 @@ from sqlalchemy import select
 
 from app_runs import put_adverts, store
 from contract.storage.helpers import advert, database, wait_for_waiter
-from sale_sofia.buyer.evaluations import By, WrongEvaluation, evaluation_of, history_of, mark, statuses
+from sale_sofia.buyer.evaluations import (
+    By,
+    WrongEvaluation,
+    evaluate,
+    evaluation_of,
+    history_of,
+    mark,
+    statuses,
+)
 from sale_sofia.buyer.opinions import (
     agree,
     dismiss,
@@ -158,6 +166,19 @@ def test_flats_that_are_joined_have_the_status_of_what_all_said_and_parted_their
     assert db.run_read(latest) == seen, "nothing is written twice"
     matched(db, joined=False, now=NOW + 3)
     assert [db.run_read(statuses).get(number, "new") for number in (FLAT, OTHER)] == ["new", "new"]
+
+
+def test_another_word_on_a_joined_flat_is_no_status(db: Database) -> None:
+    ana, boris = add(db, "Ана", "Борис")
+    say(db, ana, "rejected")
+    say(db, boris, "rejected", flat=OTHER)
+    estimate = partial(evaluate, property_id=FLAT, field="renovation_eur", value=9_000.0)
+    db.run_write(partial(estimate, by=By("Ана", NOW + 2)))
+    matched(db, joined=True, now=NOW + 1)
+    assert db.run_read(statuses)[FLAT] == "rejected"
+    db.run_write(partial(estimate, value=8_000.0, by=By("Ана", NOW + 3)))
+    matched(db, joined=False, now=NOW + 4)
+    assert db.run_read(statuses)[FLAT] == "new"
 
 
 def test_a_status_given_after_flats_were_joined_stays(db: Database) -> None:
