@@ -32,7 +32,7 @@ from sale_sofia.alerts.rules import (
 )
 from sale_sofia.alerts.settings import ALERTS_FILE, ALERTS_FILE_SECONDS, FLATS_AT_ONCE, PREVIEW_SECONDS
 from sale_sofia.alerts.store import Item, as_of, matched
-from sale_sofia.alerts.wording import Words, harmless, words_of
+from sale_sofia.alerts.wording import Words, harmless, pointed, words_of
 from sale_sofia.buyer.changes import What, note_change
 from sale_sofia.buyer.evaluations import By, statuses
 from sale_sofia.buyer.people import Person, all_people
@@ -362,11 +362,11 @@ def _buyer(rule: AlertRule, words: Words) -> str:
     say = words["rule"]
     source = next((kind for kind in ("profile", "search", "flat") if getattr(rule, kind)), "shortlist")
     flats = say[f"of_{source}"].format(name=harmless(getattr(rule, source)))
-    points = say["points"].format(points=_plain(rule.min_score)) if rule.min_score else ""
+    points = say["points"].format(points=pointed(f"{rule.min_score:g}", words)) if rule.min_score else ""
     percents = {"cut": rule.cut_percent, "cheaper": rule.cheaper_percent}
     *events, last = [
         say["any_cut" if kind == "cut" and not rule.cut_percent else kind].format(
-            percent=_plain(percents.get(kind, 0.0))
+            percent=pointed(f"{percents.get(kind, 0.0):g}", words)
         )
         for kind in rule.tell
     ]
@@ -381,10 +381,6 @@ def _quiet(quiet: QuietHours, words: Words) -> str:
 
 def _hour(at: dt.time) -> str:
     return f"{at:%H:%M}" if at.minute else f"{at.hour}"
-
-
-def _plain(number: float) -> str:
-    return f"{number:g}".replace(".", ",")
 
 
 # What a rule would have told lately.

@@ -161,9 +161,9 @@ def _subject(item: Item, words: Words) -> str:
     if facts["neighbourhood"]:
         parts.append(harmless(facts["neighbourhood"]))
     if facts["area_sqm"]:
-        parts.append(words["line"]["area"].format(area=_number(facts["area_sqm"])))
+        parts.append(words["line"]["area"].format(area=_number(facts["area_sqm"], words)))
     if facts["price_eur"]:
-        parts.append(_money(facts["price_eur"]))
+        parts.append(_money(facts["price_eur"], words))
     when = _moment(facts["starts_at"]) if "starts_at" in facts else ""
     return str(words["subject"][item.kind].format(what=", ".join(parts), when=when))
 
@@ -188,7 +188,7 @@ def _flat_lines(item: Item, words: Words) -> Iterator[str]:
     if ways := [line[to].format(minutes=_range(facts[to])) for to in ("metro", "centre") if facts.get(to)]:
         yield ", ".join(ways)
     if facts["points"] is not None:
-        points, score = (f"{facts[name] or 0.0:.1f}".replace(".", ",") for name in ("points", "score"))
+        points, score = (pointed(f"{facts[name] or 0.0:.1f}", words) for name in ("points", "score"))
         yield line["score"].format(points=points, score=score, known=f"{facts['known'] or 0.0:.0%}")
     if best := [words["criterion"][name] for name in facts.get("best", ()) if name in words["criterion"]]:
         yield line["best"].format(names=", ".join(best))
@@ -226,24 +226,24 @@ def _price(item: Item, words: Words) -> str:
         return str(line["price"].format(price=new))
     # Between portals by what is paid: one may ask without VAT, the other with it.
     change = facts.get("change", facts["price_eur"] / old - 1)
-    percent = f"{change:+.1%}".replace(".", ",").replace("-", "−")
+    percent = pointed(f"{change:+.1%}", words).replace("-", "−")
     if item.kind == "cheaper":
         place = {"site": harmless(facts["site"]), "other": harmless(facts["other_site"])}
         there = _with_vat(old, facts.get("other_vat"), words)
         return str(line["cheaper"].format(new=new, old=there, percent=percent, **place))
-    return str(line["change"].format(old=_money(old), new=new, percent=percent))
+    return str(line["change"].format(old=_money(old, words), new=new, percent=percent))
 
 
 def _with_vat(amount: float | None, vat: str | None, words: Words) -> str:
-    return " ".join(filter(None, [_money(amount), words["vat"].get(vat or "none", "")]))
+    return " ".join(filter(None, [_money(amount, words), words["vat"].get(vat or "none", "")]))
 
 
 def _about(facts: Words, words: Words) -> Iterator[str]:
     line = words["line"]
     if facts.get("eur_sqm"):
-        yield line["per_sqm"].format(price=_money(facts["eur_sqm"]))
+        yield line["per_sqm"].format(price=_money(facts["eur_sqm"], words))
     if facts["area_sqm"]:
-        yield line["area"].format(area=_number(facts["area_sqm"]))
+        yield line["area"].format(area=_number(facts["area_sqm"], words))
     if facts["floor"] is not None:
         floor = line["ground"] if facts["floor"] == 0 else line["floor"].format(floor=facts["floor"])
         above = facts["floor"] and facts["floors_total"]
@@ -263,15 +263,20 @@ def _incident_lines(item: Item, words: Words) -> Iterator[str]:
         yield line["job"].format(job=harmless(facts["job_id"]))
 
 
-def _money(amount: float | None) -> str:
-    return "?" if amount is None else f"€ {_number(amount)}"
+def _money(amount: float | None, words: Words) -> str:
+    return "?" if amount is None else f"€ {_number(amount, words)}"
 
 
-def _number(amount: float) -> str:
+def _number(amount: float, words: Words) -> str:
     """Thousands separated by a space, a decimal only where there is one."""
     whole = round(amount) if abs(amount) >= 1000 else round(amount, 1)  # noqa: PLR2004 - as people write
     text = f"{whole:,.0f}" if float(whole).is_integer() else f"{whole:,.1f}"
-    return text.replace(",", " ").replace(".", ",")
+    return pointed(text.replace(",", " "), words)
+
+
+def pointed(number: str, words: Words) -> str:
+    """The number with the decimal sign of the language."""
+    return number if words["language"] == "en" else number.replace(".", ",")
 
 
 def _range(minutes: Sequence[float]) -> str:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 from unicodedata import category
 
 from sqlalchemy import Connection, Row, Select, and_, insert, select
@@ -259,6 +259,21 @@ def evaluations(connection: Connection) -> Mapping[int, Evaluation]:
 def statuses(connection: Connection) -> Mapping[int, str]:
     """The status of each evaluated property, by the id it has now; every other one is "new"."""
     return {current: evaluation.status for current, evaluation in evaluations(connection).items()}
+
+
+class GivenStatus(NamedTuple):
+    """The status of a property, who gave it last, and when."""
+
+    status: str = "new"
+    who: str | None = None
+    at: float = 0.0
+
+
+def given_statuses(connection: Connection, property_id: int | None = None) -> Mapping[int, GivenStatus]:
+    """The status that was given last to this property, or to each, by the id each has now."""
+    chosen = _changes(property_id).where(evaluation_changes.c.field == "status")
+    rows = connection.execute(chosen)
+    return {row.current_id: GivenStatus(row.new, row.changed_by, row.changed_at) for row in rows}
 
 
 def history_of(connection: Connection, property_id: int) -> list[EvaluationChange]:

@@ -17,12 +17,13 @@ from sale_sofia.buyer.changes import note_change
 from sale_sofia.buyer.evaluations import (
     STATUSES,
     By,
-    Evaluation,
+    GivenStatus,
     WrongEvaluation,
     checked_word,
     clean_text,
     evaluation_of,
     evaluations,
+    given_statuses,
     hold,
     mark,
     statuses,
@@ -141,23 +142,30 @@ def _following(on_flat: Sequence[Opinion], now: str, everybody: int, *, unhide: 
 def agree(connection: Connection, *, now: float) -> None:
     """Give flats that matching joined or parted the status that follows from the opinions on each.
 
-    A status that somebody gave since then stays, and so does one beyond the shortlist, like an offer.
+    A status that somebody gave since then stays, and so does one beyond the shortlist, like an offer. Without
+    people all stays as it is.
     """
+    if not (everybody := len(all_people(connection))):
+        return
     rows = connection.execute(_select_opinions(None)).all()
-    by_flat, stored, everybody = _summed(rows), evaluations(connection), len(all_people(connection))
+    by_flat, given = _summed(rows), given_statuses(connection)
     ids = defaultdict(set)
     for row in rows:
         ids[row.current_id].add(row.property_id)
     said_of = set[int]().union(*ids.values())
     matched = {row[0]: row[1] for row in rows_of(connection, _MATCHED, listing_sources.c.listing_id, said_of)}
-    by_match = {number for number, evaluation in stored.items() if evaluation.changed_by == MATCHING}
+    by_match = {number for number, last in given.items() if last.who == MATCHING}
     for number in sorted(by_flat.keys() | by_match):
-        before = stored.get(number, Evaluation(number))
+        before = given.get(number, GivenStatus())
         last_matched = max((matched.get(property_id, 0.0) for property_id in ids[number]), default=0.0)
-        joined = len(ids[number]) > 1 and last_matched > (before.changed_at or 0.0)
+        joined = len(ids[number]) > 1 and last_matched > before.at
         if before.status in BY_STATUS and (joined or number in by_match):
             status = _following(by_flat.get(number, ()), before.status, everybody)
-            if status != before.status:
+            if status == before.status:
+                continue
+            hold(connection, number)  # of what somebody said since all was read, the next run takes account
+            last = given_statuses(connection, number).get(number, GivenStatus())
+            if (last, _household(connection, number)) == (before, status):
                 mark(connection, number, status, By(MATCHING, now))
 
 

@@ -203,6 +203,7 @@ class ListingSource:
 
 _SOURCE = tuple(ListingSource.__dataclass_fields__)
 _SOURCES: Select[Any] = select(*(listing_sources.c[name] for name in _SOURCE))
+_SINCE: Select[Any] = select(listing_sources.c.listing_id, listing_sources.c.decided_at)
 
 
 def save_sources(connection: Connection, sources: Sequence[ListingSource], *, now: float) -> int:
@@ -210,9 +211,15 @@ def save_sources(connection: Connection, sources: Sequence[ListingSource], *, no
     ids = [source.listing_id for source in sources]
     stored = {source.listing_id: source for source in sources_of(connection, ids)}
     changed = [source for source in sources if stored.get(source.listing_id) != source]
+    owner = {source.listing_id: source.property_id for source in stored.values()}
+    stay = [source.listing_id for source in changed if owner.get(source.listing_id) == source.property_id]
+    since = {row[0]: row[1] for row in rows_of(connection, _SINCE, listing_sources.c.listing_id, stay)}
     _make_properties(connection, {source.property_id for source in changed}, now=now)
     remove(connection, listing_sources, "listing_id", [source.listing_id for source in changed])
-    rows = [{name: getattr(source, name) for name in _SOURCE} | {"decided_at": now} for source in changed]
+    rows = [
+        {name: getattr(source, name) for name in _SOURCE} | {"decided_at": since.get(source.listing_id, now)}
+        for source in changed
+    ]
     insert_all(connection, listing_sources, rows)
     left = {stored[source.listing_id].property_id for source in changed if source.listing_id in stored}
     _redirect(connection, left | {source.property_id for source in changed})

@@ -27,7 +27,7 @@ properties = Table(
     Column("made_at", Float, nullable=False),
 )
 
-# The property of each advert, with its evidence, probability, and who decided it.
+# The property of each advert, with its evidence, probability, who decided it, and since when it has that one.
 listing_sources = Table(
     "listing_sources",
     metadata,

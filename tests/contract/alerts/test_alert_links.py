@@ -1,30 +1,18 @@
 """A link of a message that is used by two at once."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import select
 
-from contract.storage.helpers import advert, database
+from contract.storage.helpers import advert, database, wait_for_waiter
 from sale_sofia.alerts.links import LinkRefused, act, addresses, link_key
 from sale_sofia.alerts.settings import LINK_PATH
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.tables import listings
-from sale_sofia.storage.database import Database
 
 NOW = 1_000_000.0
-PATIENCE_SECONDS = 60.0
-
-
-def wait_for_waiter(db: Database) -> None:
-    """Until a transaction waits for the end of another."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    waiting = "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    while not db.run_read(lambda one: one.scalar(text(f"SELECT count(*) {waiting}"))):
-        assert time.monotonic() < end, "nobody waits"
-        time.sleep(0.01)
 
 
 @pytest.mark.slow

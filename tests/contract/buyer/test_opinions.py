@@ -6,9 +6,19 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from app_runs import put_adverts, store
-from sale_sofia.buyer.evaluations import By, WrongEvaluation, evaluation_of, history_of, mark, statuses
+from contract.storage.helpers import advert, database, wait_for_waiter
+from sale_sofia.buyer.evaluations import (
+    By,
+    WrongEvaluation,
+    evaluate,
+    evaluation_of,
+    history_of,
+    mark,
+    statuses,
+)
 from sale_sofia.buyer.opinions import (
     agree,
     dismiss,
@@ -23,7 +33,9 @@ from sale_sofia.buyer.opinions import (
 from sale_sofia.buyer.people import Person, all_people
 from sale_sofia.buyer.visitors import all_put_off, put_off, visitor_of
 from sale_sofia.flats.store import ListingSource, save_sources
+from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.revisions import latest
+from sale_sofia.history.tables import listings
 from sale_sofia.storage.database import Database
 
 NOW = 1_000.0
@@ -156,6 +168,19 @@ def test_flats_that_are_joined_have_the_status_of_what_all_said_and_parted_their
     assert [db.run_read(statuses).get(number, "new") for number in (FLAT, OTHER)] == ["new", "new"]
 
 
+def test_another_word_on_a_joined_flat_is_no_status(db: Database) -> None:
+    ana, boris = add(db, "Ана", "Борис")
+    say(db, ana, "rejected")
+    say(db, boris, "rejected", flat=OTHER)
+    estimate = partial(evaluate, property_id=FLAT, field="renovation_eur", value=9_000.0)
+    db.run_write(partial(estimate, by=By("Ана", NOW + 2)))
+    matched(db, joined=True, now=NOW + 1)
+    assert db.run_read(statuses)[FLAT] == "rejected"
+    db.run_write(partial(estimate, value=8_000.0, by=By("Ана", NOW + 3)))
+    matched(db, joined=False, now=NOW + 4)
+    assert db.run_read(statuses)[FLAT] == "new"
+
+
 def test_a_status_given_after_flats_were_joined_stays(db: Database) -> None:
     ana, boris = add(db, "Ана", "Борис")
     say(db, ana, "shortlist")
@@ -165,6 +190,42 @@ def test_a_status_given_after_flats_were_joined_stays(db: Database) -> None:
     db.run_write(partial(mark, property_id=FLAT, status="rejected", by=By("a command", NOW + 2)))
     db.run_write(partial(agree, now=NOW + 3))
     assert db.run_read(statuses) == {FLAT: "rejected"}
+    surer = [ListingSource(number, FLAT, 0.9, "score", {}) for number in (FLAT, OTHER)]
+    db.run_write(partial(save_sources, sources=surer, now=NOW + 4))
+    db.run_write(partial(agree, now=NOW + 4))
+    assert db.run_read(statuses) == {FLAT: "rejected"}, "they were joined before, whatever is known of it now"
+
+
+def test_what_followed_from_joined_flats_stays_when_nobody_is_left(db: Database) -> None:
+    ana, boris = add(db, "Ана", "Борис")
+    say(db, ana, "rejected")
+    say(db, boris, "rejected", flat=OTHER)
+    matched(db, joined=True, now=NOW + 1)
+    remove(db, boris)
+    remove(db, ana)
+    db.run_write(partial(agree, now=NOW + 3))
+    assert db.run_read(statuses) == {FLAT: "rejected"}
+
+
+@pytest.mark.slow
+def test_what_somebody_says_while_the_status_follows_counts(postgres_url: str) -> None:
+    """On a server: all was read before it was committed. A file has one writer at a time."""
+    db = database(postgres_url)
+    db.run_write(lambda one: save_listings(one, [Sighting(advert(n), NOW) for n in (1, 2)]) and None)
+    first, second = db.run_read(lambda one: one.scalars(select(listings.c.id).order_by(listings.c.id)).all())
+    ana, boris = add(db, "Ана", "Борис")
+    say(db, ana, "rejected", flat=first)
+    say(db, boris, "rejected", flat=second)
+    joined = [ListingSource(number, first, 1.0, "buyer", {}) for number in (first, second)]
+    db.run_write(partial(save_sources, sources=joined, now=NOW + 1))
+    with ThreadPoolExecutor(1) as pool:
+        with db.write() as connection:
+            say_status(connection, first, "new", boris, None, now=NOW + 2)
+            following = pool.submit(db.run_write, partial(agree, now=NOW + 3))
+            wait_for_waiter(db)
+        following.result()
+    assert db.run_read(statuses).get(first, "new") == "new"
+    db.dispose()
 
 
 def test_an_advert_that_joins_them_later_does_not_undo_a_status_given_meanwhile(db: Database) -> None:

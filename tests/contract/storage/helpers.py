@@ -1,6 +1,7 @@
 """Real databases, and real processes that use them; a started process finds its work here by name."""
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from pathlib import Path
 from threading import Barrier
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import Connection, Table, select, text
 
 from new_processes import FORKED
 from ready_files import put_ready_file
@@ -18,6 +19,7 @@ from sale_sofia.storage.migrate import initialize_database
 
 T = TypeVar("T")
 NOBODY = 65534
+PATIENCE_SECONDS = 60.0
 _start: Barrier | None = None
 
 
@@ -44,6 +46,15 @@ def url_of(db: Database) -> str:
 def advert(number: int = 1, **fields: Any) -> Listing:  # noqa: ANN401 - any field
     given = {"site": "imot.bg", "external_id": f"id{number}", "url": f"https://imot.bg/{number}", **fields}
     return Listing.model_validate(given)
+
+
+def wait_for_waiter(db: Database) -> None:
+    """Until a transaction waits for the end of another."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    waiting = "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    while not db.run_read(lambda one: one.scalar(text(f"SELECT count(*) {waiting}"))):
+        assert time.monotonic() < end, "nobody waits"
+        time.sleep(0.01)
 
 
 def rows(connection: Connection, table: Table, *columns: str) -> list[tuple[Any, ...]]:

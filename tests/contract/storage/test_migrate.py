@@ -142,7 +142,8 @@ def test_sentences_become_codes_and_every_advert_is_touched(db: Database) -> Non
         rows = connection.execute(text("SELECT code, reason FROM frontier ORDER BY id")).all()
         assert [tuple(row) for row in rows] == list(REASONS.values())
         assert connection.execute(text("SELECT listing_id, revision FROM revisions")).all() == [(1, 1)]
-        assert changes_since(connection, 0) == Changes(frozenset({1}), 0, 1)
+        for scores in (True, False):
+            assert changes_since(connection, 0, scores=scores) == Changes(frozenset({1}), 0, 1)
 
 
 SENTENCES = (None, "nothing has moved for 3600 seconds", '{"as": "JSON"}; "странни" думи')

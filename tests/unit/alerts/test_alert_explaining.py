@@ -21,7 +21,7 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, str] | None, str, str]] = 
         "buyer",
         {"profile": "p", "tell": ["cut"], "min_score": 3.5, "digest": "08:30", "cut_percent": 2.5}, None,
         "веднъж дневно в 08:30, когато имот, който минава „p“, с поне 3,5 точки поевтинее с 2,5 %",
-        "once a day at 08:30, when a flat that passes “p” with 3,5 points or more gets cheaper by 2,5 %",
+        "once a day at 08:30, when a flat that passes “p” with 3.5 points or more gets cheaper by 2.5 %",
     ),
     "all known": (
         "buyer", {"profile": "p", "tell": ["new"], "unknown": False}, None,

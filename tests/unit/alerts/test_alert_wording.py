@@ -80,10 +80,10 @@ def test_a_new_flat() -> None:
 def test_a_cut() -> None:
     text = word_message([item("cut", old_eur=200_000.0, vat=None, points=None, unknown=[])], "en")
     assert text == (
-        "sale-sofia: Cheaper: three-room, Лозенец, 87,5 m², € 182 000",
+        "sale-sofia: Cheaper: three-room, Лозенец, 87.5 m², € 182 000",
         (
-            "Price: € 200 000 → € 182 000 (−9,0%)\n"
-            "€ 2 496/m², 87,5 m², floor 4 of 8, Лозенец\n"
+            "Price: € 200 000 → € 182 000 (−9.0%)\n"
+            "€ 2 496/m², 87.5 m², floor 4 of 8, Лозенец\n"
             "Portals: alo.bg, imot.bg\n"
             "https://www.imot.bg/obiava-1b2\n"
             "Why: Моят дом"
@@ -97,7 +97,7 @@ def test_cheaper_elsewhere() -> None:
     taxed = {"old_eur": 175_000.0, "other_vat": "excluded", "change": 182 / 210 - 1}
     text = word_message([item("cheaper", **taxed, other_site="bazar.bg", vat="included")], "en")
     assert text.body.splitlines()[0] == (
-        "Price: € 182 000 with VAT on imot.bg instead of € 175 000 without VAT on bazar.bg (−13,3%)"
+        "Price: € 182 000 with VAT on imot.bg instead of € 175 000 without VAT on bazar.bg (−13.3%)"
     )
 
 

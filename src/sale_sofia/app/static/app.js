@@ -155,7 +155,8 @@ if (live) {
       try {
         if (wide.matches) { button.textContent = await follow(params, signal); return; }
         const answer = await (await fetchSignedIn(`/search.json?${params}&count=1`, signal)).json();
-        button.textContent = answer.text ?? answer.error ?? button.textContent;
+        if (!(answer.text ?? answer.error)) throw new Error("no count");
+        button.textContent = answer.text ?? answer.error;
       } catch { if (!signal.aborted) tell(document.body.dataset.failed); }  // else a newer question was asked
     }, 250);
   });
