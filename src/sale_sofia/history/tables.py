@@ -82,6 +82,7 @@ listings = Table(
     Column("copy_of", Id),
     UniqueConstraint("site", "external_id", "generation"),
     Index(None, "first_seen_at"),
+    Index(None, "last_seen_at"),  # the newest of all, by which each minute sees a clock that was set back
     Index(None, "site", "last_seen_at"),
 )
 # Adverts that are or were held back are few, and looked for at the end of every run.

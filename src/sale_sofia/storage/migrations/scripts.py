@@ -29,7 +29,6 @@ _SINCE_1_0 = {
         "CREATE INDEX ix_scrape_history_listing_id_fetched_at "
         "ON scrape_history (listing_id, fetched_at) WHERE listing_id IS NOT NULL"
     ),
-    "CREATE INDEX ix_listings_last_seen_at ON listings (last_seen_at);\n": "",
     "CREATE INDEX ix_listings_neighbourhood ON listings (neighbourhood);\n": "",
     "CREATE INDEX ix_description_reads_read_at ON description_reads (read_at);\n": "",
 }

@@ -14,16 +14,15 @@ down_revision = "0044_scores_apart"
 branch_labels = None
 depends_on = None
 
-_UNUSED = {"listings": ("neighbourhood", "last_seen_at"), "description_reads": ("read_at",)}
+_UNUSED = {"listings": "neighbourhood", "description_reads": "read_at"}
 _DIGESTS = {"scrape_history": ("content_hash", "page_digest"), "pages": ("digest",)}
 
 
 def upgrade() -> None:
     """Each is the same digest as before."""
     op.drop_index("ix_scrape_history_site_url_key_fetched_at", "scrape_history")
-    for table, columns in _UNUSED.items():
-        for column in columns:
-            op.drop_index(f"ix_{table}_{column}", table)
+    for table, column in _UNUSED.items():
+        op.drop_index(f"ix_{table}_{column}", table)
     in_file = op.get_bind().dialect.name == "sqlite"
     for table, columns in _DIGESTS.items():
         if in_file:  # its tables are made anew with the values that are there
