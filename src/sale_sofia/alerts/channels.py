@@ -60,11 +60,6 @@ class Channel:
         """Whether links of a message can be shown as buttons below it."""
         return self.service == "tgram"
 
-    @property
-    def longest(self) -> int:
-        """Characters of a body that it takes; Telegram counts the subject and a blank line too."""
-        return TELEGRAM_LONGEST - LONGEST_SUBJECT - 2 if self.has_buttons else LONGEST_BODY
-
     def masked(self, text: str) -> str:
         """The text in one line, without the URL and every piece of it that may be a secret."""
         for secret in sorted(set(_pieces(self.url.get_secret_value())), key=len, reverse=True):
@@ -288,6 +283,12 @@ class ChannelSender:
     """The server of the Telegram Bot API."""
     _services: dict[str, Any] = field(default_factory=dict)
 
+    def longest(self, channel: Channel) -> int:
+        """Characters of a body that the channel takes, beside the subject. Raises AlertsError, as `send`."""
+        service = self._service(channel)
+        subject = 0 if service.title_maxlen else LONGEST_SUBJECT + 2  # it stands above the text, and counts
+        return min(LONGEST_BODY, int(service.body_maxlen) - subject)
+
     def send(
         self,
         channel: Channel,
@@ -304,8 +305,7 @@ class ChannelSender:
             NotSent: it did not, or did not confirm in time.
             AlertsError: Apprise cannot use the channel's URL.
         """
-        service = self._services.get(channel.name) or open_service(channel, self.seconds)
-        self._services[channel.name] = service
+        service = self._service(channel)
         try:
             with _time_limit(self.seconds):
                 if channel.service in {"mailto", "mailtos"}:
@@ -324,6 +324,11 @@ class ChannelSender:
             raise NotSent(_reason_of(error, channel)) from None
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its words may hold secrets
             raise NotSent(channel.masked(f"{type(error).__name__}: {error}")) from None
+
+    def _service(self, channel: Channel) -> Any:  # noqa: ANN401 - Apprise's
+        if channel.name not in self._services:
+            self._services[channel.name] = open_service(channel, self.seconds)
+        return self._services[channel.name]
 
     def _send_telegram(self, service: Any, text: Text, extras: ChatExtras) -> None:  # noqa: ANN401 - Apprise's
         """Apprise reads the URL; it cannot tell a wrong token from a blocked bot, so the Bot API is used."""

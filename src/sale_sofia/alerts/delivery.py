@@ -103,7 +103,7 @@ class Delivery:
             # A channel without an owner has no links that act for a person.
             links = self._links(due, reader) if reader or not people else no_links
             buttons = buttons_of(items, language, links) if channel.has_buttons else ()
-            text = word_message(items, language, no_links if buttons else links, channel.longest)
+            text = word_message(items, language, no_links if buttons else links, sender.longest(channel))
             sender.send(channel, text, due.uid, answers, ChatExtras(photo_of(items), buttons))
         except (NotSent, AlertsError) as error:
             done.failed += 1
