@@ -26,7 +26,7 @@ from sale_sofia.alerts.settings import (
     REMINDED_BEFORE_QUIET_SECONDS,
     WAYS_AROUND,
 )
-from sale_sofia.settings.quiet_hours import day_of, moment_of, quiet_span, quiet_until
+from sale_sofia.listings.dates import day_of, moment_of, quiet_span, quiet_until
 from sale_sofia.settings.types import at_key, password_in, why_refused
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import SiteConfigError, Table, parse_yaml, read_text, sentences

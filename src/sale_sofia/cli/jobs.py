@@ -41,11 +41,10 @@ from sale_sofia.crawl.resilience.factory import get_circuit_breaker, get_rate_li
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.urls import UnknownAdvert, advert_of
 from sale_sofia.history.changes import CHANGE_KINDS, Happening, happenings
-from sale_sofia.history.future import future_sentence
 from sale_sofia.history.jobs import COPY_COUNTS, list_jobs
 from sale_sofia.history.listing_rows import moment_text
-from sale_sofia.history.price_meaning import price_per_sqm
-from sale_sofia.history.prices import PriceHistory, price_history
+from sale_sofia.history.prices import PriceHistory, price_history, price_per_sqm
+from sale_sofia.history.runs.incidents import future_sentence
 from sale_sofia.history.runs.report_page import report_page
 from sale_sofia.history.runs.reports import SessionReportGenerator, write_whole
 from sale_sofia.history.settings import SHOWN_CHANGES, SHOWN_SWEEPS

@@ -26,8 +26,8 @@ from sqlalchemy import Connection
 
 from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, out, plain_table, print_json, tell
 from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.estimate import read_outlook
 from sale_sofia.crawl.frontier.jobs import SiteReport, known_job
-from sale_sofia.crawl.frontier.outlook import read_outlook
 from sale_sofia.flats.settings import MERGED_TOLD
 from sale_sofia.history.jobs import JobState
 from sale_sofia.history.market_events import SECONDS_PER_DAY

@@ -14,7 +14,7 @@ from sale_sofia.history.listing_rows import (
     Change,
     detect_all_changes,
 )
-from sale_sofia.history.price_meaning import PointKind, is_doubtful, point_kind
+from sale_sofia.history.prices import PointKind, is_doubtful, point_kind
 from sale_sofia.history.settings import (
     CARD_AREA_TOLERANCE,
     CHANGE_FACTOR,

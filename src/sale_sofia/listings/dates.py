@@ -1,15 +1,17 @@
-"""Moments as the portals print them, on Sofia's clock."""
+"""Sofia's clock: moments as the portals print them, days, and quiet hours, also over midnight."""
 
 import re
 from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from sale_sofia.listings.text import match_key
 from sale_sofia.listings.vocabulary import vocabulary
+from sale_sofia.settings.model import TIME_ZONE
 
-SOFIA = ZoneInfo("Europe/Sofia")
+SOFIA: Final = ZoneInfo(TIME_ZONE)
 
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
 _IN_WORDS = r"(?P<day>\d{1,2}) (?P<month>[а-я]+),? (?P<year>\d{4})"
@@ -77,3 +79,34 @@ def family_created(family_id: str) -> datetime | None:
 @cache
 def _months() -> dict[str, int]:
     return {name: number for number, name in enumerate(vocabulary()["months"], start=1)}
+
+
+def moment_of(day: date, at: time) -> float:
+    """Return the moment of a Sofia day and time; the first one where autumn repeats it.
+
+    A time that spring skips is taken by the offset before the change.
+    """
+    # Combined from date and time: adding hours to midnight would be wrong on two days of the year.
+    return datetime.combine(day, at, SOFIA).timestamp()
+
+
+def day_of(moment: float) -> date:
+    """Return the day in Sofia."""
+    return datetime.fromtimestamp(moment, UTC).astimezone(SOFIA).date()
+
+
+def quiet_until(moment: float, start: time, end: time) -> float | None:
+    """Return when the quiet hours of this moment end; None outside them, their end included."""
+    span = quiet_span(moment, start, end)
+    return None if span is None else span[1]
+
+
+def quiet_span(moment: float, start: time, end: time) -> tuple[float, float] | None:
+    """Return when the quiet hours of this moment begin and end; None outside them, their end included."""
+    for days in (-1, 0):
+        evening = day_of(moment) + timedelta(days=days)
+        morning = evening if start < end else evening + timedelta(days=1)
+        span = moment_of(evening, start), moment_of(morning, end)
+        if span[0] <= moment < span[1]:
+            return span
+    return None

@@ -18,7 +18,7 @@ from sale_sofia.crawl.resilience.breaker import CircuitState
 from sale_sofia.crawl.runners.progress import LiveState, read_live_state
 from sale_sofia.crawl.tables import frontier, jobs
 from sale_sofia.history.jobs import FINISHED_STATES
-from sale_sofia.history.runs.photos import count_photos
+from sale_sofia.history.runs.reports import count_photos
 from sale_sofia.history.tables import listings, sweeps
 from sale_sofia.installation import open_archive
 from sale_sofia.operations.settings import LIVE_SECONDS, RESPONSE_BOUNDS, SETTLED_SECONDS, STORED_SECONDS

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Table, Text, and_, case, cast, func, select
 
+from sale_sofia.crawl.frontier.estimate import Outlook, read_outlook
 from sale_sofia.crawl.frontier.frontier import Counts, count_rows
 from sale_sofia.crawl.frontier.jobs import known_job
-from sale_sofia.crawl.frontier.outlook import Outlook, read_outlook
 from sale_sofia.crawl.tables import frontier, frontier_pruned, jobs
 from sale_sofia.history.jobs import FINISHED_STATES, NEWEST_JOB_FIRST
 from sale_sofia.history.runs.facts import block_share

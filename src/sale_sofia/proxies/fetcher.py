@@ -15,6 +15,7 @@ from redis.exceptions import RedisError
 
 from sale_sofia.crawl.fetch.base import Fetcher, Request, Response, Route, Verdict, VerdictKind
 from sale_sofia.crawl.fetch.classify import classify
+from sale_sofia.crawl.resilience.bulkhead import Renewal
 from sale_sofia.crawl.resilience.errors import (
     CrawlError,
     NetworkError,
@@ -22,7 +23,6 @@ from sale_sofia.crawl.resilience.errors import (
     ServiceProxy,
     ServiceRedis,
 )
-from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.browser import BrowserLane
 from sale_sofia.proxies.model import (

@@ -21,10 +21,10 @@ from sale_sofia.crawl.fetch.base import Fetcher, Request
 from sale_sofia.crawl.fetch.classify import classify
 from sale_sofia.crawl.fetch.client import REDIRECTS, CurlFetcher
 from sale_sofia.crawl.fetch.escort import GateEscort
+from sale_sofia.crawl.resilience.bulkhead import Renewal
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.crawl.resilience.factory import get_gate
 from sale_sofia.crawl.resilience.gate import Gate, Outcome, Refusal
-from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.operations.services.celery import sender

@@ -20,8 +20,8 @@ from typing import Final
 from redis.exceptions import RedisError
 
 from sale_sofia.crawl.fetch.base import RequestTimeouts
+from sale_sofia.crawl.resilience.bulkhead import Renewal
 from sale_sofia.crawl.resilience.errors import ServiceRedis
-from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.crawl.resilience.settings import RENEWALS_PER_LEASE
 from sale_sofia.operations.services.processes import tell_ready
 from sale_sofia.operations.services.redis import known_redis_url

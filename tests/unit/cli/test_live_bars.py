@@ -14,8 +14,8 @@ from contract.storage.helpers import ready_database
 from sale_sofia.cli import progress as progress_module
 from sale_sofia.cli.progress import JobProgress, LiveBars, Outlooks, ProgressLines, crawl_progress
 from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.estimate import Outlook, read_outlook
 from sale_sofia.crawl.frontier.jobs import begin_job, known_job
-from sale_sofia.crawl.frontier.outlook import Outlook, read_outlook
 from sale_sofia.crawl.frontier.ranking import MAY_FIT, Wish
 from sale_sofia.crawl.frontier.wanted import Wanted
 from sale_sofia.crawl.runners import local, tasks

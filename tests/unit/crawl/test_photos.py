@@ -16,12 +16,11 @@ from property_worlds import dispose_all, ids_of, new_matching, parts, save
 from sale_sofia.buyer.evaluations import By, evaluate
 from sale_sofia.crawl.photos import decoding, running
 from sale_sofia.crawl.photos.decoding import DecodedPicture, look
-from sale_sofia.crawl.photos.fetching import place_of
-from sale_sofia.crawl.photos.running import PhotoRun, PhotoSummary, fetch_photos
+from sale_sofia.crawl.photos.running import PhotoRun, PhotoSummary, fetch_photos, place_of
 from sale_sofia.flats.photos.store import PhotoResult, SavedPicture, save_photo
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.tables import advert_photos, match_links
-from sale_sofia.history.runs.photos import count_photos
+from sale_sofia.history.runs.reports import count_photos
 from sale_sofia.listings.model import Listing
 from sale_sofia.operations.metrics import photo_families
 from sale_sofia.settings.model import Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sale_sofia.crawl.fetch.base import Request, Response
-from sale_sofia.crawl.photos.fetching import PhotoFetcher, PhotoPlace
+from sale_sofia.crawl.photos.running import PhotoFetcher, PhotoPlace
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import memory_gate

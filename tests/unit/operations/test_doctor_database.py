@@ -6,7 +6,7 @@ from sqlalchemy import text
 
 from contract.storage.helpers import database, ready_database
 from postgres_servers import READY, PostgresServer
-from sale_sofia.operations.database_check import database_clock_offset, look_at_database
+from sale_sofia.operations.doctor import database_clock_offset, look_at_database
 from sale_sofia.settings.model import Settings, load_settings
 
 

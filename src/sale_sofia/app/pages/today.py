@@ -23,7 +23,7 @@ from sale_sofia.buyer.evaluations import UNWANTED
 from sale_sofia.buyer.viewings import Viewing, all_viewings
 from sale_sofia.buyer.visitors import DashboardVisit, all_put_off, put_off, seen_all
 from sale_sofia.buyer.visitors import visit as note_visit
-from sale_sofia.crawl.frontier.outlook import Outlook, read_outlook
+from sale_sofia.crawl.frontier.estimate import Outlook, read_outlook
 from sale_sofia.crawl.runners.schedule import load_schedule
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.jobs import JobState, get_job

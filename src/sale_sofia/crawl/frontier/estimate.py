@@ -1,14 +1,14 @@
-"""Estimates, before anything is sent, how long a crawl takes: until all that fits is read, and in all."""
+"""How long a crawl takes until all that fits is read, and in all: before it begins, and while it runs."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, null, select
+from sqlalchemy import Connection, and_, case, func, null, select
 
 from sale_sofia.crawl.frontier import frontier
-from sale_sofia.crawl.frontier.ranking import CARD_FIELDS, current_wishes
+from sale_sofia.crawl.frontier.ranking import CARD_FIELDS, MAY_FIT, SHORTLISTED, current_wishes
 from sale_sofia.crawl.frontier.wanted import Wanted
 from sale_sofia.crawl.settings import (
     ASSUMED_KINDS,
@@ -17,8 +17,9 @@ from sale_sofia.crawl.settings import (
     FAIR_TURN,
     FOLLOW_SECONDS,
 )
-from sale_sofia.crawl.tables import jobs
-from sale_sofia.history.jobs import NEWEST_JOB_FIRST
+from sale_sofia.crawl.tables import LEFT_ALONE, EndCode, jobs
+from sale_sofia.crawl.tables import frontier as rows
+from sale_sofia.history.jobs import NEWEST_JOB_FIRST, Job
 from sale_sofia.history.tables import listings, sweeps
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.settings.model import Settings
@@ -207,3 +208,55 @@ def duration(minutes: float) -> Said:
     if minutes >= _LONG_MINUTES:
         return Said("duration.hours", hours=round(minutes / _MINUTES_PER_HOUR, 1))
     return Said("duration.minutes", minutes=math.ceil(minutes))
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """Adverts of a job so far, and minutes left at the portal's rate for the pages known so far."""
+
+    seen: int
+    opened: int
+    fitting: int
+    """Adverts that may fit a wish; for a job with a goal, those that are not left unopened as unwanted."""
+    new: int
+    searching: bool
+    """Whether pages of results are pending, which may bring more."""
+    fitting_minutes: float
+    """Until all that may fit is opened; pages of results come first."""
+    minutes: float
+    """Until its end."""
+
+    @property
+    def told(self) -> Said:
+        """The outlook in one line."""
+        least = Said("outlook.least") if self.searching else None
+        return Said(
+            "outlook.told",
+            seen=self.seen,
+            opened=self.opened,
+            fitting=self.fitting,
+            new=self.new,
+            least=least,
+            after=duration(self.fitting_minutes),
+            end=duration(self.minutes),
+        )
+
+
+def read_outlook(connection: Connection, job: Job, settings: Settings) -> Outlook | None:
+    """The outlook of a running job that has seen adverts, at the rates of these settings; else None."""
+    if job.state.finished:
+        return None
+    advert, waits = rows.c.kind == "listing", rows.c.state.in_(("pending", "leased"))
+    code = func.coalesce(rows.c.code, "")
+    ranked = and_(rows.c.rank >= MAY_FIT, rows.c.rank < SHORTLISTED)
+    fits = ranked if job.looks_for is None else code != EndCode.UNWANTED
+    opened = and_(advert, rows.c.state == "done", code.not_in(LEFT_ALONE))
+    conditions = (advert, opened, and_(advert, fits), and_(advert, fits, waits), and_(~advert, waits), waits)
+    query = select(*(func.sum(case((condition, 1), else_=0)) for condition in conditions))
+    counts = connection.execute(query.where(rows.c.job_id == job.id)).one()
+    seen, read, fitting, to_open, pages, left = (count or 0 for count in counts)
+    if not seen:
+        return None
+    rate = rate_per_minute(settings, get_scraper(job.site).config)
+    to_fits = (pages + to_open) / rate
+    return Outlook(seen, read, fitting, job.new_listings, pages > 0, to_fits, left / rate)

@@ -11,9 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, Self
 
 from sale_sofia.crawl.resilience.breaker import Permission
-from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace
+from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace, Renewal
 from sale_sofia.crawl.resilience.errors import CrawlError, HttpBlocked, HttpClient, HttpRateLimit, ParseError
-from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.crawl.resilience.owners import new_token
 from sale_sofia.crawl.resilience.settings import FRESH_TURN_SECONDS, RENEWALS_PER_LEASE
 

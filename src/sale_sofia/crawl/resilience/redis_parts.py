@@ -9,8 +9,7 @@ from typing import Any, Final, TypeAlias
 from redis.asyncio import Redis
 
 from sale_sofia.crawl.resilience.breaker import CircuitState, CircuitStatus, MemoryCircuitBreaker, Permission
-from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace, MemoryBulkhead
-from sale_sofia.crawl.resilience.leases import Renewal
+from sale_sofia.crawl.resilience.bulkhead import BulkheadPlace, MemoryBulkhead, Renewal
 from sale_sofia.crawl.resilience.limiter import (
     Acquiring,
     DelayOf,

@@ -31,8 +31,8 @@ from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
 from sale_sofia.crawl.frontier.wanted import Wanted, find_wanted
 from sale_sofia.crawl.runners.runners import SiteBusy, site_lock
 from sale_sofia.crawl.tables import schedule_slots
+from sale_sofia.listings.dates import day_of, moment_of, quiet_until
 from sale_sofia.settings.model import Settings
-from sale_sofia.settings.quiet_hours import day_of, moment_of, quiet_until
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.upserts import insert_into
 from sale_sofia.websites.registry import get_scraper

@@ -5,15 +5,17 @@ import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
-from sqlalchemy import Connection, exists, func, select
+from sqlalchemy import Connection, exists, func, literal, select, union_all
 
-from sale_sofia.crawl.tables import frontier, jobs
-from sale_sofia.history.future import future_sentence
+from sale_sofia.alerts.tables import alert_messages
+from sale_sofia.crawl.tables import frontier, jobs, schedule_slots
 from sale_sofia.history.jobs import FINISHED_STATES, JobState, unfinished_jobs
 from sale_sofia.history.runs.facts import RunComparison, RunFacts, compare, read_run
 from sale_sofia.history.runs.health import END_FINDINGS, collapse_sentence, has_collapsed
-from sale_sofia.history.settings import OWN_SITE, SECONDS_PER_HOUR
+from sale_sofia.history.settings import CLOCK_FAULT_SECONDS, OWN_SITE, SECONDS_PER_HOUR
+from sale_sofia.history.tables import listings
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
@@ -25,7 +27,30 @@ from sale_sofia.telemetry.incidents import (
     open_incident,
     open_incidents,
 )
-from sale_sofia.telemetry.tables import run_metrics
+from sale_sofia.telemetry.tables import incidents, run_metrics
+
+_MOMENTS: Final = (
+    ("jobs", jobs.c.created_at),
+    ("jobs", jobs.c.finished_at),
+    ("adverts", listings.c.last_seen_at),
+    ("incidents", incidents.c.seen_at),
+    ("scheduled crawls", schedule_slots.c.taken_at),
+    ("alerts", alert_messages.c.made_at),
+)
+_NEWEST: Final = union_all(*(select(literal(name), func.max(column)) for name, column in _MOMENTS))
+
+
+def future_sentence(connection: Connection, *, now: float) -> Said | None:
+    """A sentence on what in the database is dated in the future; None where nothing is."""
+    ahead: dict[str, float] = {}
+    for name, newest in connection.execute(_NEWEST):
+        if newest is not None and newest > now + CLOCK_FAULT_SECONDS:
+            ahead[name] = max(ahead.get(name, 0.0), newest - now)
+    if not ahead:
+        return None
+    hours = max(ahead.values()) / SECONDS_PER_HOUR
+    return Said("trouble.clock_ahead", what=list(ahead), hours=hours)
+
 
 _BAD_ENDS = {
     JobState.EMPTY: IncidentKind.EMPTY_JOB,

@@ -1,4 +1,4 @@
-"""The report of one or several runs: results, health, and comparison with earlier runs."""
+"""The report of one or several runs: results, health, photos, and comparison with earlier runs."""
 
 import json
 import time
@@ -8,12 +8,13 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.flats.tables import advert_photos
 from sale_sofia.history.jobs import COPY_COUNTS
 from sale_sofia.history.runs.facts import (
     RunComparison,
@@ -26,9 +27,9 @@ from sale_sofia.history.runs.facts import (
 )
 from sale_sofia.history.runs.health import HealthState, judge, worst
 from sale_sofia.history.runs.incidents import review_run
-from sale_sofia.history.runs.photos import PhotoCounts, count_photos
 from sale_sofia.history.runs.report_page import report_page
 from sale_sofia.history.sweeps import Sweep
+from sale_sofia.history.tables import listings
 from sale_sofia.settings.files import atomic_write
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
@@ -288,3 +289,26 @@ def _newest_jobs(connection: Connection) -> list[str]:
     oldest_first = select(jobs.c.site, jobs.c.id).order_by(jobs.c.created_at, jobs.c.id)
     newest = {row.site: row.id for row in connection.execute(oldest_first)}
     return [newest[site] for site in sorted(newest)]
+
+
+class PhotoCounts(NamedTuple):
+    """The results of requesting photos of a portal's adverts."""
+
+    asked: int = 0
+    requests: int = 0
+    """One for each photo, and one more for each further try."""
+    kept: int = 0
+    """Those that gave a picture to compare."""
+    failed: int = 0
+
+
+def count_photos(connection: Connection, *, since: float = 0.0) -> dict[str, PhotoCounts]:
+    """By portal, the photos that were last requested since that moment."""
+    requested, stored = func.count(), func.count(advert_photos.c.picture)
+    query = (
+        select(listings.c.site, requested, func.sum(advert_photos.c.requests), stored, requested - stored)
+        .join_from(advert_photos, listings, listings.c.id == advert_photos.c.listing_id)
+        .where(advert_photos.c.asked_at >= since)
+        .group_by(listings.c.site)
+    )
+    return {row[0]: PhotoCounts(*map(int, row[1:])) for row in connection.execute(query)}

@@ -2,7 +2,7 @@ import asyncio
 
 from redis.exceptions import ConnectionError as RedisGone
 
-from sale_sofia.crawl.resilience.leases import Renewal
+from sale_sofia.crawl.resilience.bulkhead import Renewal
 
 
 def test_renewals_go_on_after_one_that_failed_and_end_with_the_lease() -> None:
