@@ -11,6 +11,7 @@ from sale_sofia.app import drawing
 from sale_sofia.app.guard import is_own
 from sale_sofia.app.settings import LONGEST_CELL, LONGEST_TEXT, TENTHS_BELOW
 from sale_sofia.app.words import language, pluralise, say
+from sale_sofia.buyer.opinions import MATCHING
 from sale_sofia.flats.flat import Flat
 from sale_sofia.history.export import FORMULA_SIGNS
 from sale_sofia.listings.dates import SOFIA
@@ -26,6 +27,11 @@ _MONTH: Final = 365.25 / 12 * _DAY
 _PARTS_OF_A_DAY: Final = 3
 _FEW: Final = 2
 """A unit is used from this many on: 90 minutes, and then 2 hours."""
+
+
+def who(name: str) -> str:
+    """The name of who changed something; matching, which joins and parts flats, has one in words."""
+    return say("diary.matching") if name == MATCHING else name
 
 
 def number(value: float | None, decimals: int = 0) -> str:

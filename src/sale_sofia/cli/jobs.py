@@ -43,13 +43,14 @@ from sale_sofia.crawl.urls import UnknownAdvert, advert_of
 from sale_sofia.history.changes import CHANGE_KINDS, Happening, happenings
 from sale_sofia.history.jobs import COPY_COUNTS, list_jobs
 from sale_sofia.history.listing_rows import moment_text
-from sale_sofia.history.prices import PriceHistory, price_history, price_per_sqm
+from sale_sofia.history.prices import PriceHistory, price_history
 from sale_sofia.history.runs.incidents import future_sentence
 from sale_sofia.history.runs.report_page import report_page
 from sale_sofia.history.runs.reports import SessionReportGenerator, write_whole
 from sale_sofia.history.settings import SHOWN_CHANGES, SHOWN_SWEEPS
 from sale_sofia.history.sweeps import accept_drop, list_sweeps
 from sale_sofia.history.tables import PRINTED_BEFORE
+from sale_sofia.history.timeline import price_per_sqm
 from sale_sofia.installation import open_error_log, open_ready
 from sale_sofia.operations.portals import SiteStatus, site_statuses
 from sale_sofia.operations.services.redis import answering_redis_url

@@ -1,4 +1,7 @@
-"""The history of one advert as a function of its sightings in order of time. Nothing is stored here."""
+"""The history of one advert as a function of its sightings in order of time, and the meaning of its prices.
+
+Nothing is stored here.
+"""
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
@@ -14,16 +17,25 @@ from sale_sofia.history.listing_rows import (
     Change,
     detect_all_changes,
 )
-from sale_sofia.history.prices import PointKind, is_doubtful, point_kind
 from sale_sofia.history.settings import (
+    BUILT_TYPES,
     CARD_AREA_TOLERANCE,
     CHANGE_FACTOR,
     EARLIEST_REVISIT_SHARE,
+    LEAST_PRICE_EUR,
+    ODD_RATIO_TOLERANCE,
+    ODD_RATIOS,
     QUIET_FACTOR,
+    VAT_RATE,
+    VAT_TOLERANCE,
     HistoryRules,
 )
 
 Row = dict[str, Any]
+Fields = Mapping[Any, Any]
+PointKind = Literal["first", "price", "vat", "currency"]
+PER_SQM: Final = "per_sqm"
+_WITH_VAT = frozenset({"none", "included"})
 VisitResult = Literal["new", "changed", "unchanged", "quarantined"]
 _PLACE_BYTES = 4
 HELD_FIELDS = (*PRICE_FIELDS, "previous_price_eur")
@@ -423,3 +435,57 @@ def _complete_card_price(generation: Generation, confirming: Step) -> None:
         if kind != "first":
             kind = point_kind(generation.seen[last_priced - 1][1].fields, fields)
         generation.seen[last_priced] = seen, step._replace(fields=fields, price=kind)
+
+
+def point_kind(old: Fields, new: Fields) -> PointKind | None:
+    """The kind of a new price point; None where nothing about the price changed.
+
+    A sum that changed by exactly the VAT that was added or removed is the same price.
+    """
+    if all(old[name] == new[name] for name in PRICE_FIELDS):
+        return None
+    if old["vat"] != new["vat"] and _same_but_for_vat(old, new):
+        return "vat"
+    return "currency" if old["price_eur"] == new["price_eur"] else "price"
+
+
+def _same_but_for_vat(old: Fields, new: Fields) -> bool:
+    before, after = old["price_eur"], new["price_eur"]
+    if before == after or before is None or after is None:
+        return bool(before == after)
+    if old["vat"] == "excluded" and new["vat"] in _WITH_VAT:
+        return _near(after / before, 1 + VAT_RATE, VAT_TOLERANCE)
+    dropped = new["vat"] == "excluded" and old["vat"] in _WITH_VAT
+    return dropped and _near(after / before, 1 / (1 + VAT_RATE), VAT_TOLERANCE)
+
+
+def another_meaning(old: Fields, new: Fields) -> float | Literal["per_sqm"] | None:
+    """What the new number seems to be: the price per m², or a multiple of the price; None: a price."""
+    before, after = old["price_eur"], new["price_eur"]
+    if not before or not after:
+        return None
+    area = new["area_sqm"] or old["area_sqm"]
+    if area and _near(after * area / before, 1.0, ODD_RATIO_TOLERANCE):
+        return PER_SQM
+    return next((ratio for ratio in ODD_RATIOS if _near(after / before, ratio, ODD_RATIO_TOLERANCE)), None)
+
+
+def is_doubtful(old: Fields, new: Fields) -> bool:
+    """Whether a price is not believed at once: of another meaning, or too low at first sight."""
+    return another_meaning(old, new) is not None or (old["price_eur"] is None and is_too_little(new))
+
+
+def is_too_little(fields: Fields) -> bool:
+    """Whether the price is too low for any property of this kind, so the number means something else."""
+    price, least = fields["price_eur"], LEAST_PRICE_EUR.get(fields["deal"] or "")
+    return bool(price and least and price < least and fields["property_type"] in BUILT_TYPES)
+
+
+def price_per_sqm(fields: Fields) -> float | None:
+    """Computed from the current price and area; never stored, so never stale."""
+    price, area = fields["price_eur"], fields["area_sqm"]
+    return price / area if price and area else None
+
+
+def _near(value: float, target: float, tolerance: float) -> bool:
+    return abs(value / target - 1) <= tolerance

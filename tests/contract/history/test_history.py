@@ -17,11 +17,18 @@ from sale_sofia.flats.rows import previous_price, price_steps
 from sale_sofia.history.changes import happenings
 from sale_sofia.history.listings import Sighting, Visit, load_listing, record_visits, save_listings
 from sale_sofia.history.market_events import set_gone
-from sale_sofia.history.prices import another_meaning, point_kind, price_history
+from sale_sofia.history.prices import price_history
 from sale_sofia.history.pruning import prune_visits
 from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.tables import listing_changes, listings, market_events, price_points, scrape_history
-from sale_sofia.history.timeline import NOTHING_ODD, Odd, next_interval, revisit_at
+from sale_sofia.history.timeline import (
+    NOTHING_ODD,
+    Odd,
+    another_meaning,
+    next_interval,
+    point_kind,
+    revisit_at,
+)
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
 from tables import each_row

@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import delete, insert, update
 
 from app_runs import put_adverts, store
-from sale_sofia.buyer.evaluations import evaluation_of, notes_of
+from sale_sofia.buyer.evaluations import By, evaluation_of, mark, notes_of
+from sale_sofia.buyer.opinions import MATCHING
 from sale_sofia.buyer.people import digest_of
 from sale_sofia.buyer.settings import SIGN_IN_AGAIN_SECONDS
 from sale_sofia.buyer.tables import sign_ins
@@ -255,6 +256,18 @@ def test_another_vat_and_an_advert_that_was_gone_are_no_change_of_price_on_the_b
         (entry,) = buyer.data("/mine.json")["board"]["shortlist"]
     db.dispose()
     assert (entry["price_eur"], entry["changes"]) == (83_333.33, [])
+
+
+def test_a_status_that_followed_from_matching_names_it_in_words(first: Browser, tmp_path: Path) -> None:
+    db = store(tmp_path)
+    with db.write() as connection:
+        mark(connection, 1, "rejected", By(MATCHING, time.time()))
+    db.dispose()
+    flat, mine = first.text("/flat/1"), first.text("/mine")
+    assert "matching of flats · status: new → rejected" in flat
+    assert re.search(r"Last change: [^,]+, matching of flats", flat)
+    assert re.search(r"· matching of flats, \d", mine)
+    assert "разпознаването на имоти · статус" in first.text("/flat/1?lang=bg")
 
 
 def test_a_flat_goes_its_way_by_taps_and_the_other_is_asked(first: Browser, tmp_path: Path) -> None:

@@ -444,7 +444,7 @@ def _change_line(change: EvaluationChange) -> str:
     )
     viewing = f"{say('status.viewing')}: " if change.viewing_id else ""
     field = f"{viewing}{say(f'diary.field.{change.field}')}"
-    return f"{fmt.moment(change.changed_at)} · {change.changed_by} · {field}: {old} → {new}"
+    return f"{fmt.moment(change.changed_at)} · {fmt.who(change.changed_by)} · {field}: {old} → {new}"
 
 
 def _sources(data: PropertyData) -> Iterator[Values]:

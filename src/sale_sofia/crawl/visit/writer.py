@@ -52,8 +52,8 @@ from sale_sofia.history.listings import (
     save_unmodified,
 )
 from sale_sofia.history.pages import PageRecord, record_pages
-from sale_sofia.history.prices import PER_SQM, another_meaning, is_too_little
 from sale_sofia.history.settings import HistoryRules
+from sale_sofia.history.timeline import PER_SQM, another_meaning, is_too_little
 from sale_sofia.listings.model import FieldSeen, Listing
 from sale_sofia.settings.model import get_settings
 from sale_sofia.storage.database import Database
