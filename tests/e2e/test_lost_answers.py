@@ -63,6 +63,32 @@ def test_a_note_sent_after_the_sign_in_ended_comes_back_and_is_sent_once(buyer: 
     assert buyer.errors == []
 
 
+def test_what_was_typed_waits_for_its_form_behind_other_pages(buyer: Window) -> None:
+    _open_flat(buyer)
+    page, address = buyer.page, buyer.page.url
+    page.get_by_label("Нова бележка").fill(NOTE)
+    page.context.clear_cookies(name="sale_sofia_login")
+    buyer.press("Добави бележка")
+    page.goto(buyer.url)
+    _sign_in(buyer)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.goto(address)
+    expect(page.get_by_label("Нова бележка")).to_have_value(NOTE)
+
+
+def test_a_search_comes_back_only_to_the_conditions_it_was_named_for(buyer: Window) -> None:
+    page = buyer.page
+    buyer.open("search", price_max=200000)
+    page.locator("#save-name").fill("евтини")
+    page.route("**/search/save", lambda route: route.abort())
+    page.locator("#save button").click()
+    buyer.open("search", price_max=300000)
+    expect(page.locator("#save-name")).to_have_value("")
+    expect(page.locator("#save input[name=price_max]")).to_have_value("300000")
+    buyer.open("search", price_max=200000)
+    expect(page.locator("#save-name")).to_have_value("евтини")
+
+
 def test_a_click_without_a_sign_in_asks_for_one_and_keeps_what_was_typed(buyer: Window) -> None:
     _open_flat(buyer)
     buyer.page.get_by_label("Нова бележка").fill(NOTE)

@@ -44,7 +44,8 @@ async function send(action, fields) {
   }
 }
 
-// What is typed into a form stays with the tab until a page answers it: a sign-in, or a lost network, may come between.
+// What is typed into a form stays with the tab until a page answers it or shows the form again: a sign-in, or a lost network,
+// may come between, and other pages after it.
 // What is hidden stays with it: by stamps, and by what was shown, the server sees what others changed meanwhile.
 const KEPT = "textarea, select, input:not([type=password], [type=file])", TYPED = "textarea, select, input:not([type=password], [type=file], [type=hidden])";
 const signedIn = () => document.querySelector('a.language[href="/people"]')?.textContent;
@@ -59,14 +60,18 @@ function signInAgain() {
   if (typed) remember(typed);
   location.reload();  // asks for a sign-in
 }
-function bringBack({ action, at, fields, by }) {
+const SEEN = /^(back|stamp|shown_at|was_.*)$/;  // hidden fields that say what was seen; all others are what the form is about
+function bringBack({ action, at, fields, by }) {  // whether it need not be kept any longer
   const form = alike(action)[at], places = [...form?.querySelectorAll(KEPT) ?? []];
-  if (!form || by !== signedIn() || places.length !== fields.length || places.some((place, number) => place.name !== fields[number][0])) return;
+  if (by !== signedIn()) return Boolean(signedIn());
+  if (!form || places.length !== fields.length) return false;
+  if (places.some((place, number) => place.name !== fields[number][0] || (place.type === "hidden" && !SEEN.test(place.name) && place.value !== fields[number][1]))) return false;
   places.forEach((place, number) => { [, place.value, place.checked] = fields[number]; });
   for (let box = form.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
   form.querySelector("button").hidden = false;
   form.scrollIntoView({ block: "center" });
   tell(document.body.dataset.restored);
+  return true;
 }
 
 function showStatus(answer) {
@@ -264,6 +269,5 @@ for (const form of document.querySelectorAll("form[data-keep]")) {
 
 if (document.getElementById("offline").hidden) {  // a page kept for reading offline answers nothing
   const unsent = sessionStorage.getItem("unsent");
-  sessionStorage.removeItem("unsent");
-  if (unsent && !("answered" in document.body.dataset)) bringBack(JSON.parse(unsent));
+  if (unsent && ("answered" in document.body.dataset || bringBack(JSON.parse(unsent)))) sessionStorage.removeItem("unsent");
 }
