@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import random
 import re
 import shlex
 import sys
@@ -49,6 +50,7 @@ from sale_sofia.operations.services.dashboard import (
 )
 from sale_sofia.operations.services.processes import Interrupted, StopSignals
 from sale_sofia.operations.settings import LEAST_BUDGET_EUR, LONGEST_METRO_MINUTES, MOST_BUDGET_EUR
+from sale_sofia.settings.files import atomic_write
 from sale_sofia.settings.model import DATABASE_FILE, Settings, environment_of, load_settings
 from sale_sofia.settings.words import Language, Said
 from sale_sofia.storage.database import Database
@@ -59,7 +61,7 @@ from sale_sofia_simulator.faults import LAYOUTS
 from sale_sofia_simulator.model import NOW
 from sale_sofia_simulator.render import write_world
 from sale_sofia_simulator.running import RunningSimulator, start_in_process
-from sale_sofia_simulator.simulation import SITES, Simulation, SimulatorConfig
+from sale_sofia_simulator.simulation import FAMILY, SITES, Simulation, SimulatorConfig
 
 DAY_SECONDS = 86_400.0
 
@@ -189,14 +191,10 @@ def demo(
     log_to_file(settings, "demo")
     database = open_ready(settings)
     passed = DemoDays.load(settings.data_dir / fixed.DEMO_BEGAN, days, time.time())
-    # The last demo's ports if they are free: an interrupted crawl then finds its portals again.
-    remembered = settings.data_dir / "port"
-    if not (remembered.exists() and _are_free(int(remembered.read_text("ascii")))):
-        remembered.write_text(str(_free_ports()), "ascii")
     config = SimulatorConfig(
         properties=city["properties"],
         seed=city["seed"],
-        port=int(remembered.read_text("ascii")),
+        port=demo_port(settings.data_dir),
         lifelike=True,
         days_later=(datetime.fromtimestamp(passed.began, SOFIA).date() - NOW.date()).days,
     )
@@ -229,6 +227,27 @@ def demo_city(folder: Path, properties: int | None, seed: int | None) -> dict[st
             "delete that folder, or set DATA_DIR to another one",
         )
     return city
+
+
+def demo_port(folder: Path) -> int:
+    """The first port of this demo's portals, always the same: its adverts keep their addresses.
+
+    Refuses while another program listens there, as all adverts would fail to be read.
+    """
+    file = folder / "port"
+    if not file.exists():
+        tried = random.sample(fixed.DEMO_PORTS, len(fixed.DEMO_PORTS))
+        found = next(filter(_are_free, tried), None)
+        refuse(found is None, "no port is free for the demo's portals; end a program that listens")
+        with atomic_write(file) as draft:
+            draft.write_text(str(found), "ascii")
+    first = int(file.read_text("ascii"))
+    refuse(
+        not _are_free(first),
+        f"another program uses port {first} or {first + 1}, where the portals of the demo in {folder} are; "
+        "end it, or delete that folder to begin anew",
+    )
+    return first
 
 
 def _crawl_days(settings: Settings, database: Database, config: SimulatorConfig, passed: DemoDays) -> None:
@@ -287,14 +306,9 @@ def _demo_settings(settings: Settings) -> Settings:
     )
 
 
-def _free_ports() -> int:
-    """The first of as many free ports as there are simulated portals."""
-    first = free_port(fixed.DASHBOARD_HOST, 0)
-    return first if _are_free(first) else _free_ports()
-
-
 def _are_free(first: int) -> bool:
-    return all(bound_port(fixed.DASHBOARD_HOST, port) for port in range(first, first + len(SITES)))
+    """Whether the demo's portals could listen on the ports from this one on."""
+    return all(bound_port(fixed.DASHBOARD_HOST, port) for port in range(first, first + len(FAMILY)))
 
 
 # Simulated portals: serve them, write their pages to a folder, and site files so that commands crawl them.

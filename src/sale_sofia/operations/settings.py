@@ -166,6 +166,8 @@ DEMO_LAST_DAYS: Final = 3
 """The last days, up to today, that are all crawled: people look at what is recent."""
 DEMO_SEED: Final = 20
 """The demo's city: after these days flats of the shipped profile have come, gone and changed their prices."""
+DEMO_PORTS: Final = range(20_000, 30_000)
+"""Where the demo's portals listen: below the ports of outgoing connections, which could take theirs."""
 DEMO_DAYS_MISSED: Final = 21
 """Most days that an old demo catches up on; earlier ones are skipped."""
 DASHBOARD_LOGIN_SECONDS: Final = 12 * 3600.0

@@ -1,6 +1,7 @@
 """`start`: what people answer, what is written, and that the rest is left to the other commands."""
 
 import io
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,8 +12,9 @@ import typer
 
 from commands_here import Command, commands
 from sale_sofia.advice.scoring.profile import load_profile
-from sale_sofia.cli.start import demo_city, read_budget, read_kinds, read_metro, read_places
+from sale_sofia.cli.start import demo_city, demo_port, read_budget, read_kinds, read_metro, read_places
 from sale_sofia.crawl.probe import Reading
+from sale_sofia.operations.settings import DEMO_PORTS
 from tables import each_row
 
 OVCHA_KUPEL = ("Овча купел", "Овча купел 1", "Овча купел 2")
@@ -173,3 +175,16 @@ def test_a_demo_keeps_its_city(tmp_path: Path) -> None:
         advice = " leave the option out, delete that folder, or set DATA_DIR to another one"
         assert str(refused.value) == said.format(folder) + advice
     assert demo_city(folder, None, None) == city
+
+
+def test_a_demo_keeps_its_ports_and_waits_while_another_program_has_one(tmp_path: Path) -> None:
+    first = demo_port(tmp_path)
+    assert first in DEMO_PORTS
+    assert demo_port(tmp_path) == first
+    with socket.create_server(("127.0.0.1", first + 1)), pytest.raises(typer.BadParameter) as refused:
+        demo_port(tmp_path)
+    assert str(refused.value) == (
+        f"another program uses port {first} or {first + 1}, where the portals of the demo in {tmp_path} are; "
+        "end it, or delete that folder to begin anew"
+    )
+    assert demo_port(tmp_path) == first
