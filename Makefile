@@ -47,7 +47,7 @@ test-%: setup  ## The tests of a folder or file: make test-crash, make test-aler
 
 slice = $(strip $(wildcard tests/$(1) tests/*/$(1) tests/*/*/$(1)) $(shell find tests -name "test_$(1).py") $(if $(filter bench,$(1)),bench/tests))
 
-coverage: setup  ## All tests with their branch coverage; two thirds slower
+coverage: setup  ## All tests with their branch coverage; takes nearly twice as long
 	$(PYTEST) --cov --cov-report=term
 
 lint: setup  ## ruff and mypy strict

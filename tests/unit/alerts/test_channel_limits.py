@@ -6,11 +6,9 @@ from sale_sofia.alerts.channels import Channel, ChannelSender
 from sale_sofia.alerts.settings import LONGEST_BODY, LONGEST_SUBJECT
 from tables import each_row
 
+BESIDE_SUBJECT = 4096 - LONGEST_SUBJECT - 2  # Telegram counts the subject and a blank line
 URLS = [
-    (
-        f"tgram://123456789:{'a' * 35}/12345",
-        4096 - LONGEST_SUBJECT - 2,
-    ),  # it counts the subject and a blank line
+    (f"tgram://123456789:{'a' * 35}/12345", BESIDE_SUBJECT),
     (f"discord://{'1' * 18}/{'a' * 68}", 2000),
     ("mailto://user:word@example.com?to=other@example.com", LONGEST_BODY),
 ]
