@@ -42,7 +42,7 @@ class Goal(NamedTuple):
 
 
 GOAL = Goal(3.0, 1 / 3, 1.10)
-QUICK_GOAL = Goal(2.0, 0.50, 1.10)  # a few hundred pages: starting up weighs more
+QUICK_GOAL = Goal(2.5, 0.50, 1.10)  # a few hundred pages: starting up weighs more
 
 Used = dict[str, float]
 BUDGET = {"parse and normalise": 1.0, "fetch": 0.25, "gate and visit": 0.2, "store": 0.25, "else": 0.1}

@@ -8,7 +8,7 @@ from functools import partial
 from sqlalchemy import Connection
 
 from sale_sofia.alerts.outbox import Delivered, Looked, Round, bring_back, due_messages, silent_channels
-from sale_sofia.alerts.rules import AlertsError, AlertsFile, load_alerts
+from sale_sofia.alerts.rules import AlertsFile, load_alerts
 from sale_sofia.alerts.settings import LEASE_FACTOR
 from sale_sofia.history.runs.incidents import look_round
 from sale_sofia.history.settings import OWN_SITE
@@ -16,10 +16,8 @@ from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import (
-    Aftermath,
     IncidentKind,
     Trouble,
-    attempt,
     close_incident,
     open_incident,
     open_incidents,
@@ -76,12 +74,3 @@ class Alerts:
         for name in sorted(names & silent.keys()):
             sentence = Said("trouble.channel_silent", channel=name, seconds=seconds, why=silent[name])
             open_incident(connection, Trouble(IncidentKind.CHANNEL_SILENT, name, sentence), now=now)
-
-
-def alert_after_crawl(
-    settings: Settings, database: Database, seconds: float, clock: Callable[[], float] = time.time
-) -> bool:
-    """Run a round at the end of a crawl; never raises. `False` if it failed: then there is an incident."""
-    aftermath = Aftermath("alerts", IncidentKind.ALERTS_FAILED, OWN_SITE, "sale-sofia alerts run")
-    run = partial(Alerts(settings, database, clock).run, seconds)
-    return attempt(database, aftermath, run, AlertsError, clock=clock)

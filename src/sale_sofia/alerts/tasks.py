@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from sale_sofia.alerts.after_crawl import alert_after_crawl
 from sale_sofia.crawl.runners.lane import database, settings
 
 
@@ -14,6 +15,4 @@ from sale_sofia.crawl.runners.lane import database, settings
 )
 def run_alerts() -> bool:
     """Run a round of alerts; whether it succeeded."""
-    from sale_sofia.alerts.running import alert_after_crawl  # noqa: PLC0415 - lanes do without it
-
     return alert_after_crawl(settings(), database(), settings().alert_run_seconds)

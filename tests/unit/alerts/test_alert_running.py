@@ -12,10 +12,11 @@ from alert_servers import alert_servers
 from alert_world import AlertWorld
 from contract.storage.helpers import ready_database
 from sale_sofia.alerts import tasks
+from sale_sofia.alerts.after_crawl import alert_after_crawl
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.rules import load_alerts
-from sale_sofia.alerts.running import Alerts, alert_after_crawl
+from sale_sofia.alerts.running import Alerts
 from sale_sofia.celery_app import configuration
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
@@ -52,12 +53,39 @@ def test_a_failure_is_an_incident_and_ends_with_it(world: AlertWorld) -> None:
 
 def test_without_rules_incidents_are_found_all_the_same(world: AlertWorld) -> None:
     little = world.settings.model_copy(update={"min_free_disk_mb": 1_000_000})
-    Alerts(little, world.database, lambda: world.now).run(1.0)
+    assert alert_after_crawl(little, world.database, 1.0, lambda: world.now)
     assert kinds(world) == ["disk_low sale-sofia"]
 
 
 @pytest.mark.slow
-def test_what_judges_flats_and_what_sends_is_not_imported_without_rules() -> None:
+def test_a_crawl_without_rules_loads_nothing_of_alerts(tmp_path: Path) -> None:
+    program = """
+import sys
+from sale_sofia.alerts.after_crawl import alert_after_crawl
+from sale_sofia.installation import open_database
+from sale_sofia.settings.model import load_settings
+from sale_sofia.storage.migrate import initialize_database
+
+settings = load_settings()
+database = open_database(settings)
+initialize_database(database)
+assert alert_after_crawl(settings, database, 1.0)
+print(*sorted({"httpx"} & sys.modules.keys() | {name for name in sys.modules if ".alerts." in name}))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"DATA_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.split() == [
+        f"sale_sofia.alerts.{name}" for name in ("after_crawl", "settings", "tables")
+    ]
+
+
+@pytest.mark.slow
+def test_what_judges_flats_and_what_sends_is_not_imported_without_need() -> None:
     needless = {"sale_sofia.alerts.looking", "sale_sofia.alerts.delivery", "httpx"}
     program = f"import sys, sale_sofia.alerts.running; sys.exit(not {needless}.isdisjoint(sys.modules))"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
