@@ -16,6 +16,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.types import TypeEngine
 
 from sale_sofia.storage.connections import from_json, to_json
+from sale_sofia.storage.tables import Digest
 
 Values = Mapping[str, Any]
 _Process = Callable[[Any], Any]
@@ -42,7 +43,7 @@ class Quick:
         prepared = self._prepare(connection, rows[0])
         if len(rows) == 1:
             return _execute(connection, *prepared.call(rows[0])).rowcount
-        return _execute(connection, prepared.sql, list(map(prepared.values, rows)), many=True).rowcount
+        return _execute(connection, prepared.sql, prepared.values_of(rows), many=True).rowcount
 
     def rows(self, connection: Connection, values: Values = _NO_VALUES) -> Sequence[tuple[Any, ...]]:
         """The rows that it selects or returns, as plain tuples in the order of its columns."""
@@ -80,7 +81,7 @@ class _Prepared:
         }
         self._lists = {name for name, bind in zip(parameters, binds, strict=True) if bind.expanding}
         self._writers = [
-            (index, process)
+            (index, process, _writes_null(bind.type))
             for index, bind in enumerate(binds)
             if (process := _writer(bind.type, dialect)) and not bind.expanding
         ]
@@ -93,6 +94,12 @@ class _Prepared:
             if (process := _reader(column.type, dialect))
         ]
 
+    def values_of(self, rows: Sequence[Values]) -> list[Sequence[Any]]:
+        """The values of many rows as the driver takes them."""
+        if self._fixed or self._writers or len(self._names) == 1:
+            return list(map(self.values, rows))
+        return list(map(self._pick, rows))
+
     def values(self, row: Values) -> Sequence[Any]:
         """The values of a row as the driver takes them."""
         picked = self._pick({**self._fixed, **row} if self._fixed else row)
@@ -101,8 +108,10 @@ class _Prepared:
         if not self._writers:
             return cast("tuple[Any, ...]", picked)
         values = list(picked)
-        for index, process in self._writers:
-            values[index] = process(values[index])
+        for index, process, writes_null in self._writers:
+            value = values[index]
+            if value is not None or writes_null:
+                values[index] = process(value)
         return values
 
     def call(self, row: Values) -> tuple[str, Sequence[Any]]:
@@ -132,12 +141,15 @@ def _writer(kind: TypeEngine[Any], dialect: Dialect) -> _Process | None:
     if isinstance(kind, Boolean):  # the driver stores them as 0 and 1
         return None
     if isinstance(kind, JSON):
-        return _nullable_json if kind.none_as_null else to_json
+        return to_json
+    if isinstance(kind, Digest):
+        return bytes.fromhex
     return kind.dialect_impl(dialect).bind_processor(dialect)
 
 
-def _nullable_json(value: object) -> str | None:
-    return None if value is None else to_json(value)
+def _writes_null(kind: TypeEngine[Any]) -> bool:
+    """Whether the type stores None as something else: JSON may store it as its own null."""
+    return not (isinstance(kind, Digest) or (isinstance(kind, JSON) and kind.none_as_null))
 
 
 def _reader(kind: TypeEngine[Any], dialect: Dialect) -> _Process | None:

@@ -101,7 +101,7 @@ def test_what_is_returned_is_read_too(db: Database) -> None:
 def test_a_refused_row_is_refused_as_always_and_nothing_is_kept(db: Database) -> None:
     def twice(connection: Connection) -> None:
         ADD.run(connection, ROWS)
-        ADD.run(connection, [{**ROWS[0], "url_key": None}])
+        ADD.run(connection, [{**ROWS[0], "verdict": None}])
 
     with pytest.raises(IntegrityError):
         db.run_write(twice)

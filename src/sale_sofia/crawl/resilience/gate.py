@@ -186,7 +186,10 @@ class Gate(ABC):
             yield entry
             return
         hold = Hold(asked_at + self.lease_seconds)
-        entry = replace(entry, due=asked_at + entry.wait_seconds, hold=hold)
+        due = asked_at + entry.wait_seconds
+        entry = Admission(  # in place of `replace`, which takes three times as long, with every page
+            entry.domain, entry.wait_seconds, entry.epoch, entry.permission, entry.place, due, hold
+        )
         async with Renewal(self.lease_seconds / RENEWALS_PER_LEASE, partial(self._keep, entry.place, hold)):
             try:
                 entry = await self.wait(entry)
