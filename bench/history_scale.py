@@ -92,7 +92,6 @@ def _rows(count: int) -> Iterator[tuple[str, tuple[str, ...], Iterator[tuple[Any
     visits = (
         "id",
         "site",
-        "url_key",
         "job_id",
         "fetched_at",
         "verdict",
@@ -118,7 +117,7 @@ def _listing(number: int) -> tuple[Any, ...]:
         "url": f"https://www.imot.bg/obiava-1b{number:015d}",
     }
     values |= {"title": "3-СТАЕН", "description": _TEXT, "price_eur": 100_000.0, "area_sqm": 80.0}
-    return (*(values[name] for name in STORED_FIELDS), 1, "0" * 64, first, NOW, NOW, DAY, NOW + DAY, 0, 0)
+    return (*(values[name] for name in STORED_FIELDS), 1, "0" * 32, first, NOW, NOW, DAY, NOW + DAY, 0, 0)
 
 
 def _moments(number: int) -> list[float]:
@@ -154,13 +153,12 @@ def _visits(number: int) -> Iterator[tuple[Any, ...]]:
         yield (
             _visit(number, turn),
             "imot.bg",
-            f"listing:1b{number:015d}",
             _job(turn),
             at,
             "ok",
             0.2,
-            bytes(32),
-            bytes(32),
+            bytes(16),
+            bytes(16),
             number,
             result,
         )

@@ -124,7 +124,15 @@ frontier = Table(
     Column("kin", String(10)),
     UniqueConstraint("job_id", "url_key"),
     Index(None, "job_id", "state", "not_before"),
-    Index(None, "job_id", "state", "rank", "not_before"),
+)
+# Of the rows that wait: whoever takes one removes it here, and nothing is added when it ends.
+IS_PENDING: Final = frontier.c.state == text("'pending'")
+"""As a text of SQL: SQLite uses the index only for a condition that has the value itself."""
+Index(
+    None,
+    *(frontier.c[name] for name in ("job_id", "rank", "not_before")),
+    sqlite_where=IS_PENDING,
+    postgresql_where=IS_PENDING,
 )
 
 # Counts of the rows of ended jobs that `prune` removed, so that reports on a job stay the same.

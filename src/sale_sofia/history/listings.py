@@ -33,7 +33,6 @@ from sale_sofia.history.sightings import (
     is_another_year,
     is_back,
     is_ended_by_reuse,
-    listing_key,
     new_row,
     price_rows,
     save_late,
@@ -437,7 +436,6 @@ def save_unmodified(
         visits = [
             {
                 "site": site,
-                "url_key": listing_key(advert.external_id),
                 "job_id": job_id,
                 "fetched_at": advert.at,
                 "verdict": "not_modified",

@@ -88,7 +88,8 @@ def _release(connection: Connection, site: str, ids: Select[tuple[int]] | list[i
 
 
 def _held(site: str) -> tuple[ColumnElement[bool], ...]:
-    return listings.c.held_by.is_not(None), listings.c.site == site
+    # Not the column itself, lest SQLite goes through all adverts of the portal by its index.
+    return listings.c.held_by.is_not(None), listings.c.site + "" == site
 
 
 def held_adverts(connection: Connection, site: str) -> dict[int, str]:

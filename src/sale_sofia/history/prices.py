@@ -7,7 +7,7 @@ from sqlalchemy import Connection, RowMapping, select
 
 from sale_sofia.history.market_events import WITHDRAWN, Source, days_on_market, listed_since
 from sale_sofia.history.sightings import Sighting, Stored
-from sale_sofia.history.tables import WAS_ASKED, listings, price_points
+from sale_sofia.history.tables import HAS_ODD_PRICE, WAS_ASKED, listings, price_points
 from sale_sofia.history.timeline import PER_SQM, another_meaning, price_per_sqm
 from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
@@ -117,7 +117,7 @@ def close_if_settled(connection: Connection, sites: set[str], *, now: float) -> 
     for site in sites:
         left = select(listings.c.id).where(
             listings.c.site == site,
-            listings.c.odd_visits > 0,
+            HAS_ODD_PRICE,
             listings.c.price_eur.is_not(None),
             listings.c.gone_at.is_(None),
             listings.c.closed_at.is_(None),

@@ -14,6 +14,7 @@ from sale_sofia.history.listing_rows import (
     VOLATILE_FIELDS,
     content_hash,
     listing_fields,
+    shortened,
 )
 from sale_sofia.history.market_events import REUSED, WITHDRAWN, event
 from sale_sofia.history.revisions import touch
@@ -81,6 +82,11 @@ class Sighting:
         """The portal and the advert's id there."""
         return self.listing.site, self.listing.external_id
 
+    @property
+    def page(self) -> str | None:
+        """The page it was seen on, by which a visit knows it again."""
+        return None if self.page_digest is None else shortened(self.page_digest)
+
     @cached_property
     def fields(self) -> Row:
         """The values to store."""
@@ -101,7 +107,7 @@ class Sighting:
         """The sighting for the advert's timeline, before its visit has an id."""
         flags = {"held": self.held, "held_gaps": self.held_gaps, "card": self.card}
         fields = self.said if self.card else self.fields
-        return Seen(self.seen_at, self.content_hash, fields, 0, self.page_digest, **flags)
+        return Seen(self.seen_at, self.content_hash, fields, 0, self.page, **flags)
 
     def under(self, visit_id: int) -> Seen:
         """The same with the id of its visit."""
@@ -128,14 +134,13 @@ def visit_row(
     """The sighting as a row of `scrape_history`."""
     return {
         "site": sighting.listing.site,
-        "url_key": listing_key(sighting.listing.external_id),
         "job_id": sighting.job_id,
         "fetched_at": sighting.seen_at,
         "verdict": CARD if sighting.card else "ok",
         "seconds": sighting.seconds,
         "content_hash": sighting.content_hash,
         "said": sighting.said if sighting.card else None,
-        "page_digest": sighting.page_digest,
+        "page_digest": sighting.page,
         "listing_id": listing_id,
         "result": result,
         "odd": odd,
@@ -156,7 +161,6 @@ def new_row(sighting: Sighting, generation: int, first: Step, rules: HistoryRule
         "first_seen_at": sighting.seen_at,
         "last_seen_at": sighting.seen_at,
         "visited_at": sighting.seen_at,
-        "page_digest": sighting.page_digest,
         "revisit_seconds": interval,
         "revisit_at": sighting.seen_at if sighting.card else due,
         "opened_at": None if sighting.card else sighting.seen_at,
@@ -194,7 +198,6 @@ def updated_by_card(sighting: Sighting, old: Stored, step: Step) -> Row:
         **_fields_to_write(old, step),
         "of_id": old["id"],
         "content_hash": old["content_hash"] if opened else sighting.content_hash,
-        "page_digest": old["page_digest"] if opened else sighting.page_digest,
         "last_seen_at": max(old["last_seen_at"], sighting.seen_at),
         "visited_at": sighting.seen_at,
         "revisit_at": old["revisit_at"] if opened else sighting.seen_at,
@@ -217,7 +220,6 @@ def updated(sighting: Sighting, old: Stored, step: Step, rules: HistoryRules) ->
     return {
         **fields,
         **visited(old, sighting.seen_at, step, rules),
-        "page_digest": sighting.page_digest,
         "odd_price_eur": step.odd.price_eur,
         "odd_visits": step.odd.visits,
         "unseen": step.unseen or None,
@@ -295,7 +297,7 @@ def save_late(connection: Connection, sighting: Sighting, rules: HistoryRules) -
     if any((seen.at, seen.hash) == (sighting.seen_at, sighting.content_hash) for seen in sightings):
         return False
     # The same page from a better reader replaces what was read before.
-    page_key = (sighting.seen_at, sighting.page_digest)
+    page_key = (sighting.seen_at, sighting.page)
     same_page = [seen for seen in sightings if seen.digest is not None and (seen.at, seen.digest) == page_key]
     replaced = [seen for seen in same_page if seen.card == sighting.card]
     if replaced:
@@ -440,7 +442,6 @@ def _row_values(generation: Generation, row: RowMapping | None, at: float) -> Ro
         "visited_at": newest,
         "opened_at": generation.opened_at,
         "price_by_card": generation.by_card,
-        "page_digest": last.digest,
         "consecutive_unchanged": generation.unchanged,
         "revisit_seconds": generation.interval,
         "revisit_at": due if opened else last.at,

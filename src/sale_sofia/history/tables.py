@@ -53,7 +53,6 @@ listings = Table(
     Column("content_hash", String(64), nullable=False),
     Column("first_seen_at", Float, nullable=False),
     Column("last_seen_at", Float, nullable=False),
-    Column("page_digest", String(64)),
     # A portal may reuse an advert id for another flat: that is the next generation, a listing of its own.
     Column("generation", Integer, nullable=False, server_default=text("1")),
     Column("visited_at", Float, nullable=False),
@@ -82,7 +81,6 @@ listings = Table(
     Column("copy_of", Id),
     UniqueConstraint("site", "external_id", "generation"),
     Index(None, "first_seen_at"),
-    Index(None, "last_seen_at"),  # the newest of all, by which each minute sees a clock that was set back
     Index(None, "site", "last_seen_at"),
 )
 # Adverts that are or were held back are few, and looked for at the end of every run.
@@ -93,6 +91,15 @@ for _name in ("held_by", "new_at"):
         sqlite_where=listings.c[_name].is_not(None),
         postgresql_where=listings.c[_name].is_not(None),
     )
+# So are those with a price of another meaning.
+HAS_ODD_PRICE: Final = listings.c.odd_visits > text("0")
+Index(
+    None,
+    listings.c.site,
+    listings.c.odd_visits,
+    sqlite_where=HAS_ODD_PRICE,
+    postgresql_where=HAS_ODD_PRICE,
+)
 # The adverts of a family are looked up with every card of a portal that has copies.
 Index(
     "ix_listings_family_id",
@@ -170,12 +177,13 @@ scrape_history = Table(
     metadata,
     Column("id", Id, primary_key=True, autoincrement=True),
     Column("site", String(80), nullable=False),
-    Column("url_key", String(500), nullable=False),
+    # The page's key; NULL for a visit of an advert, whose listing has it.
+    Column("url_key", String(500)),
     Column("job_id", ForeignKey("jobs.id")),
     Column("fetched_at", Float, nullable=False),
     Column("verdict", String(40), nullable=False),
     Column("seconds", Float),
-    # Of an advert that was read: its content, its page, its listing, and the result.
+    # Of an advert that was read: its content, its page (both by short digests), its listing, and the result.
     Column("content_hash", Digest),
     Column("page_digest", Digest),
     Column("listing_id", Id),
@@ -192,7 +200,7 @@ scrape_history = Table(
     Column("held_type", Boolean, nullable=False, server_default=text("false")),
     Column("held_gaps", Boolean, nullable=False, server_default=text("false")),
 )
-# The visits of an advert are found by its listings, in a third of the room of their keys.
+# The visits of an advert are found by its listings.
 _OF_ADVERT: Final = scrape_history.c.listing_id.is_not(None)
 for _names, _which in (("listing_id",), _OF_ADVERT), (("site", "url_key"), ~_OF_ADVERT):
     _columns = (scrape_history.c[_name] for _name in (*_names, "fetched_at"))

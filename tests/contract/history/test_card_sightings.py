@@ -82,7 +82,7 @@ def test_a_card_is_an_advert_that_was_not_opened_yet(connection: Connection) -> 
     assert points(connection) == [(2.0, 150_000.0, "first")]
     # Where it was read: the page of results, and word for word what the card said.
     visit = connection.execute(select(scrape_history)).mappings().one()
-    assert (visit["verdict"], visit["page_digest"], visit["job_id"]) == ("card", RESULTS, "run0")
+    assert (visit["verdict"], visit["page_digest"], visit["job_id"]) == ("card", RESULTS[:32], "run0")
     assert visit["said"].items() >= CARD.items()
 
 

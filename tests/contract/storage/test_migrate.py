@@ -14,7 +14,7 @@ from contract.storage.helpers import database, ready_database
 from sale_sofia.alerts.tables import alert_messages
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.revisions import Changes, changes_since
-from sale_sofia.history.tables import pages, scrape_history, sweeps
+from sale_sofia.history.tables import listings, pages, scrape_history, sweeps
 from sale_sofia.storage import migrations
 from sale_sofia.storage.all_tables import metadata
 from sale_sofia.storage.database import Database
@@ -178,22 +178,36 @@ def test_stored_sentences_stay_as_they_are_said(db: Database) -> None:
             assert list(connection.execute(select(column).order_by(order)).scalars()) == wanted
 
 
-def test_digests_become_bytes(db: Database) -> None:
-    digest = "00ff" * 16
-    names = "id, site, url_key, fetched_at, verdict, content_hash, page_digest"
+def test_digests_become_short_bytes_and_adverts_keep_their_keys_in_their_listings(db: Database) -> None:
+    digest = "00ff" * 8 + "1234" * 8
     with before(db, "0044_scores_apart") as connection:
-        row = f"INSERT INTO scrape_history ({names}) VALUES (:id, 's', 'k', 1, 'ok', :one, NULL)"  # noqa: S608 - above
-        connection.execute(text(row), [{"id": 1, "one": digest}, {"id": 2, "one": None}])
+        fields = (
+            "id, site, external_id, url, content_hash, first_seen_at, last_seen_at, visited_at, "
+            "revisit_seconds, revisit_at, heating, orientation, parking, phones, photo_urls, features, "
+            "flags, page_digest"
+        )
+        values = f"7, 's', 'x', 'u', '{digest}', 1, 1, 1, 1, 1, '[]', '[]', '[]', '[]', '[]', '[]', '[]', 'd'"
+        connection.execute(text(f"INSERT INTO listings ({fields}) VALUES ({values})"))  # noqa: S608 - above
+        names = "id, site, url_key, fetched_at, verdict, content_hash, page_digest, listing_id"
+        row = f"INSERT INTO scrape_history ({names}) VALUES (:id, 's', :key, 1, 'ok', :one, :one, :of)"  # noqa: S608
+        visits = [
+            {"id": 1, "key": "listing:x", "one": digest, "of": 7},
+            {"id": 2, "key": "search:1", "one": None, "of": None},
+        ]
+        connection.execute(text(row), visits)
         connection.execute(text(f"INSERT INTO pages VALUES (1, 's', 'u', 'listing', '{digest}', NULL, 1.0)"))  # noqa: S608 - above
     initialize_database(db)
     with db.read() as connection:
         raw = connection.execute(
-            text("SELECT length(content_hash), page_digest FROM scrape_history ORDER BY id")
+            text("SELECT length(content_hash), length(page_digest), url_key FROM scrape_history ORDER BY id")
         )
-        assert [tuple(row) for row in raw] == [(32, None), (None, None)]
+        assert [tuple(row) for row in raw] == [(16, 16, None), (None, None, "search:1")]
+        kept = select(scrape_history.c.content_hash, scrape_history.c.page_digest).order_by(
+            scrape_history.c.id
+        )
+        assert connection.execute(kept).all() == [(digest[:32],) * 2, (None, None)]
+        assert connection.scalar(select(listings.c.content_hash)) == digest[:32]
         assert connection.scalar(text("SELECT length(digest) FROM pages")) == 32
-        kept = select(scrape_history.c.content_hash).order_by(scrape_history.c.id)
-        assert connection.scalars(kept).all() == [digest, None]
         assert connection.scalars(select(pages.c.url).where(pages.c.digest == digest)).all() == ["u"]
     assert check(db) == []
 

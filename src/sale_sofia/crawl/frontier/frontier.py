@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 
 from sale_sofia.crawl.settings import SUSPECT_DEATHS
-from sale_sofia.crawl.tables import LEFT_ALONE, EndCode, Kin, frontier, frontier_pruned, jobs
+from sale_sofia.crawl.tables import IS_PENDING, LEFT_ALONE, EndCode, Kin, frontier, frontier_pruned, jobs
 from sale_sofia.crawl.urls import Target
 from sale_sofia.storage.quick import Quick
 from sale_sofia.storage.upserts import insert_for
@@ -221,7 +221,7 @@ _SELECT_KEYS = Quick(
     select(frontier.c.url_key).where(_OF_JOB, frontier.c.url_key.in_(bindparam("keys", expanding=True)))
 )
 _SHUT = exists().where(jobs.c.id == bindparam("of_job"), jobs.c.shut_until > bindparam("at"))
-_WAITING = select(frontier.c.id).where(_OF_JOB, frontier.c.state == "pending", ~_SHUT)
+_WAITING = select(frontier.c.id).where(_OF_JOB, IS_PENDING, ~_SHUT)
 _BY_AGE = _WAITING.where(frontier.c.not_before <= bindparam("at")).order_by(
     frontier.c.not_before, frontier.c.id
 )
@@ -229,11 +229,9 @@ _BY_AGE = _WAITING.where(frontier.c.not_before <= bindparam("at")).order_by(
 _DUE = _WAITING.where(frontier.c.not_before + 0.0 <= bindparam("at")).order_by(
     frontier.c.rank, frontier.c.not_before, frontier.c.id
 )
+_OPEN_SEARCH = select(frontier.c.id).where(_OF_JOB, frontier.c.rank == SEARCHES, frontier.c.kind == "search")
 _OPEN_SEARCHES = Quick(
-    select(frontier.c.id)
-    .where(_OF_JOB, frontier.c.state.in_(["pending", "leased"]), frontier.c.rank == SEARCHES)
-    .where(frontier.c.kind == "search")
-    .limit(1)
+    union_all(_OPEN_SEARCH.where(IS_PENDING), _OPEN_SEARCH.where(frontier.c.state == "leased")).limit(1)
 )
 _held = frontier.alias("held")
 _EMPTY_HANDED = ~exists().where(

@@ -32,12 +32,17 @@ from sale_sofia.telemetry.tables import incidents, run_metrics
 _MOMENTS: Final = (
     ("jobs", jobs.c.created_at),
     ("jobs", jobs.c.finished_at),
-    ("adverts", listings.c.last_seen_at),
     ("incidents", incidents.c.seen_at),
     ("scheduled crawls", schedule_slots.c.taken_at),
     ("alerts", alert_messages.c.made_at),
 )
-_NEWEST: Final = union_all(*(select(literal(name), func.max(column)) for name, column in _MOMENTS))
+# The newest sighting of each portal: its index begins with the portal.
+_PORTALS: Final = select(jobs.c.site).distinct().subquery()
+_LAST_SEEN: Final = select(func.max(listings.c.last_seen_at)).where(listings.c.site == _PORTALS.c.site)
+_NEWEST: Final = union_all(
+    *(select(literal(name), func.max(column)) for name, column in _MOMENTS),
+    select(literal("adverts"), _LAST_SEEN.scalar_subquery()),
+)
 
 
 def future_sentence(connection: Connection, *, now: float) -> Said | None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
-NEWEST = "0045_smaller_rows"
+NEWEST = "0046_short_visits"
 """The step that a new database begins at; those after it are done by Alembic."""
 _IN_SQLITE = {
     "BIGSERIAL": "INTEGER",  # only an INTEGER key counts up by itself there
@@ -18,7 +18,7 @@ _VERSION_TABLE = (
     "CREATE TABLE alembic_version ("
     "version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
 )
-_SINCE_1_0 = {
+_LATER = {
     "vat VARCHAR(20),\n    kind VARCHAR(10)": "vat VARCHAR(20),\n    kind VARCHAR(20)",
     "content_hash VARCHAR(64),\n    page_digest VARCHAR(64),\n    listing_id BIGINT": (
         "content_hash BYTEA,\n    page_digest BYTEA,\n    listing_id BIGINT"
@@ -29,20 +29,25 @@ _SINCE_1_0 = {
         "CREATE INDEX ix_scrape_history_listing_id_fetched_at "
         "ON scrape_history (listing_id, fetched_at) WHERE listing_id IS NOT NULL"
     ),
+    "page_digest VARCHAR(64),\n    generation": "generation",
     "CREATE INDEX ix_listings_neighbourhood ON listings (neighbourhood);\n": "",
+    "CREATE INDEX ix_listings_last_seen_at ON listings (last_seen_at);\n": "",
+    "url_key VARCHAR(500) NOT NULL,\n    job_id": "url_key VARCHAR(500),\n    job_id",
     "CREATE INDEX ix_description_reads_read_at ON description_reads (read_at);\n": "",
+    "ix_frontier_job_id_state_rank_not_before ON frontier (job_id, state, rank, not_before)": (
+        "ix_frontier_job_id_rank_not_before ON frontier (job_id, rank, not_before) WHERE state = 'pending';\n"
+        "CREATE INDEX ix_listings_site_odd_visits ON listings (site, odd_visits) WHERE odd_visits > 0"
+    ),
 }
-"""The columns and indexes of release 1.0.0 that later steps made others."""
+"""The columns and indexes of releases 1.0.0 and 2.0.0 that later steps made others."""
 
 
 def create_newest(connection: Connection) -> None:
     """Make all tables as the steps up to `NEWEST` do, without Alembic, which is slow to import."""
-    first = _read("release_1_0.sql")
-    for columns, others in _SINCE_1_0.items():
-        first = first.replace(columns, others)
-    _run(connection, first)
-    _run(connection, _read("release_2_0.sql"))
-    _run(connection, _read("scores_apart.sql"))
+    script = "".join(map(_read, ("release_1_0.sql", "release_2_0.sql", "scores_apart.sql")))
+    for columns, others in _LATER.items():
+        script = script.replace(columns, others)
+    _run(connection, script)
     connection.execute(text(_VERSION_TABLE))
     connection.execute(text("INSERT INTO alembic_version (version_num) VALUES (:step)"), {"step": NEWEST})
 
