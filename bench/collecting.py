@@ -19,6 +19,7 @@ WAYS: Mapping[str, tuple[str, ...]] = {
     "chaos": ("", "--postgres", "--hosts 3", "--outage 60"),
     "history": ("", "--crawls", "--writes", "--scale"),
     "parallel": ("", "--company", "--frontier"),
+    "searching": ("", "--adverts 1000000"),
 }
 """The arguments of those that measure several things, one thing a run."""
 VERSIONS = (

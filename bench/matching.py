@@ -5,12 +5,11 @@ process of its own, for its peak of memory. What is read and written is timed ap
 """
 
 import json
-import multiprocessing as mp
 import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +41,9 @@ def main() -> None:
     sizes = (SMALL,) if options.quick else (SMALL, LARGE)
     with tempfile.TemporaryDirectory() as folder:
         found = {size: _measure_size(Path(folder), size) for size in sizes}
-        splink = apart(run_splink, Path(folder) / f"{SMALL}.parquet")
+        splink = measure.apart(run_splink, Path(folder) / f"{SMALL}.parquet")
         show(f"splink, {SMALL}", splink)
-        new = apart(run_database, Path(folder), sizes[-1], NEW if not options.quick else NEW // 10)
+        new = measure.apart(run_database, Path(folder), sizes[-1], NEW if not options.quick else NEW // 10)
         show(f"{new['new']} new into {sizes[-1]}", new)
     result = {"bench": "matching", "sizes": found, "splink": splink, "new": new}
     measure.finish(result, met=met(found, new, quick=options.quick), check=options.check)
@@ -52,8 +51,8 @@ def main() -> None:
 
 def _measure_size(folder: Path, size: int) -> Result:
     path = folder / f"{size}.parquet"
-    apart(world.write_parquet, path, size)
-    found: Result = apart(run_ours, path)
+    measure.apart(world.write_parquet, path, size)
+    found: Result = measure.apart(run_ours, path)
     show(f"sale-sofia, {size}", found)
     return found
 
@@ -153,12 +152,6 @@ def _pair_count(groups: Groups) -> int:
 def _records(path: Path) -> tuple[range, Any]:
     records = PropertyFingerprinter(b"").fingerprints(read_adverts(path))
     return range(len(records)), records
-
-
-def apart(work: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - whatever the work gives
-    """The work in a new process, so that its peak of memory is its own."""
-    with mp.get_context("spawn").Pool(1) as pool:
-        return pool.apply(work, arguments)
 
 
 def _peak_mb() -> int:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -41,6 +42,12 @@ def _cpu_seconds(work: Work) -> float:
     started = time.process_time()
     work()
     return time.process_time() - started
+
+
+def apart(work: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - whatever the work gives
+    """The work in a new process, so that its peak of memory is its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(work, arguments)
 
 
 def finish(result: Mapping[str, Any], *, met: bool, check: bool) -> NoReturn:

@@ -1,12 +1,14 @@
-"""How long a search takes among 100 000 adverts: what the database leaves over is judged flat by flat.
+"""How long a search takes among 100 000 adverts, or `--adverts`: the database leaves flats over to be judged.
 
-The usual searches of a buyer have a goal; one that asks nothing, or only for words, reads all there is.
+The goal is 0.2 s for 95 of 100 usual searches of a buyer, with 100 000 and with 1 000 000 adverts. One that
+asks nothing, or only for words, reads all there is, and has no goal.
 """
 
 import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import quantiles
 from typing import Any
 
 import measure
@@ -16,9 +18,9 @@ from sale_sofia.advice.search.run import search
 from sale_sofia.storage.database import Database
 
 ADVERTS, QUICK_ADVERTS = 100_000, 20_000
-GOAL_SECONDS = 2.0
+GOAL_SECONDS = 0.2
 NOW = 2e9
-ROUNDS = 3
+ROUNDS, BROAD_ROUNDS = 40, 3
 USUAL: Mapping[str, Mapping[str, Any]] = {
     "budget, rooms, area": {"price_max": 150_000, "rooms": (3,), "area_min": 80},
     "and floor, no panel": {
@@ -36,26 +38,31 @@ BROAD: Mapping[str, Mapping[str, Any]] = {"everything": {}, "a word, nothing els
 
 def main() -> None:
     """Measure, print, and end with one JSON object."""
-    options = measure.options(__doc__)
-    adverts = QUICK_ADVERTS if options.quick else ADVERTS
+    options = measure.options(__doc__, {"adverts": "in the database, 100 000 unless told"})
+    adverts = int(options.adverts or (QUICK_ADVERTS if options.quick else ADVERTS))
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{Path(folder) / 'x.db'}", busy_timeout_seconds=30, busy_retries=3)
         properties = scoring_world.fill(database, adverts)
         print(f"{adverts} adverts of {properties} properties")
-        usual = {name: _measure(database, name, query) for name, query in USUAL.items()}
-        broad = {name: _measure(database, name, query) for name, query in BROAD.items()}
-    slowest = max(one["seconds"] for one in usual.values())
-    result = {"bench": "searching", "adverts": adverts, "usual": usual, "broad": broad, "slowest": slowest}
-    measure.finish(result, met=slowest <= GOAL_SECONDS, check=options.check)
+        rounds = {name: _rounds(database, query, ROUNDS) for name, query in USUAL.items()}
+        broad = {name: _best(_rounds(database, query, BROAD_ROUNDS)) for name, query in BROAD.items()}
+    usual = {name: _best(some) for name, some in rounds.items()}
+    for name, one in (usual | broad).items():
+        times = f"{one['seconds']:6.3f} s  CPU {one['cpu']:6.3f} s"
+        print(f"{name:34} {times}  {one['passed']} found, {one['unknown']} not known")
+    p95 = quantiles((one["seconds"] for some in rounds.values() for one in some), n=20)[-1]
+    print(f"95 of 100 usual searches take at most {p95:.3f} s")
+    result = {"bench": "searching", "adverts": adverts, "p95": round(p95, 3), "usual": usual, "broad": broad}
+    measure.finish(result, met=p95 <= GOAL_SECONDS, check=options.check)
 
 
-def _measure(database: Database, name: str, conditions: Mapping[str, Any]) -> dict[str, float]:
+def _rounds(database: Database, conditions: Mapping[str, Any], count: int) -> list[dict[str, float]]:
     query = SearchQuery.of(conditions)
-    rounds = [_timed(database, query) for _ in range(ROUNDS)]
-    best = min(rounds, key=lambda one: one["seconds"])
-    times = f"{best['seconds']:6.2f} s  CPU {best['cpu']:6.2f} s"
-    print(f"{name:34} {times}  {best['passed']} found, {best['unknown']} not known")
-    return best
+    return [_timed(database, query) for _ in range(count)]
+
+
+def _best(rounds: list[dict[str, float]]) -> dict[str, float]:
+    return min(rounds, key=lambda one: one["seconds"])
 
 
 def _first(_total: int) -> slice:

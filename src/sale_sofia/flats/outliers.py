@@ -84,6 +84,13 @@ def price_outliers(adverts: Iterable[Priced]) -> Iterator[tuple[tuple[int, Code]
         yield (advert.listing_id, code), Outlier(code, *own)
 
 
+class _Town(NamedTuple):
+    """The logarithms of a town's prices per m²: of its quarters, and of its extremes."""
+
+    quarters: tuple[float, float]
+    edges: tuple[float, float]
+
+
 class _Spans:
     """Plausible prices by deal, kind, town and neighbourhood."""
 
@@ -93,6 +100,7 @@ class _Spans:
             for place in {(advert.city, advert.neighbourhood), (advert.city, None)}:
                 logs[advert.deal, advert.kind, *place].append(math.log(advert.eur_sqm))
         self._logs = logs
+        self._towns: dict[tuple[str | None, ...], _Town | None] = {}
         self._made: dict[tuple[str | None, ...], PriceSpan | None] = {}
 
     def of(self, advert: Priced, deal: str) -> PriceSpan | None:
@@ -103,17 +111,30 @@ class _Spans:
         return self._made[key]
 
     def _make(self, key: tuple[str | None, ...]) -> PriceSpan | None:
-        town = self._logs.get((*key[:3], None), [])
-        if len(town) < fixed.MARKET_LEAST:
+        of_town = key[:3]
+        if of_town not in self._towns:  # once, not for each of its neighbourhoods: it may have all adverts
+            self._towns[of_town] = _town(self._logs.get((*of_town, None), []))
+        if (town := self._towns[of_town]) is None:
             return None
         near = self._logs.get(key, [])
-        low, _, high = statistics.quantiles(near if len(near) >= fixed.MARKET_LEAST else town, n=4)
-        first, _, last = statistics.quantiles(town, n=4)
-        width = max(high - low, last - first) * fixed.MARKET_QUARTERS
-        edges = statistics.quantiles(town, n=fixed.MARKET_EDGE, method="inclusive")
-        least, most = min(low - width, edges[0]), max(high + width, edges[-1])
+        low, high = _quarters(near) if len(near) >= fixed.MARKET_LEAST else town.quarters
+        width = max(high - low, town.quarters[1] - town.quarters[0]) * fixed.MARKET_QUARTERS
+        least, most = min(low - width, town.edges[0]), max(high + width, town.edges[1])
         # Allows for rounding: exp(log(x)) is not exactly x.
         return PriceSpan(math.exp(least) * (1 - fixed.SAME_PRICE), math.exp(most) * (1 + fixed.SAME_PRICE))
+
+
+def _town(logs: Sequence[float]) -> _Town | None:
+    """None if too few are known."""
+    if len(logs) < fixed.MARKET_LEAST:
+        return None
+    edges = statistics.quantiles(logs, n=fixed.MARKET_EDGE, method="inclusive")
+    return _Town(_quarters(logs), (edges[0], edges[-1]))
+
+
+def _quarters(logs: Sequence[float]) -> tuple[float, float]:
+    low, _, high = statistics.quantiles(logs, n=4)
+    return low, high
 
 
 def _priced(connection: Connection) -> Iterator[Priced]:

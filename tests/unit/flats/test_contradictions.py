@@ -1,7 +1,9 @@
 """Facts that check each other: each rule, what it doubts, and what it leaves alone."""
 
+import statistics
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import pytest
 
@@ -290,6 +292,28 @@ def test_what_several_places_of_the_town_have_is_possible_and_few_adverts_say_no
     lonely = {key for one in far_off[:2] for key in outlying(one, usual)}
     assert lonely == {(9_000, Code.PRICE_OUT_OF_MARKET), (9_001, Code.PRICE_OUT_OF_MARKET)}
     assert outlying(ODD._replace(eur_sqm=1.0), SALES[: MARKET_LEAST // 2]) == []
+
+
+def test_a_town_is_looked_at_once_whatever_the_number_of_its_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    sorted_prices = 0
+
+    def counted(
+        data: Sequence[float], *, n: int, method: Literal["inclusive", "exclusive"] = "exclusive"
+    ) -> list[float]:
+        nonlocal sorted_prices
+        sorted_prices += len(data)
+        return quantiles(data, n=n, method=method)
+
+    places = [f"квартал {number}" for number in range(50)]
+    adverts = [
+        one
+        for number, place in enumerate(places)
+        for one in market(deal="sale", eur_sqm=3_000, place=place, first=100 * number)
+    ]
+    quantiles = statistics.quantiles
+    monkeypatch.setattr(statistics, "quantiles", counted)
+    assert list(price_outliers(adverts)) == []
+    assert sorted_prices == 3 * len(adverts)  # the town's quarters and extremes, and those of each place
 
 
 def test_a_price_that_stands_out_is_unknown_until_its_area_is_put_right() -> None:
