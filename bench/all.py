@@ -1,7 +1,8 @@
 """All benchmarks, one after the other; what they say becomes the tables of docs/benchmarks.md.
 
     bench/all.py                    every benchmark's short run
-    bench/all.py --full             the whole ones; hours, on a machine that does nothing else
+    bench/all.py --full             the whole ones; two to three hours, on a machine that does nothing else
+    bench/all.py --full --go-on     those of them that were not yet run with the code as it is
     bench/all.py --only parse       one, the tables of the others stay as they are
     bench/all.py --page-only        nothing is run, the page is written again
 
@@ -15,7 +16,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from collecting import Bench, Record, find_benches, load_shown, run, save, settle
+from collecting import (
+    Bench,
+    Record,
+    find_benches,
+    is_of_this_code,
+    load_all,
+    load_shown,
+    run,
+    save,
+    settle,
+)
 from results_page import renewed
 
 HERE = Path(__file__).parent
@@ -29,6 +40,9 @@ def main() -> None:
     """Run, keep, write the page, and say how it went."""
     options = _options()
     benches = _chosen(find_benches(options.folder), options.only)
+    if options.go_on:
+        done = {one.bench for one in load_all(options.results) if _is_done(one, quick=not options.full)}
+        benches = [bench for bench in benches if bench.name not in done]
     if options.list:
         print("\n".join(bench.name for bench in benches))
         return
@@ -48,6 +62,9 @@ def _options() -> argparse.Namespace:
         "--only", action="append", default=[], metavar="NAME", help="this one; may be repeated"
     )
     parser.add_argument("--full", action="store_true", help="whole runs instead of short ones")
+    parser.add_argument(
+        "--go-on", action="store_true", help="leave out those whose kept run is of the code as it is"
+    )
     parser.add_argument("--most-load", type=float, default=MOST_LOAD, help="a run begun above it is not kept")
     parser.add_argument(
         "--settle", type=float, default=SETTLE_SECONDS, help="seconds to wait for the load to fall below it"
@@ -67,6 +84,10 @@ def _chosen(benches: Sequence[Bench], names: Sequence[str]) -> list[Bench]:
     if unknown := set(names) - known:
         raise SystemExit(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}")
     return [bench for bench in benches if not names or {bench.name, bench.path.stem} & set(names)]
+
+
+def _is_done(record: Record, *, quick: bool) -> bool:
+    return record.quick is quick and not record.failed and is_of_this_code(record)
 
 
 def _run(bench: Bench, options: argparse.Namespace) -> Record:

@@ -1,7 +1,7 @@
 """Crawls under fire: is anything lost, doubled, wrong, stuck, left behind, or too fast?
 
 `sale-sofia up` with Redis, a worker and beat crawls two simulated portals that redirect each advert several
-times and have faults of their own (429, 503, slow, resets, captcha and cut pages). Meanwhile 200 faults come,
+times and have faults of their own (429, 503, slow, resets, captcha and cut pages). Meanwhile faults come,
 drawn from `--seed`: kill -9 of pool processes, workers, beat, `up`, Redis or everything at once; a Redis that
 is wiped; processes, Redis or the whole host stopped for longer than a lease; starts that are disturbed in
 their first second; clocks set back and forward by an hour or a day. With `--postgres` the store is a
@@ -36,7 +36,7 @@ from chaos_world import Size, World, world
 from host_clocks import HostClock, NoClock, make_clock
 from postgres_servers import PostgresServer, end_server, start_server
 
-FAULTS, QUICK_FAULTS = 200, 20
+FAULTS, QUICK_FAULTS = 25, 20
 ROUND_FAULTS = 25
 ADVERTS = 60
 PER_MINUTE = 900

@@ -22,6 +22,8 @@ WAYS: Mapping[str, tuple[str, ...]] = {
     "searching": ("", "--adverts 1000000"),
 }
 """The arguments of those that measure several things, one thing a run."""
+LAST = ("chaos", "power_loss", "soak", "three_hosts", "upgrade_kills")
+"""They take longest, and what they show does not depend on how fast the machine is."""
 VERSIONS = (
     "sale-sofia", "celery", "curl-cffi", "redis", "selectolax", "sqlalchemy", "starlette", "beautifulsoup4",
     "crawlee", "limits", "lxml", "parsel", "pybreaker", "pyrate-limiter", "scrapy", "scrapy-redis", "splink",
@@ -75,8 +77,9 @@ class Record:
 
 
 def find_benches(folder: Path) -> list[Bench]:
-    """Every benchmark of a folder, in the order of their names; helpers of benchmarks are not among them."""
+    """Every benchmark of a folder, by name but for the `LAST`; helpers of benchmarks are not among them."""
     found = [path for path in sorted(folder.glob("*.py")) if _is_bench(path)]
+    found.sort(key=lambda path: path.stem in LAST)
     return [Bench(path, way) for path in found for way in WAYS.get(path.stem, ("",))]
 
 
@@ -150,6 +153,19 @@ def commit() -> str:
         check=False,
     )
     return found.stdout.strip()
+
+
+def is_of_this_code(record: Record) -> bool:
+    """Whether the last commit has the program as it was when this was measured."""
+    if not record.commit or record.commit.endswith("+"):
+        return False
+    compared = subprocess.run(
+        ["git", "diff", "--quiet", record.commit, "HEAD", "--", "../src"],  # noqa: S607 - the one of this machine
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        check=False,
+    )
+    return compared.returncode == 0
 
 
 def machine() -> str:

@@ -14,6 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 from collecting import Record
 from guard import found_worse, worse
 
+NO_FILES = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""What Git calls a tree without files."""
 BENCH = Path(__file__).parents[2] / "bench"
 PAGE = """# Measurements
 
@@ -172,6 +174,17 @@ def test_one_that_fails_is_told_and_the_others_go_on(lab: Lab) -> None:
     assert "| CPU of a listing | lxml | 3 | 6 | 0.50× | less |" in lab.told()
     verdicts = [line.split()[:2] for line in done.stdout.splitlines()[-3:]]
     assert verdicts == [["broken", "failed"], ["parse", "met"], ["tiny", "missed"]]
+
+
+@pytest.mark.parametrize("commit", ["HEAD+", NO_FILES])
+def test_those_measured_with_the_code_as_it_is_need_not_be_run_again(lab: Lab, commit: str) -> None:
+    lab.run()
+    for name, of in (("parse", "HEAD"), ("tiny", commit)):
+        kept = lab.results / f"{name}--quick.json"
+        kept.write_text(json.dumps(json.loads(kept.read_text("utf-8")) | {"commit": of}), "utf-8")
+    done = lab.run("--go-on")
+    assert [line.split()[0] for line in done.stdout.splitlines() if " s " in line] == ["tiny"]
+    assert "== parse" in lab.run("--go-on", "--full").stdout
 
 
 def test_a_missed_goal_fails_only_a_check(lab: Lab) -> None:
