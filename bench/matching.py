@@ -29,7 +29,7 @@ from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 
 SMALL, LARGE, NEW = 100_000, 1_000_000, 5_000
-GOAL_SECONDS, GOAL_MB, GOAL_GROWTH, GOAL_NEW_SECONDS = 180, 3000, 15, 10
+GOAL_SECONDS, GOAL_MB, GOAL_GROWTH, GOAL_NEW_SECONDS = 30, 2000, 15, 10
 QUICK_SECONDS, QUICK_NEW_SECONDS = 18, 5
 Result = dict[str, Any]
 Groups = NDArray[np.int64]

@@ -6,7 +6,8 @@ program's own write path, on SQLite and on PostgreSQL; then the same adverts by 
 rows, into a table with the same columns and indexes: it finds out nothing and keeps no history. Meanwhile one
 more process reads single adverts and a crawl's rows.
 
-The goal is 3 000 adverts a second on SQLite from 4 processes, no error, and 99 of 100 reads within 100 ms.
+The goal is 3 000 adverts a second on SQLite from 4 processes and half as many as the bare upsert, no error, and
+99 of 100 reads within 100 ms.
 """
 
 import multiprocessing
@@ -33,8 +34,12 @@ from store_adverts import advert
 from store_writers import BARE, Done, Team, opened
 
 PROCESSES = (1, 4, 8)
-GOAL = {"per_second": 3000, "read_p99_ms": 100}
-QUICK_GOAL = {"per_second": 1500, "read_p99_ms": 200}  # short runs, on a machine that may be busy
+GOAL = {"per_second": 3000, "of_bare": 0.5, "read_p99_ms": 100}
+QUICK_GOAL = {
+    "per_second": 1500,
+    "of_bare": 0.3,
+    "read_p99_ms": 200,
+}  # short runs, on a machine that may be busy
 JUDGED = "4"
 FILL_BATCH = 500
 
@@ -138,11 +143,11 @@ def _p99(ordered: list[float]) -> float:
     return round(1000 * ordered[int(0.99 * len(ordered))], 1)
 
 
-def meets(found: Mapping[str, Mapping[str, Figures]], goal: Mapping[str, int]) -> bool:
-    """Whether SQLite is fast enough for four processes, and nobody met an error or waited long for a read."""
+def meets(found: Mapping[str, Mapping[str, Figures]], goal: Mapping[str, float]) -> bool:
+    """Whether SQLite is fast enough with four processes, and nobody met an error or waited long for a read."""
     every = [figures for store in found.values() for figures in store.values()]
     return (
-        found["sqlite"][JUDGED]["per_second"] >= goal["per_second"]
+        all(found["sqlite"][JUDGED][figure] >= goal[figure] for figure in ("per_second", "of_bare"))
         and all(figures["read_p99_ms"] <= goal["read_p99_ms"] for figures in every)
         and not any(figures["errors"] for figures in every)
     )
