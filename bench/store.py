@@ -6,8 +6,8 @@ program's own write path, on SQLite and on PostgreSQL; then the same adverts by 
 rows, into a table with the same columns and indexes: it finds out nothing and keeps no history. Meanwhile one
 more process reads single adverts and a crawl's rows.
 
-The goal is 3 000 adverts a second on SQLite from 4 processes and half as many as the bare upsert, no error, and
-99 of 100 reads within 100 ms.
+The goal is 3 000 adverts a second on SQLite from 4 processes and half as many as the bare upsert, no error,
+and 99 of 100 reads within 100 ms.
 """
 
 import multiprocessing
@@ -144,7 +144,7 @@ def _p99(ordered: list[float]) -> float:
 
 
 def meets(found: Mapping[str, Mapping[str, Figures]], goal: Mapping[str, float]) -> bool:
-    """Whether SQLite is fast enough with four processes, and nobody met an error or waited long for a read."""
+    """Whether SQLite is fast enough for four processes, without errors or long waits for a read."""
     every = [figures for store in found.values() for figures in store.values()]
     return (
         all(found["sqlite"][JUDGED][figure] >= goal[figure] for figure in ("per_second", "of_bare"))
