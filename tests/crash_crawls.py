@@ -67,6 +67,9 @@ from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "imot.bg"
 SEED = 2266
+VISITS = scrape_history.outerjoin(listings, listings.c.id == scrape_history.c.listing_id)
+VISITED = func.coalesce(scrape_history.c.url_key, "listing:" + listings.c.external_id).label("visited")
+"""The key of the page: a visit of an advert names its listing instead."""
 """On its third day one advert is new, one is cheaper, and one has been missed twice."""
 ADVERTS = 12
 DAY = 86_400.0
@@ -255,7 +258,7 @@ def _open_ends(connection: Connection) -> Iterator[str]:
 
 def _lost(connection: Connection, archive: Path) -> Iterator[str]:
     """Every page that is done has been read, and what was read of it is there."""
-    read = select(scrape_history.c.url_key).where(scrape_history.c.verdict != CARD)
+    read = select(VISITED).select_from(VISITS).where(scrape_history.c.verdict != CARD)
     done = select(frontier.c.url_key).where(frontier.c.state == "done", frontier.c.url_key.not_in(read))
     yield from (f"done, and was never read: {key}" for key in connection.execute(done).scalars())
     opened = select(listings.c.external_id).where(listings.c.opened_at.is_not(None))
@@ -270,9 +273,9 @@ def _lost(connection: Connection, archive: Path) -> Iterator[str]:
 
 def _doubled(connection: Connection) -> Iterator[str]:
     # An advert is seen in one job on its card, and then on its page.
-    key = (scrape_history.c.job_id, scrape_history.c.url_key, scrape_history.c.verdict == CARD)
-    for row in connection.execute(select(*key).group_by(*key).having(func.count() > 1)):
-        yield f"read twice in one job: {row.url_key}"
+    key = (scrape_history.c.job_id, VISITED, scrape_history.c.verdict == CARD)
+    for row in connection.execute(select(*key).select_from(VISITS).group_by(*key).having(func.count() > 1)):
+        yield f"read twice in one job: {row.visited}"
 
 
 def knowledge_in(connection: Connection) -> Knowledge:

@@ -119,7 +119,9 @@ def consistent(data: Path, made: BackupFile) -> int:
     listed = [f"listing:{external_id}" for external_id, opened_at in seen.items() if opened_at is not None]
     assert sorted(listed) == sorted(adverts)
     assert len(seen) >= made.about.rows["listings"]
-    assert {row[0] for row in asked(data, "SELECT url_key FROM scrape_history WHERE verdict = 'ok'")} == done
+    visited = "SELECT coalesce(url_key, 'listing:' || external_id) FROM scrape_history AS visit "
+    visited += "LEFT JOIN listings ON listings.id = listing_id WHERE verdict = 'ok'"
+    assert {row[0] for row in asked(data, visited)} == done
     for table in ("price_points", "listing_changes"):
         lost = f"SELECT id FROM {table} WHERE visit_id NOT IN (SELECT id FROM scrape_history)"  # noqa: S608
         assert asked(data, lost) == []
