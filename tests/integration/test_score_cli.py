@@ -94,6 +94,7 @@ def test_a_profile_is_made_changed_checked_and_used(data: Path) -> None:
     changed = run(data, "profiles", "edit", "dear", "budget_eur=50000", "weights.price=40", **WIDE)
     assert "the weights sum to 120, not 100; they count as location 20.8%" in changed.stderr
     assert answer(run(data, "profiles", "show", "dear", "--json"))["profile"]["weights"]["price"] == 40
+    assert answer(run(data, "score", "--json"))["profile"] == "dear"
     (data / "profiles" / "broken.yaml").write_text("budget_eur: 1\nbuget: 2\n", "utf-8")
     scored = run(data, "score", "--profile", "dear", "--json", **WIDE)
     assert "the weights sum to 120" in scored.stderr

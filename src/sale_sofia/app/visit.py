@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 
 from sale_sofia.advice.market.market import Deal, Market, read_market
-from sale_sofia.advice.scoring.profile import Profile, load_profiles
+from sale_sofia.advice.scoring.profile import Profile, load_profiles, usual_profile
 from sale_sofia.advice.scoring.runs import ScoreRun, ScoringBusy
 from sale_sofia.advice.settings import MODEL_FILE
 from sale_sofia.advice.valuation.flats import why_not_valued
@@ -236,9 +236,9 @@ class PageVisit:
 
     @cached_property
     def profile_name(self) -> str:
-        """From the address, else from the cookie, else the first."""
+        """From the address, else from the cookie, else the usual one."""
         name = self.request.query_params.get("profile") or unquote(self.request.cookies.get(PROFILE, ""))
-        return name if name and name in self.profiles else next(iter(self.profiles))
+        return name if name and name in self.profiles else usual_profile(self.profiles)
 
     @property
     def profile(self) -> Profile:

@@ -66,7 +66,9 @@ def score(
     property_id: Annotated[
         int | None, typer.Argument(metavar="PROPERTY", help="Explain this property. Default: rank all.")
     ] = None,
-    profile: Annotated[str, typer.Option(help="A profile of `sale-sofia profiles`.")] = DEFAULT,
+    profile: Annotated[
+        str | None, typer.Option(help="A profile of `sale-sofia profiles`. Default: the first of your own.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Show this many.")] = SCORES_SHOWN,
     passing: Annotated[bool, typer.Option("--passing", help="Only flats that pass every condition.")] = False,
     lang: Annotated[Language, typer.Option(help="The language of explanations.")] = "en",
@@ -75,6 +77,7 @@ def score(
     """Rank the offered flats for a profile, the best first; or explain the score of one, fact by fact."""
     refuse(property_id is not None and passing, "--passing is for the list; leave it out with a property")
     settings = load_settings()
+    profile = profile or profile_files.usual_profile(profile_files.profile_names(settings.data_dir))
     chosen = profile_files.load_profile(settings.data_dir, profile)
     database = _score_flats(settings)
     if remark := chosen.remark():

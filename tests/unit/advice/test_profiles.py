@@ -14,6 +14,7 @@ from sale_sofia.advice.scoring.profile import (
     load_profiles,
     new_profile,
     profile_names,
+    usual_profile,
 )
 
 
@@ -22,6 +23,14 @@ def write(folder: Path, name: str, text: str) -> Path:
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, "utf-8")
     return path
+
+
+@pytest.mark.parametrize(
+    ("names", "usual"),
+    [(["default"], "default"), (["default", "me"], "me"), (["anna", "default", "me"], "anna")],
+)
+def test_ones_own_profile_is_meant_where_none_is_named(names: list[str], usual: str) -> None:
+    assert usual_profile(names) == usual
 
 
 def wrong(folder: Path, text: str) -> str:

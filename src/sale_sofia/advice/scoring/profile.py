@@ -282,6 +282,11 @@ def profile_names(data_dir: Path) -> list[str]:
     return sorted({DEFAULT, *(path.stem for path in (data_dir / PROFILES_FOLDER).glob("*.yaml"))})
 
 
+def usual_profile(names: Iterable[str]) -> str:
+    """The profile that is meant where none is named: the first of the buyer's own, else the shipped one."""
+    return min(names, key=lambda name: (name == DEFAULT, name))
+
+
 def profile_path(data_dir: Path, name: str) -> Path:
     """Where a profile is, or would be written. Raises ProfileError if a profile cannot have this name."""
     if not _NAME.fullmatch(name):
