@@ -6,8 +6,9 @@ import pytest
 from starlette.routing import Route
 
 from commands_here import Command, commands
-from release_1_0 import make_release_database
+from release_1_0 import REVISION, make_release_database
 from sale_sofia.app.server import routes
+from sale_sofia.storage.migrate import HEAD
 from web_pages import browser
 
 JOB = "bazar.bg-20261117-185305-967a30"
@@ -145,3 +146,17 @@ def test_every_page_is_there(data: Path) -> None:
         assert {one: code for one, code in there.items() if code != 200} == {}
         assert there.keys() >= SHOWN.keys()
         assert {one: buyer.text(one) for one, named in SHOWN.items() if named not in buyer.text(one)} == {}
+
+
+@pytest.mark.slow
+def test_the_upgrade_says_from_where_to_where(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    for folder, said in (
+        (data, f"upgraded from version {REVISION} to {HEAD}"),
+        (data, f"already the newest version, {HEAD}"),
+        (data / "new", f"made, version {HEAD}"),
+    ):
+        told = commands(folder, monkeypatch, capsys)("db", "upgrade")
+        assert told == (0, f"{folder / 'sale_sofia.db'}: {said}\n", "")
