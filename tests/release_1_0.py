@@ -13,7 +13,7 @@ DERIVED = frozenset({"alembic_version", "alert_seen"})
 """Tables without a word of their own: what they held is worked out again, or not needed any more."""
 TOLD_BY_CODES = frozenset(
     {
-        ("jobs", "error"),
+        ("sweeps", "reason"),
         ("frontier", "reason"),
         ("incidents", "message"),
         ("alert_messages", "last_error"),

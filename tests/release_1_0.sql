@@ -1,6 +1,6 @@
 -- A database as release 1.0.0 made it (revision 0013_pruned): its own program crawled two simulated portals,
 -- bazar.bg and imot.bg, on three days, matched, scored and noted what a buyer said; a row by hand where
--- that left a table empty.
+-- that left a table empty, in the very form that it writes.
 BEGIN TRANSACTION;
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
@@ -20,14 +20,15 @@ CREATE TABLE alert_items (
 	CONSTRAINT uq_alert_items_key UNIQUE ("key"), 
 	CONSTRAINT fk_alert_items_incident_id FOREIGN KEY(incident_id) REFERENCES incidents (id)
 );
-INSERT INTO "alert_items" VALUES(1,'new:5','new','["mine"]',5,NULL,'{"price_eur": 171641.0}',1794900000.0);
+INSERT INTO "alert_items" VALUES(1,'new|5|mine','new','["mine"]',5,NULL,'{"property_type": "apartment", "rooms": 3, "area_sqm": 102.0, "floor": 4, "floors_total": 17, "neighbourhood": "\u0413\u043e\u0440\u043d\u0430 \u0431\u0430\u043d\u044f", "under_construction": true, "site": "imot.bg", "url": "http://127.0.0.1:18701/obiava-1c176587943861943-prodava-tristaen-apartament-grad-sofiya-gorna-banya", "price_eur": 171641.0, "vat": null, "points": null, "score": null, "known": null, "unknown": [], "portals": ["bazar.bg", "imot.bg"]}',1794941620.0);
+INSERT INTO "alert_items" VALUES(2,'incident|2','incident','["crawls"]',NULL,2,'{"kind": "circuit_open_long", "site": "bazar.bg", "job_id": "bazar.bg-20261117-185305-967a30", "opened_at": 1794941620.0, "closed_at": null, "message": "the circuit was open for 900 seconds"}',1794941620.0);
 CREATE TABLE alert_looks (
 	id INTEGER NOT NULL, 
 	number INTEGER NOT NULL, 
 	looked_at FLOAT NOT NULL, 
 	CONSTRAINT pk_alert_looks PRIMARY KEY (id)
 );
-INSERT INTO "alert_looks" VALUES(1,3,1794900000.0);
+INSERT INTO "alert_looks" VALUES(1,3,1794941620.0);
 CREATE TABLE alert_message_items (
 	message_id INTEGER NOT NULL, 
 	item_id INTEGER NOT NULL, 
@@ -37,6 +38,7 @@ CREATE TABLE alert_message_items (
 );
 INSERT INTO "alert_message_items" VALUES(1,1);
 INSERT INTO "alert_message_items" VALUES(2,1);
+INSERT INTO "alert_message_items" VALUES(3,2);
 CREATE TABLE alert_messages (
 	id INTEGER NOT NULL, 
 	uid VARCHAR(40) NOT NULL, 
@@ -58,15 +60,17 @@ CREATE TABLE alert_messages (
 	CONSTRAINT pk_alert_messages PRIMARY KEY (id), 
 	CONSTRAINT uq_alert_messages_uid UNIQUE (uid)
 );
-INSERT INTO "alert_messages" VALUES(1,'u1','phone','buyer',0,0,NULL,'sent',1794900000.0,1794900000.0,1,0,NULL,NULL,1794900001.0,1794900002.0,NULL);
-INSERT INTO "alert_messages" VALUES(2,'u2','mail','buyer',0,1,NULL,'waiting',1794900000.0,1794900000.0,2,0,NULL,NULL,1794900001.0,NULL,'mail: the server did not answer within 10 seconds');
+INSERT INTO "alert_messages" VALUES(1,'3f0c9d1e5b7a4826a1d4c7e09b2f6835','phone','buyer',0,0,NULL,'sent',1794941620.0,1794941620.0,1,0,NULL,NULL,1794941621.0,1794941622.0,NULL);
+INSERT INTO "alert_messages" VALUES(2,'b85e27c04f9d4a1693e6d0f1a7c2584b','mail','buyer',0,1,NULL,'waiting',1794941620.0,1794941620.0,2,0,NULL,NULL,1794941621.0,NULL,'no answer within 30 seconds');
+INSERT INTO "alert_messages" VALUES(3,'6d21e9af0b3c4875a4f0d8c7b6e51932','mail','operator',0,0,NULL,'sent',1794941620.0,1794941620.0,1,0,NULL,NULL,1794941621.0,1794941622.0,NULL);
 CREATE TABLE alert_rules (
 	name VARCHAR(80) NOT NULL, 
 	fingerprint VARCHAR(64) NOT NULL, 
 	since FLOAT NOT NULL, 
 	CONSTRAINT pk_alert_rules PRIMARY KEY (name)
 );
-INSERT INTO "alert_rules" VALUES('mine','ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',1794900000.0);
+INSERT INTO "alert_rules" VALUES('mine','ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',1794941620.0);
+INSERT INTO "alert_rules" VALUES('crawls','operator',1794941620.0);
 CREATE TABLE alert_seen (
 	property_id INTEGER NOT NULL, 
 	digest VARCHAR(32) NOT NULL, 
@@ -82,7 +86,8 @@ CREATE TABLE alert_watch (
 	CONSTRAINT pk_alert_watch PRIMARY KEY (rule, listing_id), 
 	CONSTRAINT fk_alert_watch_listing_id FOREIGN KEY(listing_id) REFERENCES listings (id)
 );
-INSERT INTO "alert_watch" VALUES('mine',5,171641.0,'included',NULL);
+INSERT INTO "alert_watch" VALUES('mine',5,171641.0,NULL,NULL);
+INSERT INTO "alert_watch" VALUES('mine',7,171641.0,NULL,NULL);
 CREATE TABLE cards (
 	scope_id INTEGER NOT NULL, 
 	external_id VARCHAR(80) NOT NULL, 
@@ -116,7 +121,7 @@ CREATE TABLE dashboard_later (
 	CONSTRAINT pk_dashboard_later PRIMARY KEY (visitor, property_id), 
 	CONSTRAINT fk_dashboard_later_property_id FOREIGN KEY(property_id) REFERENCES listings (id)
 );
-INSERT INTO "dashboard_later" VALUES('root',2,1794900000.0);
+INSERT INTO "dashboard_later" VALUES('root',2,1794941620.0);
 CREATE TABLE dashboard_visits (
 	visitor VARCHAR(120) NOT NULL, 
 	since FLOAT NOT NULL, 
@@ -124,7 +129,7 @@ CREATE TABLE dashboard_visits (
 	seen_at FLOAT NOT NULL, 
 	CONSTRAINT pk_dashboard_visits PRIMARY KEY (visitor)
 );
-INSERT INTO "dashboard_visits" VALUES('root',1794900000.0,1794900000.0,1794900060.0);
+INSERT INTO "dashboard_visits" VALUES('root',1794941620.0,1794941620.0,1794941680.0);
 CREATE TABLE description_disagreements (
 	listing_id INTEGER NOT NULL, 
 	field VARCHAR(40) NOT NULL, 
@@ -225,21 +230,12 @@ CREATE TABLE frontier (
 	CONSTRAINT fk_frontier_job_id FOREIGN KEY(job_id) REFERENCES jobs (id), 
 	CONSTRAINT uq_frontier_job_id_url_key UNIQUE (job_id, url_key)
 );
-INSERT INTO "frontier" VALUES(1,'imot.bg-20261117-185234-7888b7','search','http://127.0.0.1:18701/obiavi/prodazhbi/grad-sofiya','search:127.0.0.1:18701/obiavi/prodazhbi/grad-sofiya','done',NULL,1,-1.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158443444442752e+09,1,0);
-INSERT INTO "frontier" VALUES(2,'imot.bg-20261117-185234-7888b7','search','http://127.0.0.1:18701/obiavi/naemi/grad-sofiya','search:127.0.0.1:18701/obiavi/naemi/grad-sofiya','done',NULL,1,-1.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158443444442752e+09,1,0);
 INSERT INTO "frontier" VALUES(3,'bazar.bg-20261117-185234-455c83','search','http://127.0.0.1:18702/obiavi/prodazhba-apartamenti/sofia','search:127.0.0.1:18702/obiavi/prodazhba-apartamenti/sofia','done',NULL,1,-1.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158445168638235e+09,1,0);
 INSERT INTO "frontier" VALUES(4,'bazar.bg-20261117-185234-455c83','search','http://127.0.0.1:18702/obiavi/naemi-apartamenti/sofia','search:127.0.0.1:18702/obiavi/naemi-apartamenti/sofia','done',NULL,1,-1.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158445168638235e+09,1,0);
-INSERT INTO "frontier" VALUES(5,'imot.bg-20261117-185234-7888b7','listing','http://127.0.0.1:18701/obiava-1f176612344209915-prodava-mezonet-grad-sofiya-lyulin-5-ul-srebarna-lipa','listing:1f176612344209915','done',NULL,1,0.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158477352142334e+09,1,0);
-INSERT INTO "frontier" VALUES(6,'imot.bg-20261117-185234-7888b7','listing','http://127.0.0.1:18701/obiava-1b177071848731713-prodava-dvustaen-apartament-grad-sofiya-lozenets-ul-kamenna-cheshma','listing:1b177071848731713','done',NULL,1,0.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158477352142334e+09,1,0);
-INSERT INTO "frontier" VALUES(7,'imot.bg-20261117-185234-7888b7','listing','http://127.0.0.1:18701/obiava-1c176587943861943-prodava-tristaen-apartament-grad-sofiya-gorna-banya','listing:1c176587943861943','done',NULL,1,0.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158494256258011e+09,1,0);
-INSERT INTO "frontier" VALUES(8,'imot.bg-20261117-185234-7888b7','listing','http://127.0.0.1:18701/obiava-1g177229405936816-prodava-ofis-grad-sofiya-m-t-gardova-glava-ul-kamenna-cheshma','listing:1g177229405936816','done',NULL,1,0.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158494256258011e+09,1,0);
 INSERT INTO "frontier" VALUES(9,'bazar.bg-20261117-185234-455c83','listing','http://127.0.0.1:18702/obiava-50000031/4-staen-za-prodazhba-w-s-german','listing:50000031','done',NULL,1,0.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158478260231012e+09,1,0);
 INSERT INTO "frontier" VALUES(10,'bazar.bg-20261117-185234-455c83','listing','http://127.0.0.1:18702/obiava-50000056/prodawa-2-staen-gr-sofiia-lozenets','listing:50000056','done',NULL,1,0.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158478260231012e+09,1,0);
 INSERT INTO "frontier" VALUES(11,'bazar.bg-20261117-185234-455c83','listing','http://127.0.0.1:18702/obiava-50000113/prodawa-3-staen-gr-sofiia-gorna-bania','listing:50000113','done',NULL,1,0.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158495565867428e+09,1,0);
 INSERT INTO "frontier" VALUES(12,'bazar.bg-20261117-185234-455c83','listing','http://127.0.0.1:18702/obiava-50000152/prodawa-mezonet-gr-sofiia-lyulin-5','listing:50000152','done',NULL,1,0.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158495565867428e+09,1,0);
-INSERT INTO "frontier" VALUES(13,'imot.bg-20261117-185234-7888b7','listing','http://127.0.0.1:18701/obiava-2c177653817534431-dava-pod-naem-dvustaen-apartament-grad-sofiya-s-dolni-bogrov','listing:2c177653817534431','done',NULL,1,0.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158497693610193e+09,1,0);
-INSERT INTO "frontier" VALUES(14,'imot.bg-20261117-185234-7888b7','listing','http://127.0.0.1:18701/obiava-2d177337951044820-dava-pod-naem-tristaen-apartament-grad-sofiya-v-z-bunkera','listing:2d177337951044820','done',NULL,1,0.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158497693610193e+09,1,0);
-INSERT INTO "frontier" VALUES(15,'imot.bg-20261117-185234-7888b7','listing','http://127.0.0.1:18701/obiava-2b176761571108173-dava-pod-naem-ednostaen-apartament-grad-sofiya-s-kokalyane-bul-dalag-most','listing:2b176761571108173','done',NULL,1,0.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158502855706213e+09,1,0);
 INSERT INTO "frontier" VALUES(16,'bazar.bg-20261117-185234-455c83','listing','http://127.0.0.1:18702/obiava-50000081/dawa-pod-naem-2-staen-gr-sofiia-s-dolni-bogrow','listing:50000081','done',NULL,1,0.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158501234626771e+09,1,0);
 INSERT INTO "frontier" VALUES(17,'bazar.bg-20261117-185234-455c83','listing','http://127.0.0.1:18702/obiava-50000221/dawa-pod-naem-3-staen-gr-sofiia-w-z-bunkera','listing:50000221','done',NULL,1,0.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158501234626771e+09,1,0);
 INSERT INTO "frontier" VALUES(18,'bazar.bg-20261117-185234-455c83','listing','http://127.0.0.1:18702/obiava-50000230/dawa-pod-naem-1-staen-gr-sofiia-s-kokaliane','listing:50000230','done',NULL,1,0.0,'vm/pid:[4026531836]|3912|48c6db0f.2353862',1.79494158507450699805e+09,1,0);
@@ -278,7 +274,7 @@ INSERT INTO "frontier" VALUES(50,'imot.bg-20261117-185305-fc47f9','listing','htt
 INSERT INTO "frontier" VALUES(51,'imot.bg-20261117-185305-fc47f9','listing','http://127.0.0.1:18701/obiava-2b176761571108173-dava-pod-naem-ednostaen-apartament-grad-sofiya-s-kokalyane-bul-dalag-most','listing:2b176761571108173','done','its card is unchanged',0,0.0,NULL,NULL,0,0);
 INSERT INTO "frontier" VALUES(52,'bazar.bg-20261117-185305-967a30','listing','http://127.0.0.1:18702/obiava-50000081/dawa-pod-naem-2-staen-gr-sofiia-s-dolni-bogrow','listing:50000081','done','its card is unchanged',0,0.0,NULL,NULL,0,0);
 INSERT INTO "frontier" VALUES(53,'bazar.bg-20261117-185305-967a30','listing','http://127.0.0.1:18702/obiava-50000221/dawa-pod-naem-3-staen-gr-sofiia-w-z-bunkera','listing:50000221','done','its card is unchanged',0,0.0,NULL,NULL,0,0);
-INSERT INTO "frontier" VALUES(54,'bazar.bg-20261117-185305-967a30','listing','http://127.0.0.1:18702/obiava-50000230/dawa-pod-naem-1-staen-gr-sofiia-s-kokaliane','listing:50000230','failed','ParseSelector: layout_changed: no cards (skip)',0,0.0,NULL,NULL,0,0);
+INSERT INTO "frontier" VALUES(54,'bazar.bg-20261117-185305-967a30','listing','http://127.0.0.1:18702/obiava-50000230/dawa-pod-naem-1-staen-gr-sofiia-s-kokaliane','listing:50000230','failed','ParseSelector: layout_changed: the page does not give its advert''s id where it should stand (skip)',3,0.0,NULL,NULL,0,0);
 CREATE TABLE frontier_pruned (
 	job_id VARCHAR(40) NOT NULL, 
 	kind VARCHAR(10) NOT NULL, 
@@ -287,6 +283,7 @@ CREATE TABLE frontier_pruned (
 	CONSTRAINT pk_frontier_pruned PRIMARY KEY (job_id, kind, state), 
 	CONSTRAINT fk_frontier_pruned_job_id FOREIGN KEY(job_id) REFERENCES jobs (id)
 );
+INSERT INTO "frontier_pruned" VALUES('imot.bg-20261117-185234-7888b7','search','done',2);
 INSERT INTO "frontier_pruned" VALUES('imot.bg-20261117-185234-7888b7','listing','done',7);
 CREATE TABLE incidents (
 	id INTEGER NOT NULL, 
@@ -301,8 +298,8 @@ CREATE TABLE incidents (
 	CONSTRAINT pk_incidents PRIMARY KEY (id), 
 	CONSTRAINT fk_incidents_job_id FOREIGN KEY(job_id) REFERENCES jobs (id)
 );
-INSERT INTO "incidents" VALUES(1,'stuck_job','imot.bg','imot.bg-20261117-185234-7888b7',1794900000.0,1794900060.0,1794900120.0,'nothing has moved for 3600 seconds','{}');
-INSERT INTO "incidents" VALUES(2,'circuit_open','bazar.bg','bazar.bg-20261117-185234-455c83',1794900000.0,1794900060.0,NULL,'the circuit was open for 900 seconds','{}');
+INSERT INTO "incidents" VALUES(1,'stuck_job','imot.bg','imot.bg-20261117-185234-7888b7',1794941620.0,1794941680.0,1794941740.0,'nothing has moved for 3600 seconds','{}');
+INSERT INTO "incidents" VALUES(2,'circuit_open_long','bazar.bg','bazar.bg-20261117-185305-967a30',1794941620.0,1794941680.0,NULL,'the circuit was open for 900 seconds','{"adverts": 7, "failed_pages": 1, "requests": 3, "block_share": 0.0, "circuit_open_seconds": 900.0}');
 CREATE TABLE jobs (
 	id VARCHAR(40) NOT NULL, 
 	site VARCHAR(80) NOT NULL, 
@@ -324,7 +321,7 @@ INSERT INTO "jobs" VALUES('bazar.bg-20261117-185234-455c83','bazar.bg','COMPLETE
 INSERT INTO "jobs" VALUES('imot.bg-20261117-185250-f4d85f','imot.bg','COMPLETE','["http://127.0.0.1:18701/obiavi/prodazhbi/grad-sofiya", "http://127.0.0.1:18701/obiavi/naemi/grad-sofiya"]',NULL,1.79494157046002459528e+09,1.79494157079113745689e+09,1.79494157118175315856e+09,NULL,2,0,0,4.46663626997178653255e-01,'local@vm',0,NULL);
 INSERT INTO "jobs" VALUES('bazar.bg-20261117-185250-1f9478','bazar.bg','COMPLETE','["http://127.0.0.1:18702/obiavi/prodazhba-apartamenti/sofia", "http://127.0.0.1:18702/obiavi/naemi-apartamenti/sofia"]',NULL,1.79494157049972105025e+09,1.79494157081673884387e+09,1.7949415712031013965e+09,NULL,2,0,0,4.26675972001248737797e-01,'local@vm',0,NULL);
 INSERT INTO "jobs" VALUES('imot.bg-20261117-185305-fc47f9','imot.bg','COMPLETE','["http://127.0.0.1:18701/obiavi/prodazhbi/grad-sofiya", "http://127.0.0.1:18701/obiavi/naemi/grad-sofiya"]',NULL,1.79494158533605933187e+09,1.79494158556259512903e+09,1.79494158599268150335e+09,NULL,3,0,1,5.40528333000111160799e-01,'local@vm',0,NULL);
-INSERT INTO "jobs" VALUES('bazar.bg-20261117-185305-967a30','bazar.bg','COMPLETE','["http://127.0.0.1:18702/obiavi/prodazhba-apartamenti/sofia", "http://127.0.0.1:18702/obiavi/naemi-apartamenti/sofia"]',NULL,1.79494158536085367207e+09,1.7949415855734343529e+09,1.79494158605079102519e+09,'limited to 1000 adverts',3,0,1,5.51341909998882329091e-01,'local@vm',0,NULL);
+INSERT INTO "jobs" VALUES('bazar.bg-20261117-185305-967a30','bazar.bg','COMPLETE','["http://127.0.0.1:18702/obiavi/prodazhba-apartamenti/sofia", "http://127.0.0.1:18702/obiavi/naemi-apartamenti/sofia"]',7,1.79494158536085367207e+09,1.7949415855734343529e+09,1.79494158605079102519e+09,NULL,3,0,1,5.51341909998882329091e-01,'local@vm',0,NULL);
 CREATE TABLE listing_changes (
 	id INTEGER NOT NULL, 
 	listing_id INTEGER NOT NULL, 
@@ -500,7 +497,7 @@ CREATE TABLE llm_answers (
 	created_at FLOAT NOT NULL, 
 	CONSTRAINT pk_llm_answers PRIMARY KEY ("key")
 );
-INSERT INTO "llm_answers" VALUES('kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk','tttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt','ssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssss','rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr','a-model','{"floor": 4}',1794900000.0);
+INSERT INTO "llm_answers" VALUES('0029bcd5f771468fb5bb00b46f5d80f1d2190ae0fa0e728a223a15f4bf3a6e1f','982d9e3eb996f559e633f4d194def3761d909f5a3b647d1a851fead67c32c9d1','df0ad6e43880f09c90ebf95f19110178aba6890df0010ebda7485029e2b543b4','bc10a2fd690317c93d23400050c727e65499303b9f265826fa0bb276c4acc6ad','9372c470eeadd5ecd9c3c74c2b3cb633f8e2f2fad799250a0f70d652b6b825e4','{"parking_status": {"value": "included", "status": "stated", "quote": "\u043f\u0430\u0440\u043a\u043e\u043c\u044f\u0441\u0442\u043e", "method": "model"}}',1794941620.0);
 CREATE TABLE market_events (
 	id INTEGER NOT NULL, 
 	listing_id INTEGER NOT NULL, 
@@ -511,8 +508,8 @@ CREATE TABLE market_events (
 	CONSTRAINT pk_market_events PRIMARY KEY (id), 
 	CONSTRAINT fk_market_events_listing_id FOREIGN KEY(listing_id) REFERENCES listings (id)
 );
-INSERT INTO "market_events" VALUES(1,4,'gone',1794900000.0,1794900005.0,'removed');
-INSERT INTO "market_events" VALUES(2,4,'back',1794900050.0,1794900055.0,'seen');
+INSERT INTO "market_events" VALUES(1,4,'gone',1794941620.0,1794941625.0,'removed');
+INSERT INTO "market_events" VALUES(2,4,'back',1794941670.0,1794941670.0,'seen again');
 CREATE TABLE match_decisions (
 	low INTEGER NOT NULL, 
 	high INTEGER NOT NULL, 
@@ -522,7 +519,7 @@ CREATE TABLE match_decisions (
 	CONSTRAINT fk_match_decisions_low FOREIGN KEY(low) REFERENCES listings (id), 
 	CONSTRAINT fk_match_decisions_high FOREIGN KEY(high) REFERENCES listings (id)
 );
-INSERT INTO "match_decisions" VALUES(1,2,0,1794900000.0);
+INSERT INTO "match_decisions" VALUES(1,2,0,1794941620.0);
 CREATE TABLE match_doubts (
 	low INTEGER NOT NULL, 
 	high INTEGER NOT NULL, 
@@ -531,7 +528,7 @@ CREATE TABLE match_doubts (
 	CONSTRAINT fk_match_doubts_low FOREIGN KEY(low) REFERENCES listings (id), 
 	CONSTRAINT fk_match_doubts_high FOREIGN KEY(high) REFERENCES listings (id)
 );
-INSERT INTO "match_doubts" VALUES(1,3,1794900000.0);
+INSERT INTO "match_doubts" VALUES(1,3,1794941620.0);
 CREATE TABLE match_fingerprints (
 	listing_id INTEGER NOT NULL, 
 	content_hash VARCHAR(64) NOT NULL, 
@@ -687,7 +684,7 @@ CREATE TABLE schedule_slots (
 	taken_at FLOAT NOT NULL, 
 	CONSTRAINT pk_schedule_slots PRIMARY KEY (name, slot)
 );
-INSERT INTO "schedule_slots" VALUES('morning','2026-11-16T07:00',1794900000.0);
+INSERT INTO "schedule_slots" VALUES('morning','2026-11-17',1794941620.0);
 CREATE TABLE scopes (
 	id INTEGER NOT NULL, 
 	site VARCHAR(80) NOT NULL, 
@@ -816,7 +813,7 @@ INSERT INTO "sweeps" VALUES('bazar.bg-20261117-185234-455c83',2,'bazar.bg',0,1.7
 INSERT INTO "sweeps" VALUES('imot.bg-20261117-185250-f4d85f',1,'imot.bg',0,1.79494157046002459528e+09,1.79494157118175315856e+09,1,NULL,7,0);
 INSERT INTO "sweeps" VALUES('bazar.bg-20261117-185250-1f9478',2,'bazar.bg',0,1.79494157049972105025e+09,1.7949415712031013965e+09,1,NULL,7,0);
 INSERT INTO "sweeps" VALUES('imot.bg-20261117-185305-fc47f9',1,'imot.bg',0,1.79494158533605933187e+09,1.79494158599268150335e+09,1,NULL,7,0);
-INSERT INTO "sweeps" VALUES('bazar.bg-20261117-185305-967a30',2,'bazar.bg',0,1.79494158536085367207e+09,1.79494158605079102519e+09,1,NULL,7,0);
+INSERT INTO "sweeps" VALUES('bazar.bg-20261117-185305-967a30',2,'bazar.bg',0,1.79494158536085367207e+09,1.79494158605079102519e+09,0,'limited to 7 adverts',7,0);
 CREATE TABLE valuation_models (
 	digest VARCHAR(64) NOT NULL, 
 	format INTEGER NOT NULL, 
@@ -825,7 +822,7 @@ CREATE TABLE valuation_models (
 	report JSON NOT NULL, 
 	CONSTRAINT pk_valuation_models PRIMARY KEY (digest)
 );
-INSERT INTO "valuation_models" VALUES('dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd',1,1794900000.0,200,'{"error": 0.1}');
+INSERT INTO "valuation_models" VALUES('dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd',1,1794941620.0,200,'{"flats": 200, "error": {"flats": 200, "median": 0.1, "within_near": 0.5, "coverage": 0.9, "width": 0.4}, "neighbourhood_median": {"flats": 200, "median": 0.15, "within_near": 0.35, "coverage": null, "width": null}, "worst": {"\u041b\u043e\u0437\u0435\u043d\u0435\u0446": {"flats": 120, "median": 0.12, "within_near": 0.45, "coverage": 0.9, "width": 0.42}}, "by_neighbourhood": {"\u041b\u043e\u0437\u0435\u043d\u0435\u0446": 120, "\u0413\u043e\u0440\u043d\u0430 \u0431\u0430\u043d\u044f": 80}}');
 CREATE TABLE viewings (
 	id INTEGER NOT NULL, 
 	property_id INTEGER NOT NULL, 

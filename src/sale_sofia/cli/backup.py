@@ -19,7 +19,7 @@ from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, counted, has_subcomman
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.crawl.runners.runners import running_job
 from sale_sofia.history.jobs import unfinished_jobs
-from sale_sofia.installation import open_database, open_ready
+from sale_sofia.installation import open_database
 from sale_sofia.operations.backup.making import BackupRequest, copy_rows, examine, make_backup, open_file
 from sale_sofia.operations.backup.reading import (
     BACKUPS_FOLDER,
@@ -39,8 +39,8 @@ from sale_sofia.settings.model import DATABASE_FILE, Settings, load_settings
 from sale_sofia.settings.types import DATABASE_ALLOWED, DatabaseUrl, with_password
 from sale_sofia.storage.database import Database, is_on_server
 from sale_sofia.storage.errors import DatabaseError
+from sale_sofia.storage.migrate import HEAD, current_revision, initialize_database
 from sale_sofia.storage.migrate import check as check_database
-from sale_sofia.storage.migrate import current_revision
 
 app = typer.Typer()
 To = Annotated[
@@ -312,8 +312,16 @@ database_app.command()(copy)
 @database_app.command()
 def upgrade() -> None:
     """Make the database, or bring it to the newest version; safe to run at any time."""
-    database = open_ready(load_settings())
-    out.print(f"{database.name}: version {current_revision(database)}")
+    database = open_database(load_settings())
+    before = current_revision(database)
+    initialize_database(database)
+    if before is None:
+        said = f"made, version {HEAD}"
+    elif before == HEAD:
+        said = f"already the newest version, {HEAD}"
+    else:
+        said = f"upgraded from version {before} to {HEAD}"
+    out.print(f"{database.name}: {said}", soft_wrap=True)
 
 
 @database_app.command()
