@@ -186,7 +186,7 @@ def resume(
     """Go on with crawls that were stopped or killed: nothing is lost, nothing is fetched twice."""
     settings = _in_mode(load_settings(), parallel)
     database = open_ready(settings)
-    job_ids = [job_to_resume(database, job)] if job else unfinished_jobs(database)
+    job_ids = [job_to_resume(database, one) for one in ([job] if job else unfinished_jobs(database))]
     if not job_ids:
         if as_json:
             print_json({"jobs": [], "stopped": False})
