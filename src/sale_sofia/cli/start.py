@@ -597,7 +597,8 @@ def start(
     answers = ask(asker, budget=budget, kinds=kinds, places=neighbourhoods, metro=metro)
     # As `profiles new` and `profiles edit` do; an existing profile is changed.
     if not profile_path(settings.data_dir, profile).exists():
-        new_profile(settings.data_dir, profile, DEFAULT)
+        how = f"made by `sale-sofia start` from your answers; what it did not ask is as in {DEFAULT}"
+        new_profile(settings.data_dir, profile, how=how)
     path, _ = edit_profile(settings.data_dir, profile, list(answers.changes().items()))
     tell(asker.say(Said("start.profile", path=str(path), profile=profile)))
     names = list(dict.fromkeys(portals or enabled_sites()))

@@ -104,6 +104,8 @@ def test_options_say_it_all(command: Command, tmp_path: Path) -> None:
     assert (tmp_path / "crawled").read_text("utf-8") == "{'sites': ['imot.bg'], 'looks_for': ['me']}"
     fits = round(33_500 * (1 - 0.08 - 0.03) * 3 * 0.01)  # by the shares that are assumed
     assert f"first answers after 1 min, all {fits} that may fit after 46 min, everything 28.6 h" in told.err
+    head = (tmp_path / "profiles" / "me.yaml").read_text("utf-8").partition("\n")[0]
+    assert head.startswith("# The profile me, made by `sale-sofia start` from your answers;")
     mine = load_profile(tmp_path, "me")
     assert (mine.budget_eur, mine.property_types, mine.wishes.rooms) == (180_000, ("apartment",), 4)
     assert (mine.must.rooms_least, mine.must.metro_most_minutes, mine.must.not_panel) == (2, 15, False)
