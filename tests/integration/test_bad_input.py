@@ -127,10 +127,18 @@ def test_bad_tls(tmp_path: Path) -> None:
         assert "NetworkTls" in told or "NetworkConnection" in told
 
 
-def test_a_folder_of_site_files_that_is_not_there_is_not_passed_over(tmp_path: Path) -> None:
-    told = run(tmp_path / "data", "crawl", SITES_DIR=str(tmp_path / "sites"))
-    assert told.returncode == 2
-    assert "SITES_DIR: there is no folder" in told.stderr
+@pytest.mark.parametrize(
+    ("words", "code"), [("crawl", 2), ("resume", 2), ("sites list", 2), ("doctor --json", 1)]
+)
+def test_a_folder_of_site_files_that_is_not_there_is_not_passed_over(
+    tmp_path: Path, words: str, code: int
+) -> None:
+    told = run(tmp_path / "data", *words.split(), SITES_DIR=str(tmp_path / "sites"))
+    assert told.returncode == code
+    assert "SITES_DIR: " in told.stderr + told.stdout
+    assert (
+        "there is no such folder, and without it the real portals would be asked" in told.stderr + told.stdout
+    )
     assert json.loads(run(tmp_path / "data", "jobs", "--json").stdout)["jobs"] == []
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -239,7 +240,8 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_demo_crawls_two_portals_day_by_day_and_sums_up(tmp_path: Path) -> None:
-    told = run("demo", "--properties", "4", "--days", "2", DATA_DIR=str(tmp_path))
+    activated = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    told = run("demo", "--properties", "4", "--days", "2", DATA_DIR=str(tmp_path), PATH=activated)
     assert told.returncode == 0, told.stderr
     assert "day 0 of 2: imot.bg 4 new, 0 changed; bazar.bg 1 new, 0 changed" in told.stderr
     assert "day 1 of 2: " in told.stderr

@@ -88,6 +88,9 @@ def follow(commands: list[list[str]], folder: Path) -> str:
         if program == "export":
             environ |= dict(word.split("=", 1) for word in words)
             continue
+        if program == "sed":
+            subprocess.run([program, *words], cwd=folder, check=True)
+            continue
         module = {"python": words[1], "sale-sofia": "sale_sofia.cli.main"}[program]
         arguments = words[2:] if program == "python" else words
         begun = shared_commands().begin(arguments, environ, folder, module=module)

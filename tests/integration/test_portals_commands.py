@@ -7,6 +7,8 @@ import pytest
 
 from crawls import run
 from forked_simulators import start_forked
+from sale_sofia.cli.sites import write_site
+from sale_sofia.websites.site_file import load_site_config
 from sale_sofia_simulator.simulation import SITES, SimulatorConfig
 
 
@@ -93,6 +95,17 @@ def test_a_page_that_cannot_be_read_says_so(tmp_path: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["error"]["type"]) == (1, "layout_changed")
 
 
+def test_a_new_portal_is_asked_by_no_crawl_until_it_is_switched_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SITES_DIR", str(tmp_path))
+    path, _ = write_site("flats.example", tmp_path)
+    text = path.read_text("utf-8")
+    assert not load_site_config("flats.example").enabled
+    path.write_text(text.replace("enabled: false\n", ""), "utf-8")
+    assert load_site_config("flats.example").enabled
+
+
 def test_a_new_portal_overwrites_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "sites"
     first = run(tmp_path, "sites", "new", "flats.example", "--folder", folder, "--json")
@@ -100,6 +113,8 @@ def test_a_new_portal_overwrites_nothing(tmp_path: Path) -> None:
         str(folder / "flats.example.yaml"),
         str(folder / "test_flats_example.py"),
     ]
+    other = run(tmp_path, "sites", "new", "other.example", "--folder", folder)
+    assert "remove `enabled: false` from other.example.yaml" in " ".join(other.stdout.split())
     (folder / "flats.example.yaml").write_text("mine", "utf-8")
     again = run(tmp_path, "sites", "new", "flats.example", "--folder", folder)
     assert again.returncode == 2

@@ -30,12 +30,12 @@ from sale_sofia.operations.settings import (
     DASHBOARD_TRY_TOGETHER_SECONDS,
 )
 from sale_sofia.settings.words import Language, dictionary
+from sale_sofia.websites.addresses import is_on_this_machine
 
 # Without a password the dashboard answers only to this machine's own names. A page on the web can have its
 # name resolve to 127.0.0.1 once a browser has opened it (DNS rebinding); its requests then look like those
 # of the dashboard's own pages. Only the host name gives them away.
 
-_LOCALHOST: Final = "localhost"
 _WRONG_HOST_CODE: Final = 4421
 _WRONG_HOST: Final = "This dashboard is for its own machine: ask for localhost, or set DASHBOARD_PASSWORD.\n"
 
@@ -58,11 +58,7 @@ class OwnHosts:
 
 def is_own(host: str) -> bool:
     """Whether a `Host` header names this machine: `localhost`, or an address of the loopback."""
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-        return name == _LOCALHOST or ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
+    return is_on_this_machine(f"//{host}")
 
 
 # Pages of other sites may not act here. A browser sends the origin of a form, a script's request or a

@@ -3,11 +3,15 @@
 import io
 import json
 import logging
+import os
 import re
+import shlex
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from errno import ENOSPC
+from pathlib import Path
 from typing import Annotated, Any, Final, TextIO, cast
 
 import typer
@@ -140,6 +144,15 @@ def one_of(text: str, what: str, allowed: Iterable[str]) -> str:
 def counted(count: int, thing: str, things: str = "") -> str:
     """`1 advert`, `2 adverts`."""
     return f"{count} {thing if count == 1 else things or f'{thing}s'}"
+
+
+def as_typed() -> str:
+    """How this program is called from the present folder: by its name if it is on the PATH, else its path."""
+    name, called = "sale-sofia", sys.argv[0]
+    if shutil.which(name) or Path(called).name != name:
+        return name
+    here = os.path.relpath(called)
+    return shlex.quote(min(called, here if os.sep in here else f"./{here}", key=len))
 
 
 def has_subcommand(context: typer.Context) -> bool:

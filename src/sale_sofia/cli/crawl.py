@@ -85,9 +85,6 @@ def crawl(
         if settings.parallel_scraping:
             raise typer.BadParameter("--one-by-one is for a crawl in this process; give --local with it")
         settings = settings.model_copy(update={"one_by_one": one_by_one})
-    if settings.sites_dir is not None and not settings.sites_dir.is_dir():
-        # Ignored, it would turn a crawl of simulated portals into one of the real ones.
-        raise typer.BadParameter(f"SITES_DIR: there is no folder {settings.sites_dir}; nothing was asked")
     names = list(dict.fromkeys(sites or enabled_sites()))  # a portal named twice is crawled once
     if start_url and len(names) != 1:
         raise typer.BadParameter("--start-url needs exactly one SITE: its name decides how pages are read")
@@ -186,7 +183,7 @@ def resume(
     """Go on with crawls that were stopped or killed: nothing is lost, nothing is fetched twice."""
     settings = _in_mode(load_settings(), parallel)
     database = open_ready(settings)
-    job_ids = [job_to_resume(database, job)] if job else unfinished_jobs(database)
+    job_ids = [job_to_resume(database, one) for one in ([job] if job else unfinished_jobs(database))]
     if not job_ids:
         if as_json:
             print_json({"jobs": [], "stopped": False})

@@ -650,13 +650,16 @@ def new(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Begin a portal: write its commented site file and a test of it, ready to be filled in.
+    """Begin a portal: write its commented site file, switched off, and a test of it, ready to be filled in.
 
     Nothing is overwritten. Then save a page of results and one of an advert, fill in the file, and look at
     it with `sale-sofia sites check NAME --file PAGE --url URL`. docs/adding-a-portal.md goes through it.
     """
     paths = write_site(name, folder)
-    then = f"set SITES_DIR={paths[0].parent} and run: sale-sofia sites check {name} --file PAGE --url URL"
+    then = (
+        f"set SITES_DIR={paths[0].parent} and run: sale-sofia sites check {name} --file PAGE --url URL; "
+        f"once it reads well, remove `enabled: false` from {paths[0].name}: until then no crawl asks {name}"
+    )
     record = {"site": name, "written": [str(path) for path in paths]}
     print_answer(record, *(f"wrote {path}" for path in paths), then, as_json=as_json)
 

@@ -27,7 +27,17 @@ from sale_sofia.advice.valuation.flats import TooFewFlats
 from sale_sofia.advice.valuation.valuation import current_model
 from sale_sofia.cli import crawl as crawling
 from sale_sofia.cli import sites
-from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, counted, has_subcommand, log, out, refuse, tell
+from sale_sofia.cli.console import (
+    INTERRUPTED,
+    NOT_ALL_RIGHT,
+    as_typed,
+    counted,
+    has_subcommand,
+    log,
+    out,
+    refuse,
+    tell,
+)
 from sale_sofia.cli.crawl import run_jobs
 from sale_sofia.cli.progress import LANGUAGE, conclude
 from sale_sofia.crawl.frontier.estimate import sentences
@@ -168,9 +178,6 @@ def _has_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-_GO_ON = "stopped; go on with: sale-sofia demo"
-
-
 def demo(
     properties: Annotated[
         int | None,
@@ -205,7 +212,7 @@ def demo(
         serve_dashboard(settings)
         return
     # Without a terminal nobody could stop it, so only the command is printed.
-    command = f"DATA_DIR={shlex.quote(str(settings.data_dir))} sale-sofia dashboard"
+    command = f"DATA_DIR={shlex.quote(str(settings.data_dir))} {as_typed()} dashboard"
     address = f"http://{fixed.DASHBOARD_HOST}:{fixed.DASHBOARD_PORT}"
     out.print(f"dashboard: {address} once it is started: {command}", soft_wrap=True)
 
@@ -252,6 +259,7 @@ def demo_port(folder: Path) -> int:
 
 def _crawl_days(settings: Settings, database: Database, config: SimulatorConfig, passed: DemoDays) -> None:
     to_crawl = passed.to_crawl(database, list(config.sites))
+    go_on = f"stopped; go on with: {as_typed()} demo"
     with start_in_process(config) as simulator:
         addresses = ", ".join(f"{site} at {address}" for site, address in simulator.urls.items())
         tell(f"simulated portals: {addresses}")
@@ -265,13 +273,13 @@ def _crawl_days(settings: Settings, database: Database, config: SimulatorConfig,
             behind = time.time() - (passed.began + day * DAY_SECONDS)
             reports, stopped = _crawl_day(settings, database, simulator, behind)
             if stopped or any(report.state != JobState.COMPLETE.value for report in reports):
-                conclude(database, reports, stopped=stopped, as_json=False, advice=_GO_ON)
+                conclude(database, reports, stopped=stopped, as_json=False, advice=go_on)
             counts = "; ".join(
                 f"{report.site} {report.new} new, {report.changed} changed" for report in reports
             )
             log.print(f"day {day} of {passed.today}: {counts}")
         reports, stopped = _crawl_day(settings, database, simulator)
-    conclude(database, reports, stopped=stopped, as_json=False, advice=_GO_ON)
+    conclude(database, reports, stopped=stopped, as_json=False, advice=go_on)
 
 
 def _crawl_day(
@@ -589,7 +597,8 @@ def start(
     answers = ask(asker, budget=budget, kinds=kinds, places=neighbourhoods, metro=metro)
     # As `profiles new` and `profiles edit` do; an existing profile is changed.
     if not profile_path(settings.data_dir, profile).exists():
-        new_profile(settings.data_dir, profile, DEFAULT)
+        how = f"made by `sale-sofia start` from your answers; what it did not ask is as in {DEFAULT}"
+        new_profile(settings.data_dir, profile, how=how)
     path, _ = edit_profile(settings.data_dir, profile, list(answers.changes().items()))
     tell(asker.say(Said("start.profile", path=str(path), profile=profile)))
     names = list(dict.fromkeys(portals or enabled_sites()))

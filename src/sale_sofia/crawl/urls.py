@@ -1,12 +1,14 @@
 """Addresses of a crawl: which hosts it may contact, and when two addresses are the same page."""
 
+from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from sale_sofia.listings.settings import LONGEST_ADDRESS
-from sale_sofia.websites.addresses import host_of
+from sale_sofia.websites.addresses import host_of, is_on_this_machine, origin
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
+from sale_sofia.websites.site_file import SiteConfigError, known_starts, load_site_config
 
 
 class BadAddress(ValueError):
@@ -38,7 +40,30 @@ def check_start_url(site: Site, url: str) -> str:
         raise BadAddress(f"an address to begin with has {length} bytes; allowed: at most {LONGEST_ADDRESS}")
     if site.kind_of(url) not in {"search", "listing"}:
         raise BadAddress(f"{url} leads to no search and no advert of {site.name}")
+    check_host(site.name, url)
     return url
+
+
+def check_host(site: str, url: str) -> None:
+    """Refuse another portal's address, and for a portal served on this machine any other machine's.
+
+    A simulated portal's crawl so never asks the real one. A real portal may be tried as a copy served here.
+    """
+    starts, host = known_starts(site), origin(url)
+    here = bool(starts) and all(map(is_on_this_machine, starts))
+    own = list(dict.fromkeys([*map(origin, starts), *(() if here else load_site_config(site).hosts)]))
+    if host in own:
+        return
+    if here and not is_on_this_machine(url):
+        raise BadAddress(
+            f"{url} is not on this machine, as {site} is; allowed: addresses at {', '.join(own)}"
+        )
+    for other in AVAILABLE_SITES:
+        with suppress(SiteConfigError):  # whoever crawls that portal is told
+            if other != site and host in {*load_site_config(other).hosts, *map(origin, known_starts(other))}:
+                raise BadAddress(
+                    f"{url} is an address of {other}; allowed for {site}: addresses at {', '.join(own)}"
+                )
 
 
 def _is_address(url: str) -> bool:

@@ -239,6 +239,14 @@ class Settings(
     archive_enabled: bool = switch(default=True, sentence="Keep the bytes of good pages, for `reparse`.")
     archive_max_mb: int = whole(2000, 1, 10_000_000, "MB", "Size of the page archive after `prune`.")
 
+    @field_validator("sites_dir")
+    @classmethod
+    def _refuse_missing_folder(cls, folder: Path | None) -> Path | None:
+        # Ignored, it would turn a crawl of simulated portals into one of the real ones.
+        if folder is not None and not folder.is_dir():
+            raise ValueError("there is no such folder, and without it the real portals would be asked")
+        return folder
+
     @field_validator("scraping_hard_time_limit")
     @classmethod
     def _above_soft_limit(cls, hard: int, info: ValidationInfo) -> int:

@@ -70,6 +70,8 @@ def _explain_os_error(error: OSError, path: Path) -> DatabaseError:
         return _full(path)
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return _read_only(path)
+    if file := next((place for place in path.parents if place.is_file()), None):
+        return DatabaseError(f"The database {path} cannot be made: {file} is a file, not a folder.")
     return DatabaseError(f"The database {path} cannot be made: {error.strerror}.")
 
 

@@ -65,6 +65,23 @@ def host_of(url: str) -> str:
         return ""
 
 
+def origin(url: str) -> str:
+    """Return the host of a valid address with its port, without the usual one; this machine has one name."""
+    parts = urlsplit(url)
+    host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname or ""
+    usual = _USUAL_PORTS.get(parts.scheme)
+    return host if parts.port is None or f":{parts.port}" == usual else f"{host}:{parts.port}"
+
+
+def is_on_this_machine(url: str) -> bool:
+    """Whether the host of an address is this machine's own (loopback)."""
+    host = host_of(url)
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def path_of(url: str) -> str:
     """Return the path of an address."""
     if (origin := _ORIGIN.match(url)) and _PLAIN.fullmatch(url, origin.end()):

@@ -147,7 +147,7 @@ def test_a_database_that_is_not_as_it_should_be_is_refused(tmp_path: Path, harm:
 
 def test_no_backup_at_all_is_said(tmp_path: Path) -> None:
     (tmp_path / "x.tar.zst").write_bytes(b"anything")
-    with pytest.raises(BackupDamaged, match="damaged, cut off or no backup of ours"):
+    with pytest.raises(BackupDamaged, match=r"damaged, cut off or no backup of ours\.$"):
         restore(tmp_path / "x.tar.zst", tmp_path / "data", quiet)
 
 

@@ -50,7 +50,7 @@ def test_a_folder_in_which_no_database_may_be_made(open_folder: Path) -> None:
 
 def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DatabaseError, match=r"cannot be made: .*\.$"):
+    with pytest.raises(DatabaseError, match=r"cannot be made: .*/file is a file, not a folder\.$"):
         initialize_database(database(tmp_path / "file" / "x.db"))
 
 

@@ -166,7 +166,9 @@ def test_a_name_that_could_be_a_path_is_refused(tmp_path: Path, name: str) -> No
 
 def test_a_new_profile_begins_like_another_and_never_replaces_one(tmp_path: Path) -> None:
     path = new_profile(tmp_path, "мой")
-    assert "# " in path.read_text("utf-8")  # with its comments
+    head, *others = path.read_text("utf-8").splitlines()
+    assert head == "# The profile мой, made from the profile default."
+    assert any(line.startswith("# ") for line in others)  # its keys are explained
     assert load_profile(tmp_path, "мой") == load_profile(tmp_path, "default")
     with pytest.raises(ProfileError, match="is there already"):
         new_profile(tmp_path, "мой")

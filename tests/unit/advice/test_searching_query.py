@@ -156,7 +156,8 @@ ACTS = (
     ("params", "sentence"),
     [
         ({"prize_max": "1"}, "a search has no 'prize_max'; allowed: neighbourhood, not_neighbourhood"),
-        ({"price_max": "cheap"}, "price_max: 'cheap': Input should be a valid number"),
+        ({"price_max": "cheap"}, "price_max: 'cheap': write a price in euros, like 180000"),
+        ({"rooms": "2-3"}, "rooms: '2-3': write numbers of rooms with commas between them, like 2,3"),
         ({"price_max": "-1"}, "price_max: '-1': Input should be greater than or equal to 0"),
         ({"price_max": "nan"}, "price_max: 'nan': Input should be a finite number"),
         ({"price_max": ["1", "2"]}, "price_max is given 2 times; it takes one value"),
@@ -165,6 +166,8 @@ ACTS = (
         ({"act": "act17"}, f"act: 'act17': Input should be {ACTS}"),
         ({"status": "sold"}, "status: 'sold': Input should be 'new', 'contacted', 'viewing', 'shortlist'"),
         ({"neighbourhood": "Люлин"}, f"neighbourhood: 'Люлин': {NOT_CALLED}; there are Люлин - център, "),
+        ({"neighbourhood": "Лозенц"}, f"neighbourhood: 'Лозенц': {NOT_CALLED}; did you mean Лозенец"),
+        ({"neighbourhood": "Lozentz"}, f"neighbourhood: 'Lozentz': {NOT_CALLED}; did you mean Лозенец"),
         ({"neighbourhood": "Nowhere"}, f"neighbourhood: 'Nowhere': {NOT_CALLED}; "),
         ({"district": "Запад"}, "district: 'Запад': no district of Sofia is called so; there are Средец"),
         ({"portal": "imot"}, "portal: 'imot': no portal is called so; there are alo.bg, bazar.bg"),

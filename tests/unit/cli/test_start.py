@@ -2,6 +2,7 @@
 
 import io
 import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import typer
 
 from commands_here import Command, commands
 from sale_sofia.advice.scoring.profile import load_profile
+from sale_sofia.cli.console import as_typed
 from sale_sofia.cli.start import demo_city, demo_port, read_budget, read_kinds, read_metro, read_places
 from sale_sofia.crawl.probe import Reading
 from sale_sofia.operations.settings import DEMO_PORTS
@@ -102,6 +104,8 @@ def test_options_say_it_all(command: Command, tmp_path: Path) -> None:
     assert (tmp_path / "crawled").read_text("utf-8") == "{'sites': ['imot.bg'], 'looks_for': ['me']}"
     fits = round(33_500 * (1 - 0.08 - 0.03) * 3 * 0.01)  # by the shares that are assumed
     assert f"first answers after 1 min, all {fits} that may fit after 46 min, everything 28.6 h" in told.err
+    head = (tmp_path / "profiles" / "me.yaml").read_text("utf-8").partition("\n")[0]
+    assert head.startswith("# The profile me, made by `sale-sofia start` from your answers;")
     mine = load_profile(tmp_path, "me")
     assert (mine.budget_eur, mine.property_types, mine.wishes.rooms) == (180_000, ("apartment",), 4)
     assert (mine.must.rooms_least, mine.must.metro_most_minutes, mine.must.not_panel) == (2, 15, False)
@@ -160,6 +164,29 @@ def test_where_no_portal_can_be_read_nothing_begins(command: Command, tmp_path: 
     told = command("start", "olx.bg", "--budget", "90000", "--yes")
     assert (told.code, "no portal can be read; nothing was begun" in told.err) == (1, True), told.err
     assert not (tmp_path / "crawled").exists()
+
+
+@pytest.mark.parametrize(
+    ("called", "folders", "typed"),
+    [
+        ("/here/.venv/bin/sale-sofia", "", ".venv/bin/sale-sofia"),
+        (".venv/bin/sale-sofia", "", ".venv/bin/sale-sofia"),
+        ("/here/sale-sofia", "", "./sale-sofia"),
+        ("/opt/sale-sofia", "", "/opt/sale-sofia"),
+        ("/here/.venv/bin/sale-sofia", "/here/.venv/bin", "sale-sofia"),
+        ("/here/sale_sofia/cli/main.py", "", "sale-sofia"),
+    ],
+)
+def test_what_is_said_to_type_can_be_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: str, folders: str, typed: str
+) -> None:
+    program = tmp_path / ".venv" / "bin" / "sale-sofia"
+    program.parent.mkdir(parents=True)
+    program.touch(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [called.replace("/here", str(tmp_path))])
+    monkeypatch.setenv("PATH", folders.replace("/here", str(tmp_path)))
+    assert as_typed() == typed
 
 
 def test_a_demo_keeps_its_city(tmp_path: Path) -> None:

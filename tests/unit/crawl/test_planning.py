@@ -10,6 +10,7 @@ from sqlalchemy import insert, update
 
 from contract.storage.helpers import advert
 from sale_sofia.buyer.searches import save_search
+from sale_sofia.cli.start import write_simulated_sites
 from sale_sofia.crawl.frontier.estimate import estimate, sentences
 from sale_sofia.crawl.frontier.frontier import add_targets
 from sale_sofia.crawl.frontier.jobs import begin_job
@@ -63,6 +64,52 @@ NOWHERE = ("", "x", "ftp://www.imot.bg/obiavi/", "https://www.imot.bg/kontakti",
 def test_a_start_url_that_leads_nowhere(url: str) -> None:
     with pytest.raises(BadAddress):
         check_start_url(IMOT, url)
+
+
+HERE = "http://127.0.0.1:8701/obiavi/prodazhbi/grad-sofiya"
+THERE = "http://127.0.0.1:8702/sofia/prodajba-apartamenti"
+
+
+@pytest.fixture
+def simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_simulated_sites(tmp_path, {"imot.bg": [HERE], "bazar.bg": [THERE]})
+    monkeypatch.setenv("SITES_DIR", str(tmp_path))
+
+
+@pytest.mark.usefixtures("simulated")
+@each_row("url", [SEARCH, "https://localhost.imot.bg/obiavi/", "http://93.184.216.34/obiavi/"])
+def test_a_simulated_portal_never_leads_to_a_real_one(url: str) -> None:
+    with pytest.raises(
+        BadAddress, match=r"is not on this machine, .*; allowed: addresses at 127\.0\.0\.1:8701$"
+    ):
+        check_start_url(IMOT, url)
+    assert check_start_url(IMOT, HERE.replace("127.0.0.1", "localhost")).endswith("grad-sofiya")
+
+
+@pytest.mark.usefixtures("simulated")
+@each_row("host", ["127.0.0.1:8702", "localhost:8702"])
+def test_a_simulated_portal_is_not_read_by_the_rules_of_another(host: str) -> None:
+    with pytest.raises(
+        BadAddress, match=r"of bazar\.bg; allowed for imot\.bg: addresses at 127\.0\.0\.1:8701$"
+    ):
+        check_start_url(IMOT, f"http://{host}/obiavi/")
+
+
+@each_row("host", ["bazar.bg", "www.bazar.bg:443"])
+def test_a_real_portal_is_not_read_by_the_rules_of_another(host: str) -> None:
+    with pytest.raises(BadAddress, match=r"of bazar\.bg; allowed for imot\.bg: addresses at www\.imot\.bg, "):
+        check_start_url(IMOT, f"https://{host}/obiavi/")
+    assert check_start_url(IMOT, HERE) == HERE  # a copy served here
+
+
+def test_a_job_of_a_real_portal_does_not_go_on_once_it_is_simulated(
+    database: Database, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    settings = load_settings().model_copy(update={"data_dir": tmp_path / "data"})
+    job_id = plan_job(settings, database, JobPlan(IMOT, (SEARCH,), None, fresh=False))
+    request.getfixturevalue("simulated")
+    with pytest.raises(BadAddress, match="is not on this machine"):
+        job_to_resume(database, job_id)
 
 
 def test_an_advert_is_named_by_its_address() -> None:

@@ -261,6 +261,8 @@ class Profile(_Section):
 
 DEFAULT: Final = "default"
 _NAME: Final = re.compile(r"[\w-]{1,40}")
+_HEAD: Final = re.compile(r"\A(?:#.*\n)+")
+"""The comment at the head of a file, which says what that profile is."""
 _LOCK: Final = "profiles.lock"
 """Beside their folder; held while a profile is changed."""
 
@@ -380,8 +382,10 @@ def check_profile(path: Path, values: Mapping[str, Any]) -> Profile:
         raise ProfileError(Said("wrong_file.lines", lines=lines)) from None
 
 
-def new_profile(data_dir: Path, name: str, like: str = DEFAULT) -> Path:
+def new_profile(data_dir: Path, name: str, like: str = DEFAULT, how: str = "") -> Path:
     """Make a profile of this name with the contents of another one; its path.
+
+    The comment at its head says whose it is and how it was made, not what the other one is.
 
     Raises:
         ProfileError: it is there already, or the other one is not.
@@ -391,7 +395,8 @@ def new_profile(data_dir: Path, name: str, like: str = DEFAULT) -> Path:
         raise ProfileError(Said("wrong_profile.there", path=str(path), name=name))
     source, values = read_profile(data_dir, like)
     check_profile(source, values)
-    write_whole(path, source.read_text("utf-8"))
+    made = how or f"made from the profile {like}"
+    write_whole(path, f"# The profile {name}, {made}.\n{_HEAD.sub('', source.read_text('utf-8'))}")
     return path
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import Annotated, Any, Final, Literal, Self, get_args, get_origin
 
 from pydantic import (
@@ -43,6 +44,7 @@ from sale_sofia.listings.places import (
     find_neighbourhood,
     neighbourhoods,
     place_key,
+    spellings,
     town_name,
 )
 from sale_sofia.listings.text import LOOKALIKES, squeeze
@@ -60,6 +62,8 @@ SHOWN_UNKNOWN: Final = 10
 """Flats with unknown conditions that are shown beneath."""
 SHOWN_VALUE: Final = 60
 """Characters of a refused value that a message repeats; of an area the first corners."""
+SHOWN_NEAR: Final = 3
+"""Neighbourhoods that a message suggests for a misspelt one."""
 
 
 # What the conditions of a search may be. Each name is written as the data spells it.
@@ -72,7 +76,14 @@ def _neighbourhood(text: str) -> str:
         return found.name
     key = place_key(text)
     like = sorted(place.name for place in neighbourhoods() if key and key in place_key(place.name))
-    hint = Said("wrong_search.there_are", names=like) if like else Said("wrong_search.help")
+    if like:
+        hint = Said("wrong_search.there_are", names=like)
+    else:
+        names = {place_key(way): place.name for place in neighbourhoods() for way in spellings(place.name)}
+        near = [names[found] for found in get_close_matches(key, names, n=SHOWN_NEAR)]
+        hint = (
+            Said("wrong_search.meant", names=list(dict.fromkeys(near))) if near else Said("wrong_search.help")
+        )
     raise ValueError(Said("wrong_search.neighbourhood", hint=hint))
 
 
@@ -391,7 +402,18 @@ def _sentence(error: ErrorDetails) -> Said:
     name = str(error["loc"][0]) if error["loc"] else ""
     if error["type"] == "extra_forbidden":
         return Said("wrong_search.condition", name=name, names=list(SearchQuery.model_fields))
-    why = why_refused(error, SearchQuery)
+    why = _how_written(name) if error["type"] in {"int_parsing", "float_parsing"} else None
+    why = why or why_refused(error, SearchQuery)
     value = repr(error["input"])
     value = value if len(value) <= SHOWN_VALUE else f"{value[:SHOWN_VALUE]}…"
     return Said("wrong_search.value", name=name, given=value, why=why) if name else why
+
+
+def _how_written(name: str) -> Said | None:
+    """How to write a number that buyers are known to write otherwise."""
+    match name:
+        case "rooms":
+            return Said("wrong_search.rooms")
+        case "price_min" | "price_max":
+            return Said("wrong_search.price")
+    return None

@@ -17,7 +17,7 @@ from sale_sofia.crawl.runners.runners import (
     site_lock,
     take_for_workers,
 )
-from sale_sofia.crawl.urls import check_start_url
+from sale_sofia.crawl.urls import check_host, check_start_url
 from sale_sofia.history.jobs import (
     CELERY,
     Job,
@@ -145,10 +145,12 @@ def _resume_shared(connection: Connection, job_id: str, now: float) -> str:
 
 
 def job_to_resume(database: Database, job_id: str) -> str:
-    """The job's id. Raises `JobEnded` where it cannot go on."""
+    """The job's id. Raises `JobEnded`, or `BadAddress` for another portal's, where it cannot go on."""
     job = database.run_read(lambda connection: known_job(connection, job_id))
     if job.state.finished:
         raise JobEnded(f"job {job_id} has ended ({job.state.value}); begin a new one with `sale-sofia crawl`")
+    for url in job.start_urls:  # the site files may be others now
+        check_host(job.site, url)
     return job.id
 
 

@@ -262,7 +262,7 @@ def open_tar(path: Path) -> Iterator[tarfile.TarFile]:
     except NotOurs as error:
         raise BackupRefused(f"{path} is no backup of ours: {error}.") from error
     except (zstandard.ZstdError, tarfile.TarError, EOFError, UnicodeError) as error:
-        raise BackupDamaged(f"{path} is damaged, cut off or no backup of ours: {error}.") from error
+        raise BackupDamaged(f"{path} is damaged, cut off or no backup of ours.") from error
 
 
 def read_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
