@@ -35,7 +35,8 @@ FILES = {
 def test_a_hostile_file_is_told_in_a_sentence(kind: str, tmp_path: Path) -> None:
     name, text, command, fault = FILES[kind]
     path = tmp_path / name
-    path.parent.mkdir(parents=True)
+    (tmp_path / "sites").mkdir()
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
     ended = run(tmp_path, *command)
     told = [line for line in (ended.stdout + ended.stderr).splitlines() if fault in line]

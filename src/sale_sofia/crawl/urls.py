@@ -49,6 +49,8 @@ def check_host(site: str, url: str) -> None:
 
     A simulated portal's crawl so never asks the real one. A real portal may be tried as a copy served here.
     """
+    if site not in AVAILABLE_SITES:  # without a file it has no address of its own
+        return
     starts, host = known_starts(site), origin(url)
     here = bool(starts) and all(map(is_on_this_machine, starts))
     own = list(dict.fromkeys([*map(origin, starts), *(() if here else load_site_config(site).hosts)]))
