@@ -86,6 +86,16 @@ class DriftDays:
             return int(connection.execute(found).scalar_one())
 
 
+    def lost(self) -> set[str]:
+        """The adverts that are taken for gone and are on the market."""
+        taken = select(listings.c.external_id).where(
+            listings.c.closed_at.is_(None), listings.c.gone_at.is_not(None)
+        )
+        with self.days.database.read() as connection:
+            gone = set(connection.scalars(taken))
+        return gone & {key for _, key in truth(self.days.simulator)}
+
+
 @contextmanager
 def drift_days(
     folder: Path,
