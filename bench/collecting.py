@@ -144,28 +144,27 @@ def _json_object(line: str) -> dict[str, Any] | None:
 
 
 def commit() -> str:
-    """The commit that lies here, with a plus where files of the program differ from it."""
-    found = subprocess.run(
-        ["git", "describe", "--always", "--dirty=+", "--exclude=*"],  # noqa: S607 - the one of this machine
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return found.stdout.strip()
+    """The commit that lies here, with a plus where the program or its benchmarks differ from it."""
+    found = _git("rev-parse", "--short=8", "HEAD")
+    differs = _git("diff", "--quiet", "HEAD", "--", "../src", ".", ":(exclude)results").returncode
+    return found.stdout.strip() + ("+" if found.stdout and differs else "")
 
 
 def is_of_this_code(record: Record) -> bool:
     """Whether the last commit has the program as it was when this was measured."""
     if not record.commit or record.commit.endswith("+"):
         return False
-    compared = subprocess.run(
-        ["git", "diff", "--quiet", record.commit, "HEAD", "--", "../src"],  # noqa: S607 - the one of this machine
+    return _git("diff", "--quiet", record.commit, "HEAD", "--", "../src").returncode == 0
+
+
+def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["git", *arguments],  # noqa: S607 - the one of this machine
         cwd=Path(__file__).parent,
         capture_output=True,
+        text=True,
         check=False,
     )
-    return compared.returncode == 0
 
 
 def machine() -> str:
