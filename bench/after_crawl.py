@@ -68,17 +68,16 @@ def fill(folder: Path, adverts: int) -> None:
     """The adverts as a first crawl leaves them."""
     database = open_database(Settings(data_dir=folder))
     matching_world.fill_database(database, noisy_adverts(adverts, matching_world.SEED).rows(), 1)
-    database.run_write(lambda connection: _touch(connection, text("select id from listings")))
 
 
 def change(folder: Path) -> int:
     """Another price for one in a hundred; how many these are."""
     database = open_database(Settings(data_dir=folder))
-    return database.run_write(lambda connection: _touch(connection, CUT))
+    return database.run_write(_cut)
 
 
-def _touch(connection: Connection, found: Any) -> int:  # noqa: ANN401 - a text of SQL
-    ids = connection.scalars(found).all()
+def _cut(connection: Connection) -> int:
+    ids = connection.scalars(CUT).all()
     touch(connection, ids)
     return len(ids)
 

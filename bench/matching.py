@@ -109,6 +109,8 @@ def run_database(folder: Path, size: int, new: int) -> Result:
     world.fill_database(database, rows[size:], size + 1)
     del rows
     added = matching.match_new()
+    if added.adverts != new:
+        raise SystemExit(f"{added.adverts} of {new} new adverts were matched")
     again = matching.match_all()
     return {
         "full_s": round(full.seconds, 2),

@@ -11,6 +11,7 @@ from sqlalchemy import insert
 
 from noisy_adverts import noisy_adverts
 from sale_sofia.history.listing_rows import content_hash, listing_fields
+from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import Listing
 from sale_sofia.storage.database import Database
@@ -57,6 +58,7 @@ def fill_database(database: Database, rows: Sequence[dict[str, Any]], first_id: 
         with database.write() as connection:
             some = list(_stored(rows[begin : begin + ROWS_AT_ONCE], first_id + begin))
             connection.execute(insert(listings), some)
+            touch(connection, [row["id"] for row in some])
 
 
 def _stored(rows: Sequence[dict[str, Any]], first_id: int) -> Iterator[dict[str, Any]]:
