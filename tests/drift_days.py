@@ -85,7 +85,6 @@ class DriftDays:
         with self.days.database.read() as connection:
             return int(connection.execute(found).scalar_one())
 
-
     def lost(self) -> set[str]:
         """The adverts that are taken for gone and are on the market."""
         taken = select(listings.c.external_id).where(
