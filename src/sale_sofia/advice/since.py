@@ -94,14 +94,13 @@ def brings_back(listing_id: int, at: float, histories: Mapping[int, AdvertHistor
 def _priced(connection: Connection, since: float, among: Collection[int]) -> Iterator[News]:
     """Of each flat the price change since then that is best for the buyer, of an advert still offered."""
     table, current = with_current(price_points.c.listing_id)
-    moved = select(price_points.c.listing_id, current).select_from(table)
+    offered = table.join(listings, listings.c.id == price_points.c.listing_id)
+    moved = select(price_points.c.listing_id, current).select_from(offered).where(OFFERED)
     lately = (price_points.c.kind == "price", price_points.c.seen_at >= since)
     rows = connection.execute(moved.where(*lately)).all()
     owners = {listing_id: property_id for listing_id, property_id in rows if property_id in among}
-    there = select(listings.c.id).where(OFFERED)
-    adverts = [row[0] for row in rows_of(connection, there, listings.c.id, owners)]
-    greatest: dict[int, tuple[float, News]] = {}
-    for advert, steps in price_steps(connection, adverts).items():
+    greatest: dict[int, tuple[float, float, float, float]] = {}
+    for advert, steps in price_steps(connection, owners).items():
         property_id = owners[advert]
         first = next(
             number for number, step in enumerate(steps) if step.kind == "price" and step.seen_at >= since
@@ -109,8 +108,8 @@ def _priced(connection: Connection, since: float, among: Collection[int]) -> Ite
         old, new = restated(steps[first - 1].price_eur, steps[first:]) if first else None, steps[-1].price_eur
         if old is None or new is None or old == new:
             continue
-        news = News("cut" if new < old else "rise", property_id, steps[-1].seen_at, old, new)
         ratio = new / (old or 1.0)
         if property_id not in greatest or ratio < greatest[property_id][0]:
-            greatest[property_id] = ratio, news
-    return (news for _, news in greatest.values())
+            greatest[property_id] = ratio, steps[-1].seen_at, old, new
+    for property_id, (_, at, old, new) in greatest.items():
+        yield News("cut" if new < old else "rise", property_id, at, old, new)

@@ -73,9 +73,11 @@ def _changed(connection: Connection, since: float, site: str | None) -> Iterator
     columns = (*(listing_changes.c[name] for name in names), price_points.c.kind.label("price_kind"))
     # Changes before an advert was shown as new are not news.
     since_new = IS_RELEASED & or_(listings.c.new_at.is_(None), listing_changes.c.seen_at > listings.c.new_at)
+    # An outer join, lest SQLite goes through all adverts first; each change has its advert.
+    changed = listing_changes.outerjoin(listings)
     query = (
         select(*columns, *_COLUMNS)
-        .select_from(listing_changes.join(listings).outerjoin(price_points, _SAME_POINT))
+        .select_from(changed.outerjoin(price_points, _SAME_POINT))
         .where(listing_changes.c.seen_at >= since, since_new, *_of(site))
         .order_by(listing_changes.c.seen_at, listing_changes.c.listing_id, listing_changes.c.id)
     )
