@@ -27,8 +27,10 @@ import dashboard_world
 import measure
 from browser_pages import PAGES, chromium
 from dashboards import Dashboard, commanded_dashboard
+from sale_sofia.advice.scoring.profile import load_profiles
+from sale_sofia.advice.scoring.runs import ScoreRun
 from sale_sofia.operations.services.dashboard import free_port
-from sale_sofia.settings.model import DATABASE_FILE
+from sale_sofia.settings.model import DATABASE_FILE, Settings
 from sale_sofia.storage.database import Database
 
 ROUNDS = 5
@@ -75,6 +77,7 @@ def main() -> None:
         data = Path(folder)
         database = Database(f"sqlite:///{data / DATABASE_FILE}", busy_timeout_seconds=30, busy_retries=5)
         properties = dashboard_world.fill(database, adverts)
+        ScoreRun(Settings(data_dir=data), database, load_profiles(data).profiles).run()  # as each crawl does
         ids = database.run_read(lambda connection: dashboard_world.some_ids(connection, 3))
         with chromium() as browser:
             with commanded_dashboard(data) as dashboard:

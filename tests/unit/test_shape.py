@@ -149,6 +149,11 @@ def test_yaml_is_loaded_in_one_place() -> None:
             id="crawl",
         ),
         pytest.param(
+            "import sale_sofia.app.server",
+            "redis httpx ollama celery sklearn alembic psycopg",
+            id="dashboard",
+        ),
+        pytest.param(
             "from sale_sofia.cli.main import main; sys.argv[1:] = ['--help']; main()",
             "pydantic sqlite3 sqlalchemy sale_sofia.listings.dates sale_sofia.settings.model",
             id="help",

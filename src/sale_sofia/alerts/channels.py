@@ -18,7 +18,6 @@ from types import FrameType, MappingProxyType
 from typing import Any, Final, NamedTuple, NoReturn
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-import httpx
 from pydantic import SecretStr
 
 from sale_sofia.alerts.kept import KeptChannel
@@ -442,6 +441,8 @@ class Bot:
             self.send(chat, "\n".join((text, *lines)), topic, picture)
 
     def _ask(self, method: str, **values: Any) -> Any:  # noqa: ANN401 - each answer has a shape of its own
+        import httpx  # noqa: PLC0415 - large; pages name channels without asking Telegram
+
         try:
             url = f"{self.server}/bot{self.token}/{method}"
             answer = httpx.post(url, json=values, timeout=self.seconds).json()

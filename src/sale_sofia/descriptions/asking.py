@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -22,11 +22,13 @@ from sale_sofia.descriptions.fields import (
     json_schema,
 )
 from sale_sofia.descriptions.mentions import is_only_mentioned
-from sale_sofia.descriptions.ollama import OllamaModel
 from sale_sofia.descriptions.patterns import tagged
 from sale_sofia.descriptions.rulebook import LIST_FIELDS, Candidate, Status, rules_version
 from sale_sofia.descriptions.settings import QUOTE_CHARACTERS, TEXT_CHARACTERS_ASKED
 from sale_sofia.descriptions.words import Prepared, Token, load_rules_file, prepare, tokenize
+
+if TYPE_CHECKING:
+    from sale_sofia.descriptions.ollama import OllamaModel
 
 _TASK: Final = (
     "You read Bulgarian property adverts. For each field asked, give the value that the text states about "
@@ -199,7 +201,7 @@ def _digest(text: str) -> str:
 
 
 async def ask_model(
-    model: OllamaModel, text: str, fields: Sequence[str], budget: TimeoutBudget
+    model: "OllamaModel", text: str, fields: Sequence[str], budget: TimeoutBudget
 ) -> AnswerJudgement:
     """The model's answers that the text supports, after at most one repair.
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, RowMapping, delete, func, or_, select, update
 
@@ -18,7 +18,6 @@ from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.descriptions.asking import AnswerKey, ask_model, judge, merge_answers, open_fields
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.descriptions.fields import Attribute, Attributes
-from sale_sofia.descriptions.ollama import ModelBusy, OllamaModel
 from sale_sofia.descriptions.rulebook import rules_version
 from sale_sofia.descriptions.settings import AREA_TOLERANCE, ENRICH_BATCH, LLM_DOMAIN
 from sale_sofia.descriptions.tables import description_disagreements, description_reads, llm_answers
@@ -29,6 +28,9 @@ from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseError
 from sale_sofia.storage.upserts import insert_into, replace_in
+
+if TYPE_CHECKING:
+    from sale_sofia.descriptions.ollama import OllamaModel
 
 # What descriptions say, stored: the reads, where they differ from the portal, and the model's answers.
 
@@ -263,6 +265,8 @@ async def ask_all(
     settings: Settings, database: Database, summary: Summary, redis_url: str | None = None
 ) -> None:
     """Ask the model about all open fields, until done, the budget is used up, or it fails."""
+    from sale_sofia.descriptions.ollama import ModelBusy, OllamaModel  # noqa: PLC0415 - large; few ask it
+
     rate, places = settings.llm_requests_per_minute, settings.llm_concurrency
     gate = get_gate(settings, lambda _: settings.rate_limit(LLM_DOMAIN, rate), lambda _: places, redis_url)
     model = OllamaModel(settings, gate)
@@ -288,7 +292,7 @@ async def ask_all(
 
 async def _answer(
     database: Database,
-    model: OllamaModel,
+    model: "OllamaModel",
     row: Mapping[Any, Any],
     key: AnswerKey,
     budget: TimeoutBudget,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection
 from starlette.responses import PlainTextResponse, Response
@@ -18,7 +18,6 @@ from sale_sofia.app.words import say, translate, word_for
 from sale_sofia.crawl.fetch.archive import ArchiveDamaged
 from sale_sofia.crawl.probe import Reading
 from sale_sofia.crawl.reparse import reparse_pages
-from sale_sofia.crawl.runners.progress import LiveState, proxy_rows, read_live_state
 from sale_sofia.crawl.tables import spoken
 from sale_sofia.history.drift.store import DRIFT_KINDS
 from sale_sofia.history.pages import (
@@ -39,6 +38,9 @@ from sale_sofia.proxies.model import DomainStats
 from sale_sofia.telemetry.incidents import Incident, IncidentKind, newest_incidents, open_incidents
 from sale_sofia.telemetry.settings import ARCHIVED_TEXT_MAX, FAILED_PAGES_SHOWN, HEALTH_RUNS, INCIDENTS_SHOWN
 from sale_sofia.websites.registry import AVAILABLE_SITES, UnknownSite
+
+if TYPE_CHECKING:
+    from sale_sofia.crawl.runners.progress import LiveState
 
 TRENDS: Final = ("adverts", "new", "changed", "gone", "failed")
 SIGNS: Final[Mapping[DataState, tuple[str, str]]] = {
@@ -118,6 +120,9 @@ class HealthData:
 
 def page(visit: PageVisit) -> WebPage:
     """The page."""
+    # Redis's client takes 20 MB, and most buyers never open this page.
+    from sale_sofia.crawl.runners.progress import proxy_rows, read_live_state  # noqa: PLC0415
+
     data = visit.database.run_read(partial(_read, visit=visit))
     live = read_live_state(visit.state.settings, [row.site for row in data.portals])
     used = [row for row in data.portals if row.verdict.state is not DataState.NEVER]
@@ -320,7 +325,7 @@ def _portal(row: PortalRow, now: float) -> Row:
     }
 
 
-def _traffic(row: PortalRow, live: LiveState) -> Row:
+def _traffic(row: PortalRow, live: "LiveState") -> Row:
     """Requests of the portal's last run, and the state of its gate now."""
     times = [row.metrics.response.quantile(share) for share in (0.5, 0.95)]
     limits = (
@@ -341,7 +346,7 @@ def _traffic(row: PortalRow, live: LiveState) -> Row:
     }
 
 
-def _circuit(row: PortalRow, live: LiveState) -> str:
+def _circuit(row: PortalRow, live: "LiveState") -> str:
     """The state that all workers share; without Redis, how long it was open during the last run."""
     if status := live.circuits.get(row.site):
         blocked = f" ({plain(status.last_block)})" if status.last_block else ""
@@ -421,7 +426,7 @@ def _proxy(row: DomainStats) -> Row:
     }
 
 
-def _data(visit: PageVisit, data: HealthData, live: LiveState) -> dict[str, Any]:
+def _data(visit: PageVisit, data: HealthData, live: "LiveState") -> dict[str, Any]:
     return {
         "errands": [
             {
