@@ -150,7 +150,7 @@ def test_yaml_is_loaded_in_one_place() -> None:
         ),
         pytest.param(
             "import sale_sofia.app.server",
-            "redis httpx ollama celery sklearn alembic psycopg",
+            "redis httpx ollama curl_cffi celery sklearn alembic psycopg",
             id="dashboard",
         ),
         pytest.param(

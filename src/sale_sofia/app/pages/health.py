@@ -16,8 +16,6 @@ from sale_sofia.app.settings import LONGEST_MESSAGE
 from sale_sofia.app.visit import PageVisit, Values
 from sale_sofia.app.words import say, translate, word_for
 from sale_sofia.crawl.fetch.archive import ArchiveDamaged
-from sale_sofia.crawl.probe import Reading
-from sale_sofia.crawl.reparse import reparse_pages
 from sale_sofia.crawl.tables import spoken
 from sale_sofia.history.drift.store import DRIFT_KINDS
 from sale_sofia.history.pages import (
@@ -187,6 +185,8 @@ def reparse(visit: PageVisit) -> Done:
     """Parse the archived page again, and store the advert."""
     if not visit.may_operate:
         return Done(say("people.not_yours"), wrong=True)
+    from sale_sofia.crawl.reparse import reparse_pages  # noqa: PLC0415 - loads what fetches pages, 5 MB
+
     record = visit.database.run_read(partial(_record, row_id=_row_id(visit)))
     if record is None:
         return Done(say("health.not_archived"), wrong=True)
@@ -245,6 +245,8 @@ def _errand(errand: Errand) -> Values:
     if errand.ended_at is None:
         state, colour, message = say("web.errand.since", at=fmt.moment(errand.began_at)), "", ""
     elif probed:
+        from sale_sofia.crawl.probe import Reading  # noqa: PLC0415 - loads what fetches pages, 5 MB
+
         verdict = probed[0]["verdict"]
         colour = "good" if verdict == Reading.WELL else "bad"
         state, message = say(f"web.probe.{Reading(verdict).name.lower()}"), "; ".join(probed[0]["reasons"])

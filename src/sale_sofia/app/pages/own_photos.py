@@ -12,7 +12,6 @@ from sale_sofia.app.visit import PageVisit
 from sale_sofia.app.words import say, translate
 from sale_sofia.buyer.evaluations import WrongEvaluation, current_property
 from sale_sofia.buyer.own_photos import drop_photo, keep_photo, own_photos_of
-from sale_sofia.crawl.photos.decoding import decode_own
 from sale_sofia.crawl.resilience.errors import ParseHostile
 
 _ONE_AT_A_TIME: Final = Lock()
@@ -43,6 +42,8 @@ def add(visit: PageVisit) -> Done:
 
 def _decode_all(visit: PageVisit, files: Sequence[bytes]) -> list[bytes]:
     """Decode all of them, or raise."""
+    from sale_sofia.crawl.photos.decoding import decode_own  # noqa: PLC0415 - 12 MB, for the few who add some
+
     with _ONE_AT_A_TIME:
         return [decode_own(visit.state.settings, file) for file in files]
 
