@@ -91,7 +91,7 @@ def test_contradictions_are_searched_for_and_saved(say: Command) -> None:
     assert [one["property_id"] for one in say("search", "run", "odd", "--json").json()["flats"]] == [3]
     wrong = say("search", "--flag", "too_high")
     assert wrong.code == 2
-    assert wrong.err.startswith("sale-sofia: flag: 'too_high': Input should be 'floor_above_total', ")
+    assert wrong.err.startswith("sale-sofia: flag: 'too_high': must be 'floor_above_total', ")
     assert say("search", "--contradictions", "some").code == 2
 
 

@@ -42,7 +42,7 @@ from sale_sofia.cli.console import (
     tell,
 )
 from sale_sofia.cli.evaluation import me
-from sale_sofia.cli.progress import merge_flats, moment, number
+from sale_sofia.cli.progress import NO_FLATS, merge_flats, moment, number
 from sale_sofia.flats.prices import asked_eur_sqm, price_band
 from sale_sofia.flats.rows import find_flat, read_flats
 from sale_sofia.installation import open_database, open_ready
@@ -352,7 +352,6 @@ def market(
         cells = {cell: figures for cell, figures in found.cells.items() if cell.neighbourhood == place.name}
         found = Market(found.deal, found.now, found.least, cells)
     note = f"{LABEL}; {VAT_RULE}; what fewer than {found.least} flats make is not shown"
-    none_yet = "no flat yet; adverts come with `sale-sofia crawl`"
     # A line for each neighbourhood, or for each kind of flat of one; new and gone are for a week.
     by_rooms = place is not None
     headings = ("stock", "€/m²", "quartiles", "change", "new", "gone", "days", "cut", "by")
@@ -363,7 +362,7 @@ def market(
     )
     title, words = f"The market ({LABEL})", ("neighbourhood", "rooms")
     table = plain_table(title, words, headings, rows=islice(rows, limit))
-    print_answer(found.as_json(), table, as_json=as_json, note=note, empty=none_yet)
+    print_answer(found.as_json(), table, as_json=as_json, note=note, empty=NO_FLATS)
 
 
 def _market_cells(found: Figures) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ from sale_sofia.telemetry.settings import PROGRESS_LINE_SECONDS, PROGRESS_SECOND
 
 _SECONDS_PER_MONTH: Final = 365.25 / 12 * SECONDS_PER_DAY
 GO_ON = "stopped; go on with: sale-sofia resume"
+NO_FLATS = "no flat yet; adverts come with `sale-sofia crawl`"
 
 
 def number(value: float | None, digits: int = 0) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 import typer
 from rich.table import Table
+from sqlalchemy import Connection, select
 
 from sale_sofia.advice.scoring.profile import load_profile
 from sale_sofia.advice.search.conditions import Around
@@ -33,9 +34,10 @@ from sale_sofia.cli.console import (
     tell,
 )
 from sale_sofia.cli.evaluation import me
-from sale_sofia.cli.progress import merge_flats, moment, number
+from sale_sofia.cli.progress import NO_FLATS, merge_flats, moment, number
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import asked_eur_sqm, price_band, vat_due
+from sale_sofia.flats.tables import flats
 from sale_sofia.flats.views import nearby_record
 from sale_sofia.geography.imported import use
 from sale_sofia.geography.settings import ATTRIBUTION
@@ -280,6 +282,10 @@ def _check_profile(query: SearchQuery) -> None:
         load_profile(load_settings().data_dir, query.profile)
 
 
+def _has_none(connection: Connection) -> bool:
+    return connection.scalar(select(flats.c.property_id).limit(1)) is None
+
+
 def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) -> None:
     def first(_total: int) -> slice:
         return slice(limit)
@@ -300,6 +306,9 @@ def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) 
         return
     if found.passed:
         out.print(_flats_table("Flats", found.passed, found.around))
+    if not (found.total or found.unknown_total) and database.run_read(_has_none):
+        tell(NO_FLATS)
+        return
     log.print(f"{len(found.passed)} of {found.total} flats shown")
     if found.unknown:
         listed = found.unknown[:SHOWN_UNKNOWN]

@@ -438,6 +438,10 @@ T = TypeVar("T")
 _MONEY: Final = re.compile(r"\d{1,12}|\d{1,3}(?:[.,'’]\d{3}){1,3}")
 """Whole euros; signs may stand between thousands, as cents after one would make a hundred times as much."""
 _MOST_ROOMS: Final = 5
+_CONSENT: Final = {
+    **dict.fromkeys(("", "y", "yes", "д", "да"), True),
+    **dict.fromkeys(("n", "no", "н", "не"), False),
+}
 _TELLING: Final = 4
 """Letters at the start of a wrong name by which similar names are suggested."""
 
@@ -455,7 +459,11 @@ class Answers:
 
     def changes(self) -> dict[str, object]:
         """The keys of a profile that say this; nothing else becomes a condition."""
-        must = {"rooms_least": min(self.rooms, default=None), "metro_most_minutes": self.metro_minutes}
+        must = {
+            "rooms_least": min(self.rooms, default=None),
+            "wanted_neighbourhood": True if self.neighbourhoods else None,
+            "metro_most_minutes": self.metro_minutes,
+        }
         others = "poor" if self.neighbourhoods else "fair"
         return {
             "title": "",
@@ -473,7 +481,8 @@ def read_budget(text: str) -> int:
     plain = re.sub(r"\s|€|eur|евро", "", text.casefold())
     euros = int(re.sub(r"\D", "", plain)) if _MONEY.fullmatch(plain) else 0
     if not LEAST_BUDGET_EUR <= euros <= MOST_BUDGET_EUR:
-        raise ValueError(Said("start.wrong_budget", given=text, least=LEAST_BUDGET_EUR, most=MOST_BUDGET_EUR))
+        code = "start.wrong_budget" if plain else "start.no_budget"
+        raise ValueError(Said(code, given=text, least=LEAST_BUDGET_EUR, most=MOST_BUDGET_EUR))
     return euros
 
 
@@ -526,6 +535,14 @@ def read_metro(text: str) -> int | None:
     return int(plain)
 
 
+def read_consent(text: str) -> bool:
+    """Yes or no, in either language; an empty text is a yes."""
+    plain = text.strip().casefold()
+    if plain not in _CONSENT:
+        raise ValueError(Said("start.wrong_consent", given=text))
+    return _CONSENT[plain]
+
+
 @dataclass(frozen=True, slots=True)
 class Asker:
     """Takes the options, and asks for missing answers if there is a person to ask."""
@@ -543,6 +560,8 @@ class Asker:
         while True:
             try:
                 return read(typer.prompt(self.say(Said(code)), default="", show_default=False))
+            except typer.Abort:
+                raise typer.Exit(INTERRUPTED) from None
             except ValueError as error:
                 tell(self.say(error), style="red")
 
@@ -605,7 +624,7 @@ def start(
     if not no_crawl:
         names = _readable(asker, names)
         _tell_estimate(settings, asker, names, profile)
-        if not yes and not typer.confirm(asker.say(Said("start.confirm")), default=True):
+        if not yes and not asker.answer("start.confirm", "--yes", None, read_consent):
             tell(asker.say(Said("start.later", profile=profile)))
             return
     _run(settings, asker, names, profile, crawls=not no_crawl, shows=not no_dashboard)
@@ -665,6 +684,8 @@ def _run(
                 crawling.crawl(sites=names, looks_for=[profile])
             except typer.Exit as end:
                 ended = end.exit_code
+        if crawls and not shows and ended != INTERRUPTED:
+            tell(asker.say(Said("start.next", profile=profile)))
         if server and ended != INTERRUPTED:
             tell(asker.say(Said("start.stays", url=server.url)))
             with StopSignals() as waiting:  # the crawl had the signals for itself

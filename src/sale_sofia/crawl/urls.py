@@ -58,7 +58,8 @@ def check_host(site: str, url: str) -> None:
         return
     if here and not is_on_this_machine(url):
         raise BadAddress(
-            f"{url} is not on this machine, as {site} is; allowed: addresses at {', '.join(own)}"
+            f"{url} is on another machine, and {site} is served on this one; "
+            f"allowed: addresses at {', '.join(own)}"
         )
     for other in AVAILABLE_SITES:
         with suppress(SiteConfigError):  # whoever crawls that portal is told

@@ -47,7 +47,7 @@ from sale_sofia.websites.site_file import (
     start_urls_of,
 )
 
-_CORRECT: Final = "Correct the file, or take it from a backup."
+_CORRECT: Final = "Correct what the line names; a damaged file may be in a backup."
 
 
 def check_files(settings: Settings) -> list[CheckResult]:

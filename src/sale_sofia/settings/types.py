@@ -97,7 +97,7 @@ def why_refused(details: ErrorDetails, model: type[BaseModel]) -> Said:
         case [[*choices, last]] if choices and code == "pydantic.literal_error":
             return Said(code, choices=[repr(choice) for choice in choices], last=repr(last))
     has_sentence = code in dictionary() and context.get("min_length", 1) == 1 and "expected" not in context
-    return Said(code, **context) if has_sentence else Said.of(details["msg"])
+    return Said(code, **context) if has_sentence else Said.of(details["msg"].replace("Input should", "must"))
 
 
 def _choices(kind: Any, place: Sequence[int | str]) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 - a model, or a type in it

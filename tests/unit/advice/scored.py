@@ -58,8 +58,10 @@ WISHES = profile(
     places=[{"name": "Work", "at": "Сердика"}],
 )
 EVERY_CONDITION = profile(
+    neighbourhoods={"best": ["Лозенец"], "poor": ["Факултета"]},
     must={
-        "rooms_least": 2, "area_least_sqm": 60, "area_net_least_sqm": 50, "bathrooms_least": 1,
+        "wanted_neighbourhood": True, "rooms_least": 2, "area_least_sqm": 60, "area_net_least_sqm": 50,
+        "bathrooms_least": 1,
         "not_ground_floor": True, "not_last_floor": True, "elevator_above_floor": 3, "not_panel": True,
         "act15_or_later": True, "metro_most_minutes": 15, "stop_most_minutes": 4,
         "shop_most_minutes": 10, "school_most_minutes": 15, "road": ["close", "far"],

@@ -37,6 +37,10 @@ CASES: list[tuple[str, dict[str, Any], State]] = [
     ("budget", {"price_eur": 100_000.0, "traps": {"price_from": trap("цени от")}}, U),
     ("budget", {"price_eur": 260_000.0, "traps": {"price_from": trap("цени от")}}, F),
     ("budget", {"price_eur": 210_000.0, "vat": None, "traps": {"price_without_vat": trap("без ДДС")}}, F),
+    ("neighbourhood", {"neighbourhood": "Лозенец"}, P),
+    ("neighbourhood", {"neighbourhood": "Изток"}, P),  # not named: fair
+    ("neighbourhood", {"neighbourhood": "Факултета"}, F),
+    ("neighbourhood", {"neighbourhood": None}, U),
     ("rooms", {"rooms": 2}, P),
     ("rooms", {"rooms": 1}, F),
     ("rooms", {"rooms": None}, U),

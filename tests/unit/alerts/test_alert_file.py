@@ -89,7 +89,7 @@ BAD = [
     ),
     (
         f"{{{CHANNEL}, buyer: [{{name: A, channels: [m], search: s, tell: [sold]}}]}}",
-        "buyer.0.tell.0: Input should be 'new', 'cut', 'back', 'gone', 'cheaper' or 'rise'",
+        "buyer.0.tell.0: must be 'new', 'cut', 'back', 'gone', 'cheaper' or 'rise'",
     ),
     (
         f"{{{CHANNEL}, buyer: [{{name: A, channels: [m], shortlist: true, tell: [new]}}]}}",

@@ -50,7 +50,7 @@ def test_an_answer_is_read(read: Callable[[str], Any], text: str, expected: obje
 @each_row(
     ("read", "text", "said"),
     [
-        (read_budget, "", "'' is no budget; write whole euros from 1 000 to 100 000 000"),
+        (read_budget, "", "it is missing; write whole euros from 1 000 to 100 000 000"),
         (read_budget, "180", "'180' is no budget; write whole euros from 1 000 to 100 000 000"),
         (read_budget, "много", "'много' is no budget; write whole euros from 1 000 to 100 000 000"),
         (read_budget, "180000.00", "'180000.00' is no budget; write whole euros from 1 000 to 100 000 000"),
@@ -102,6 +102,9 @@ def test_options_say_it_all(command: Command, tmp_path: Path) -> None:
     told = command("start", "imot.bg", "olx.bg", *given, "--yes", "--no-dashboard")
     assert told.code == 0, told.err
     assert (tmp_path / "crawled").read_text("utf-8") == "{'sites': ['imot.bg'], 'looks_for': ['me']}"
+    assert told.err.endswith(
+        "flats that fit: sale-sofia search --profile me --passing, or in the browser: sale-sofia dashboard"
+    )
     fits = round(33_500 * (1 - 0.08 - 0.03) * 3 * 0.01)  # by the shares that are assumed
     assert f"first answers after 1 min, all {fits} that may fit after 46 min, everything 28.6 h" in told.err
     head = (tmp_path / "profiles" / "me.yaml").read_text("utf-8").partition("\n")[0]
@@ -110,18 +113,19 @@ def test_options_say_it_all(command: Command, tmp_path: Path) -> None:
     assert (mine.budget_eur, mine.property_types, mine.wishes.rooms) == (180_000, ("apartment",), 4)
     assert (mine.must.rooms_least, mine.must.metro_most_minutes, mine.must.not_panel) == (2, 15, False)
     assert mine.neighbourhoods.best == ("Лозенец", "Дружба 1", "Дружба 2")
-    assert mine.neighbourhoods.others == "poor"
+    assert (mine.neighbourhoods.others, mine.must.wanted_neighbourhood) == ("poor", True)
     # Said again, it is another wish of the same person.
     assert command("start", "imot.bg", "--budget", "90000", "--yes", "--no-crawl", "--no-dashboard").code == 0
     changed = load_profile(tmp_path, "me")
     assert (changed.budget_eur, changed.neighbourhoods.others) == (90_000, "fair")
-    assert (changed.must.rooms_least, changed.wishes.rooms) == (None, 3)
+    assert (changed.must.rooms_least, changed.must.wanted_neighbourhood) == (None, False)
+    assert changed.wishes.rooms == 3
 
 
 @each_row(
     ("given", "said"),
     [
-        (("--yes",), "--budget: '' is no budget"),
+        (("--yes",), "--budget: it is missing; write whole euros from 1 000 to 100 000 000"),
         (("--budget", "x", "--yes"), "--budget: 'x' is no budget"),
         (("--budget", "90000", "--metro", "-1", "--yes"), "--metro: '-1' are no minutes"),
         (
@@ -144,18 +148,38 @@ def test_wrong_options_are_refused_before_anything_is_written(
 def test_in_a_terminal_it_asks_until_it_is_right_and_begins_only_with_a_yes(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers = ["много", "150000", "замък", "", "Младост 44", "Борово", "", "n"]
+    answers = ["много", "150000", "замък", "", "Младост 44", "Борово", "", "може би", "не"]
     monkeypatch.setattr("sys.stdin", Terminal("\n".join(answers) + "\n"))
     told = command("start", "imot.bg", "--lang", "bg", "--profile", "ние")
     assert told.code == 0, told.err
     place = "'Младост 44' не е квартал на София; има: Младост 1"
     wrong = ("'много' не е бюджет", "'замък' не е вид жилище", place)
+    wrong = (*wrong, "'може би' не е нито да, нито не")
     told_so = ("Търсеното е записано в", "imot.bg: ✓ чете се добре", "Нищо не е започнато")
     assert [said for said in (*wrong, *told_so) if said not in told.err] == []
     assert told.out.count("Бюджет в евро") == 2
     assert not (tmp_path / "crawled").exists()
     mine = load_profile(tmp_path, "ние")
     assert (mine.budget_eur, mine.neighbourhoods.best) == (150_000, ("Борово",))
+
+
+@each_row(("answer", "begun"), [("", True), ("ДА", True), ("y", True), ("н", False), ("no", False)])
+def test_it_begins_by_a_yes_in_either_language(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, answer: str, begun: bool
+) -> None:
+    (tmp_path / "crawled").unlink(missing_ok=True)
+    monkeypatch.setattr("sys.stdin", Terminal(f"{answer}\n"))
+    given = ("--budget", "90000", "--kinds", "", "--neighbourhoods", "", "--metro", "")
+    assert command("start", "imot.bg", *given, "--no-dashboard").code == 0
+    assert (tmp_path / "crawled").exists() is begun
+
+
+def test_a_question_left_by_ctrl_c_ends_as_stopped(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal())
+    assert command("start", "imot.bg").code == 130
+    assert not (tmp_path / "profiles").exists()
 
 
 def test_where_no_portal_can_be_read_nothing_begins(command: Command, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @each_row("url", [SEARCH, "https://localhost.imot.bg/obiavi/", "http://93.184.216.34/obiavi/"])
 def test_a_simulated_portal_never_leads_to_a_real_one(url: str) -> None:
     with pytest.raises(
-        BadAddress, match=r"is not on this machine, .*; allowed: addresses at 127\.0\.0\.1:8701$"
+        BadAddress, match=r"is on another machine, .*; allowed: addresses at 127\.0\.0\.1:8701$"
     ):
         check_start_url(IMOT, url)
     assert check_start_url(IMOT, HERE.replace("127.0.0.1", "localhost")).endswith("grad-sofiya")
@@ -108,7 +108,7 @@ def test_a_job_of_a_real_portal_does_not_go_on_once_it_is_simulated(
     settings = load_settings().model_copy(update={"data_dir": tmp_path / "data"})
     job_id = plan_job(settings, database, JobPlan(IMOT, (SEARCH,), None, fresh=False))
     request.getfixturevalue("simulated")
-    with pytest.raises(BadAddress, match="is not on this machine"):
+    with pytest.raises(BadAddress, match="is on another machine"):
         job_to_resume(database, job_id)
 
 

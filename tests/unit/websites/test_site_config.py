@@ -68,7 +68,7 @@ def test_start_urls_are_real_searches_of_their_portals() -> None:
         (
             "delay_seconds: 3.0",
             "delay_seconds: -1",
-            "politeness.delay_seconds: Input should be greater than or equal to 0.05",
+            "politeness.delay_seconds: must be at least 0.05",
         ),
         (
             "delay_seconds: 3.0",

@@ -35,6 +35,15 @@ def place(_profile: Profile, city: str | None, flags: Collection[str]) -> Breake
     return passes("place", "sofia") if city == SOFIA else fails("place", "elsewhere", city=city)
 
 
+def neighbourhood(profile: Profile, name: str | None) -> BreakerFinding:
+    """Not where the buyer does not want to live."""
+    if name is None:
+        return not_known("neighbourhood")
+    tier = profile.neighbourhoods.tier(name)
+    verdict = fails if tier == "poor" else passes
+    return verdict("neighbourhood", "tier", neighbourhood=name, tier=tier)
+
+
 def budget(limit: float, cost: Band | None) -> BreakerFinding:
     """All costs within the budget; unknown while they may be more, or may be less."""
     if cost is None:

@@ -49,9 +49,9 @@ TrapName = Literal[
     "share_of_ownership", "compensation_swap", "studio_status", "tenants", "mortgage", "right_to_build"
 ]
 BreakerName = Literal[
-    "offer", "place", "budget", "rooms", "area", "area_net", "bathrooms", "ground_floor", "last_floor",
-    "elevator", "panel", "act15", "metro", "stop", "shop", "school", "road", "orientation", "outdoors",
-    "traps",
+    "offer", "place", "neighbourhood", "budget", "rooms", "area", "area_net", "bathrooms", "ground_floor",
+    "last_floor", "elevator", "panel", "act15", "metro", "stop", "shop", "school", "road", "orientation",
+    "outdoors", "traps",
 ]  # fmt: skip
 BREAKERS: Final[tuple[BreakerName, ...]] = get_args(BreakerName)
 _MOST_EUR: Final = 100_000_000
@@ -170,6 +170,7 @@ class Must(_Section):
     """Deal breakers: a flat that fails one is out; one that is unknown in one is neither in nor out."""
 
     rooms_least: int | None = _least(10, "rooms", "Rooms, the living room counted.")
+    wanted_neighbourhood: bool = _choice(description="In none of the neighbourhoods that are poor.")
     area_least_sqm: int | None = _least(1000, "m²", "Total area.")
     area_net_least_sqm: int | None = _least(1000, "m²", "Net area.")
     bathrooms_least: int | None = _least(5, "bathrooms", "Bathrooms.")

@@ -119,6 +119,7 @@ def _from_text_of(names: tuple[str, ...]) -> Callable[[FlatFacts], frozenset[str
 BREAKERS: Final[tuple[FactJudge[BreakerFinding], ...]] = (
     _breaker(breakers.offer, ("deal", "property_type")),
     _breaker(breakers.place, ("city", "flags")),
+    _breaker(breakers.neighbourhood, ("neighbourhood",), "wanted_neighbourhood"),
     _breaker(breakers.at_least("rooms", "rooms_least"), ("rooms",), "rooms_least"),
     _breaker(breakers.at_least("area", "area_least_sqm"), ("area_sqm",), "area_least_sqm"),
     _breaker(breakers.at_least("area_net", "area_net_least_sqm"), ("area_net_sqm",), "area_net_least_sqm"),

@@ -56,7 +56,10 @@ _LEAST: Final = (
     "rooms_least", "area_least_sqm", "area_net_least_sqm", "bathrooms_least", "elevator_above_floor",
     "metro_most_minutes", "stop_most_minutes", "shop_most_minutes", "school_most_minutes",
 )  # fmt: skip
-_SWITCHES: Final = ("not_ground_floor", "not_last_floor", "not_panel", "act15_or_later", "balcony_or_garden")
+_SWITCHES: Final = (
+    "wanted_neighbourhood", "not_ground_floor", "not_last_floor", "not_panel", "act15_or_later",
+    "balcony_or_garden",
+)  # fmt: skip
 SECTIONS: Final[Mapping[str, tuple[Field, ...]]] = {
     "money": (
         Field("budget_eur"),
