@@ -102,6 +102,10 @@ def sources_of(
 
 
 def _fingerprint(*parts: object) -> str:
+    """A digest of what a rule asks; of a search or profile without what it leaves as it is.
+
+    So a release that can ask for more makes no rule a new one, which would begin silently.
+    """
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
 
 
@@ -124,7 +128,8 @@ def _search_source(connection: Connection, rule: BuyerRule, place: int, now: flo
             if rule.unknown or not unknown or query.unknown == "ok"
         }
 
-    return RuleSource(_fingerprint("search", query.model_dump_json(), rule.unknown), judge)
+    asked = query.model_dump_json(exclude_defaults=True)
+    return RuleSource(_fingerprint("search", asked, rule.unknown), judge)
 
 
 def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile: Profile) -> RuleSource:
@@ -151,7 +156,7 @@ def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile:
             if row.verdict in allowed and row.points >= (rule.min_score or 0.0)
         }
 
-    parts = ("profile", profile.model_dump_json(), rule.min_score, rule.unknown)
+    parts = ("profile", profile.model_dump_json(exclude_defaults=True), rule.min_score, rule.unknown)
     return RuleSource(_fingerprint(*parts), judge)
 
 

@@ -11,10 +11,12 @@ import pytest
 from alert_servers import AlertServers
 from alert_world import DAY, HOUR, SEARCH, AlertWorld
 from contract.storage.helpers import database
+from sale_sofia.advice.scoring.profile import Profile
+from sale_sofia.alerts.deciding import sources_of
 from sale_sofia.alerts.editing import preview
 from sale_sofia.alerts.looking import Looking
 from sale_sofia.alerts.outbox import LogEntry, Looked, due_messages, read_log
-from sale_sofia.alerts.rules import load_alerts
+from sale_sofia.alerts.rules import BuyerRule, load_alerts
 from sale_sofia.alerts.wording import word_message
 from sale_sofia.buyer.evaluations import By
 from sale_sofia.buyer.searches import save_search
@@ -109,6 +111,26 @@ def test_a_rule_that_says_something_else_learns_anew(lookout: Lookout) -> None:
     lookout.world.seen("n2", 302)
     lookout.look()
     assert lookout.told() == ["cut old1", "new n2"]
+
+
+class LaterProfile(Profile):
+    """A profile of a release that can ask for more."""
+
+    garden_least_sqm: int | None = None
+
+
+def test_a_release_that_can_ask_for_more_makes_no_rule_a_new_one(lookout: Lookout) -> None:
+    rule = BuyerRule(name="Всички", profile="me", channels=("mail",))
+
+    def print_of(profile: Profile) -> str:
+        with lookout.world.database.read() as connection:
+            return sources_of(connection, [rule], {"me": profile}, now=START)["Всички"].fingerprint
+
+    asked = {"budget_eur": 200_000.0, "must": {"rooms_least": 2}}
+    today = print_of(Profile.model_validate(asked))
+    assert print_of(LaterProfile.model_validate(asked)) == today
+    assert print_of(LaterProfile.model_validate(asked | {"garden_least_sqm": 20})) != today
+    assert print_of(Profile.model_validate(asked | {"must": {"rooms_least": 3}})) != today
 
 
 FOLLOWED = """
