@@ -326,9 +326,9 @@ def test_a_search_that_cannot_be_is_said(tmp_path: Path) -> None:
     put_adverts(tmp_path, KNOWN)
     with browser(tmp_path) as buyer:
         for asked in ("price_min=5&price_max=3", "rooms=nine"):
-            assert "Адресът на страницата иска нещо, което не може" in buyer.text(f"/search?{asked}")
+            assert "В адреса на страницата има грешно условие" in buyer.text(f"/search?{asked}")
             assert "error" in buyer.data(f"/search.json?{asked}")
-            assert "иска нещо, което не може" in buyer.text(f"/search.csv?{asked}", 400)
+            assert "има грешно условие" in buyer.text(f"/search.csv?{asked}", 400)
         for path in ("/search/save", "/search/tell"):
             assert "Не е запазено: " in buyer.fill(path, name="Наше", price_min="5", price_max="3")
 
@@ -470,6 +470,16 @@ def test_a_loan_shows_the_terms_it_was_worked_out_with(tmp_path: Path) -> None:
     with browser(tmp_path) as buyer:
         html = buyer.html("/flat/1?own=12.5&rate=2,75&years=20.4")
     assert form_fields(html, "form:has(#rate)") == {"own": "12.5", "rate": "2,75", "years": "20"}
+
+
+def test_a_loan_is_suggested_that_a_bank_would_give(tmp_path: Path) -> None:
+    """85 % of the price: a fifth of all costs, fees and renovation among them, is too little of one's own."""
+    put_adverts(tmp_path, KNOWN | {"condition": "needs_renovation"})
+    with browser(tmp_path) as buyer:
+        suggested = form_fields(buyer.html("/flat/1"), "form:has(#rate)")["own"]
+        assert "Банките отпускат" not in buyer.text("/flat/1")
+        assert "Банките отпускат" in buyer.text(f"/flat/1?own={int(suggested) - 1}")
+    assert int(suggested) > 20
 
 
 def test_a_match_is_split(tmp_path: Path) -> None:

@@ -313,7 +313,7 @@ def test_own_places_are_added_shown_searched_and_removed(tmp_path: Path) -> None
         old = form_fields(buyer.html(DEFAULT), "form:has([name=remove])")
         assert send(buyer, old).status_code == 200
         assert load_profile(tmp_path, "default").places == ()
-        assert "Адресът на страницата иска нещо, което не може" in buyer.text("/search?travel=40:Работа")
+        assert "В адреса на страницата има грешно условие" in buyer.text("/search?travel=40:Работа")
         page = send(buyer, old).text  # of a page that is not the last any more
         assert mistakes(page) == [("own", CONFLICT)]
 

@@ -21,7 +21,7 @@ from sale_sofia.crawl.tables import frontier, jobs
 from sale_sofia.history.jobs import JobState
 from sale_sofia.history.pages import PageRecord, record_pages
 from sale_sofia.history.runs.health import REASONS
-from sale_sofia.history.tables import listings
+from sale_sofia.history.tables import listings, scopes, sweeps
 from sale_sofia.operations.portals import FILLED, read_portals, read_runs
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import LANGUAGES, Said, dictionary
@@ -137,7 +137,7 @@ def test_today_tells_what_the_crawl_does_how_the_last_ended_and_when_the_next_be
         "imot.bg": {"state": "PROCESSING", "runner": "local", "new_listings": 2},
         "bazar.bg": {"state": "EMPTY", "finished_at": now - 3 * 3600},
         "homes.bg": {"state": "PROCESSING"},
-        "olx.bg": {"state": "COMPLETE", "finished_at": now - 5 * 3600},
+        "olx.bg": {"state": "COMPLETE", "finished_at": now - 5 * 3600, "listing_limit": 10},
     }
     with store(tmp_path).write() as connection:
         for site, own in crawls.items():
@@ -145,14 +145,18 @@ def test_today_tells_what_the_crawl_does_how_the_last_ended_and_when_the_next_be
         for number, state in enumerate(("done", "done", "leased")):
             row = {"job_id": "imot.bg", "kind": "listing", "state": state, "lease_until": now + 60}
             connection.execute(insert(frontier).values(url=f"u{number}", url_key=f"u{number}", **row))
+        connection.execute(insert(scopes).values(id=1, site="olx.bg", digest="d", start_urls=[]))
+        few = {"complete": False, "adverts": 10, "reason": Said("sweep.limited", adverts=10)}
+        place = {"job_id": "olx.bg", "scope_id": 1, "site": "olx.bg", "started_at": now - 7200}
+        connection.execute(insert(sweeps).values(**place, **few))
     (tmp_path / "schedule.yaml").write_text('crawls:\n- {name: x, at: "03:30"}\n', "utf-8")
     with browser(tmp_path) as buyer:
         told, data = buyer.text("/"), buyer.data("/today.json")
-    assert "Събира се сега: imot.bg · ⚠ не всичко е наред: homes.bg, bazar.bg" in told
+    assert "Събира се сега: imot.bg · спряно преди края: homes.bg · ⚠ не всичко е наред: bazar.bg" in told
     assert "imot.bg : 3 видени, 2 отворени, 0 може да подхождат, 2 нови;" in told
     assert "homes.bg : спряно, преди да свърши; започна преди 2 ч" in told
     assert "bazar.bg : свърши преди 3 ч · ✗ празно" in told
-    assert "olx.bg : свърши преди 5 ч " in told
+    assert "olx.bg : свърши преди 5 ч: 10 обяви, от тях нови 0" in told
     found = {one["site"]: (one["state"], one["wrong"]) for one in data["crawls"]}
     assert found["bazar.bg"] == ("ended", ["✗ празно"])
     assert found["olx.bg"] == ("ended", [])

@@ -12,11 +12,10 @@ from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import Done, WebPage
 from sale_sofia.app.deck import Deck, open_deck
 from sale_sofia.app.facts import FACTS, asked, fact, value_of
-from sale_sofia.app.pages.flat import band, own_costs
+from sale_sofia.app.pages.flat import band, own_costs, own_percent
 from sale_sofia.app.settings import (
     COMPARED_LEAST,
     COMPARED_MOST,
-    LOAN_OWN_PERCENT,
     LOAN_PERCENT,
     LOAN_YEARS,
     WEIGHT_DIGITS,
@@ -173,9 +172,8 @@ def _total(costs: Costs | None) -> tuple[str, float | None]:
 def _monthly(costs: Costs | None) -> str:
     if costs is None:
         return fmt.UNKNOWN
-    return fmt.euro(
-        loan(costs.total.least * (100 - LOAN_OWN_PERCENT) / 100, LOAN_PERCENT, LOAN_YEARS).monthly
-    )
+    borrowed = costs.total.least * (100 - own_percent(costs)) / 100
+    return fmt.euro(loan(borrowed, LOAN_PERCENT, LOAN_YEARS).monthly)
 
 
 def _fair(verdicts: Mapping[int, tuple[Verdict, FairBand]], flat: Flat) -> tuple[str, float | None]:

@@ -1,5 +1,6 @@
 """One flat: what it is, what it costs, whether it fits, and what the buyer decides, notes and plans."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
@@ -559,7 +560,7 @@ def _costs(visit: PageVisit, data: PropertyData, profile: Profile) -> Values:
     }
     # Own per cent, interest and years, from the address or by default, each limited to its range.
     usual = {
-        "own": (LOAN_OWN_PERCENT, 0, 100),
+        "own": (own_percent(costs), 0, 100),
         "rate": (LOAN_PERCENT, *LOAN_PERCENTS[:2]),
         "years": (LOAN_YEARS, 1, 40),
     }
@@ -594,6 +595,12 @@ def own_costs(flat: Flat, profile: Profile, renovation_eur: float | None) -> Cos
     renovation = Band(renovation_eur, renovation_eur)
     total = _sum(costs.price, costs.state, costs.commission, renovation)
     return costs._replace(renovation=renovation, total=total)
+
+
+def own_percent(costs: Costs) -> int:
+    """The usual own money for a loan, of all costs: banks lend a share of the price alone."""
+    lacking = 1 - LOAN_MOST_SHARE * costs.price.least / costs.total.least
+    return max(LOAN_OWN_PERCENT, math.ceil(100 * lacking))
 
 
 def band(costs: Band) -> str:

@@ -272,11 +272,13 @@ def summary(crawls: Sequence[Crawl], next_at: float | None, now: float) -> str:
     """All crawls in one line."""
     running = [crawl.site for crawl in crawls if crawl.state == "running"]
     ended = max((crawl.at for crawl in crawls if crawl.state == "ended"), default=None)
-    wrong = [crawl.site for crawl in crawls if crawl.wrong or crawl.state in {"stuck", "stopped"}]
+    stopped = [crawl.site for crawl in crawls if crawl.state == "stopped" and not crawl.wrong]
+    wrong = [crawl.site for crawl in crawls if crawl.wrong or crawl.state == "stuck"]
     parts = [say("crawl.now", portals=", ".join(running))] if running else []
     if not running:
         parts += [say("crawl.last", ago=fmt.ago(ended, now))] if ended is not None else []
         parts += [say("crawl.next", moment=fmt.moment(next_at)) if next_at else say("crawl.no_next")]
+    parts += [say("crawl.stopped", portals=", ".join(stopped))] if stopped else []
     parts += [f"⚠ {say('crawl.wrong', portals=', '.join(wrong))}"] if wrong else []
     return " · ".join(parts)
 
@@ -326,6 +328,8 @@ def _wrong(row: Row[Any]) -> Iterator[str]:
         return
     if state is not JobState.COMPLETE:
         yield word_for("job_state", state.value)
-    for sentence in (row.error, None if row.complete in {None, True} else row.reason, row.missing):
+    # A crawl that was asked for a few adverts is right without the others.
+    is_whole = row.complete in {None, True} or row.listing_limit is not None
+    for sentence in (row.error, None if is_whole else row.reason, row.missing):
         if sentence:
             yield translate(sentence)
