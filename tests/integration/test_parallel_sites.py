@@ -1,6 +1,7 @@
 """Portals crawled at once: each at its own rate, and none waits for another that is slow or hostile."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -17,6 +18,7 @@ from parallel_portals import Portal, RunningPortal, plan_of, portals, silent_por
 from parallel_world import Team, team
 from sale_sofia.crawl.runners.schedule import SCHEDULE_FILE
 from sale_sofia.crawl.tables import jobs, schedule_slots
+from sale_sofia.settings.files import write_whole
 from sale_sofia.settings.model import TIME_ZONE
 from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
 from windows import excess
@@ -77,8 +79,13 @@ def over_the_rate(running: Mapping[str, RunningPortal]) -> dict[str, dict[float,
 
 
 def test_portals_are_crawled_at_once_each_at_its_own_rate_also_by_the_schedule(tmp_path: Path) -> None:
-    with portals(tmp_path, (*FOUR, SCHEDULED)) as running, workers(tmp_path, RATES) as made:
+    kept = {"ARCHIVE_ENABLED": "true", "ARCHIVE_MAX_MB": "1"}
+    with portals(tmp_path, (*FOUR, SCHEDULED)) as running, workers(tmp_path, RATES | kept) as made:
+        old = made.folder / "data" / "archive" / "ab" / f"{'0' * 62}.zst"
+        write_whole(old, bytes(2_000_000))
+        os.utime(old, (0, 0))
         check_schedule(made, running[SCHEDULED.name])
+        assert not old.exists(), "the archive is larger than its limit"
         names = [one.name for one in FOUR]
         crawl(made, names)
         spans = [(running[name].times()[0], running[name].times()[-1]) for name in names]

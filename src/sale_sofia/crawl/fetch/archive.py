@@ -102,6 +102,12 @@ class PageArchive:
         total = self.size() if self._total is None else self._total
         return total > self._max_bytes
 
+    def stay_small(self) -> None:
+        """Prune when it is time to, as every crawl does at its end; failing, it is left to the next."""
+        with suppress(OSError):
+            if self.full:
+                self.prune()
+
     def prune(self, max_bytes: int | None = None) -> Pruned:
         """Remove the pages that were seen longest ago until the rest is within the limit."""
         limit = self._max_bytes if max_bytes is None else max_bytes

@@ -259,6 +259,8 @@ async def _crawl(
     fetcher = make_fetcher(settings)
     stack.push_async_callback(fetcher.close)
     archive = open_archive(settings) if settings.archive_enabled else None
+    if archive is not None:  # each machine has one of its own
+        stack.push_async_callback(asyncio.to_thread, archive.stay_small)
     clock = store_clock(database)
     tools = Tools(fetcher, archive, redis_url, _robots_rules, clock)
     metrics = MetricsFlusher(database, MetricsCollector(job.id))

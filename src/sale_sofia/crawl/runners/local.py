@@ -117,8 +117,8 @@ class LocalRunner:
         if not stop.is_set():
             await asyncio.to_thread(match_crawled, self.settings, self.database, self.clock, stop.is_set)
             await asyncio.to_thread(alert_crawled, self.settings, self.database, self.clock)
-        if archive is not None and archive.full:
-            await asyncio.to_thread(archive.prune)
+        if archive is not None:
+            await asyncio.to_thread(archive.stay_small)
         return reports
 
     async def follow(self, over: asyncio.Event) -> None:
