@@ -77,7 +77,7 @@ def score(
     """Rank the offered flats for a profile, the best first; or explain the score of one, fact by fact."""
     refuse(property_id is not None and passing, "--passing is for the list; leave it out with a property")
     settings = load_settings()
-    profile = profile or profile_files.usual_profile(profile_files.profile_names(settings.data_dir))
+    profile = _or_usual(settings, profile)
     chosen = profile_files.load_profile(settings.data_dir, profile)
     database = _score_flats(settings)
     if remark := chosen.remark():
@@ -89,6 +89,11 @@ def score(
     found = database.run_read(partial(_ranking, profile=profile, passing=passing, limit=limit))
     table, note = _ranking_table(profile, found["scores"], lang), _count_sentence(found, lang)
     print_answer({"profile": profile, **found}, table, as_json=as_json, note=note)
+
+
+def _or_usual(settings: Settings, name: str | None) -> str:
+    """This profile, or the one that is meant where none is named."""
+    return name or profile_files.usual_profile(profile_files.profile_names(settings.data_dir))
 
 
 def _ranking(connection: Connection, profile: str, *, passing: bool, limit: int) -> dict[str, Any]:
@@ -184,6 +189,9 @@ def _explanation(view: View, language: Language) -> Iterator[Table | Text]:
 
 app = typer.Typer()
 Name = Annotated[str, typer.Argument(help="The name of a profile.")]
+AnyName = Annotated[
+    str | None, typer.Argument(help="The name of a profile; the first of your own without it.")
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -223,9 +231,11 @@ def _warn(loaded: Loaded) -> None:
 
 
 @app.command()
-def show(name: Name = DEFAULT, as_json: AsJson = False) -> None:
+def show(name: AnyName = None, as_json: AsJson = False) -> None:
     """Show a profile with every key, including those that its file leaves out."""
-    path, values = profile_files.read_profile(load_settings().data_dir, name)
+    settings = load_settings()
+    name = _or_usual(settings, name)
+    path, values = profile_files.read_profile(settings.data_dir, name)
     profile = profile_files.check_profile(path, values)
     complete = profile.model_dump(mode="json")
     record = {"name": name, "path": str(path), "remark": profile.remark(), "profile": complete}
@@ -281,9 +291,10 @@ def _score_flats(settings: Settings) -> Database:
 
 
 @app.command()
-def learnt(name: Name = DEFAULT, as_json: AsJson = False) -> None:
+def learnt(name: AnyName = None, as_json: AsJson = False) -> None:
     """Count why flats were rejected, and say which change of a profile would have kept them away."""
     settings = load_settings()
+    name = _or_usual(settings, name)
     profile = profile_files.load_profile(settings.data_dir, name)
     found = _score_flats(settings).run_read(lambda connection: learn(connection, name, profile))
     if as_json:

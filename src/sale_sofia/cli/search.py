@@ -216,7 +216,8 @@ def search(
 ) -> None:
     """Show the flats for sale in Sofia that fit; listed separately, those where something is unknown.
 
-    Options that take a word may be given more than once, or with commas: any of the values is enough.
+    Options that take a word may be given more than once, or with commas: any of the values is enough; of
+    --word, --line and --travel all must hold.
 
     For example: sale-sofia search --neighbourhood Лозенец,Изток --rooms 3 --price-max 250000 --save mine
     """

@@ -457,23 +457,27 @@ class Answers:
     neighbourhoods: tuple[str, ...]
     metro_minutes: int | None
 
-    def changes(self) -> dict[str, object]:
-        """The keys of a profile that say this; nothing else becomes a condition."""
-        must = {
+    def changes(self, *, anew: bool) -> dict[str, object]:
+        """The keys of a profile that say this.
+
+        In a new one nothing else is a condition; one that is there keeps what was not asked.
+        """
+        must: dict[str, object] = {
             "rooms_least": min(self.rooms, default=None),
-            "wanted_neighbourhood": True if self.neighbourhoods else None,
+            "wanted_neighbourhood": bool(self.neighbourhoods),
             "metro_most_minutes": self.metro_minutes,
         }
         others = "poor" if self.neighbourhoods else "fair"
-        return {
-            "title": "",
+        answers: dict[str, object] = {
             "budget_eur": self.budget_eur,
-            "renovation_eur": 0,
             "property_types": list(self.kinds),
             "neighbourhoods": {"best": list(self.neighbourhoods), "others": others},
-            "must": {name: value for name, value in must.items() if value is not None},
             "wishes.rooms": max(self.rooms, default=Wishes().rooms),
         }
+        if not anew:
+            return answers | {f"must.{name}": value for name, value in must.items()}
+        asked = {name: value for name, value in must.items() if value}
+        return answers | {"title": "", "renovation_eur": 0, "must": asked}
 
 
 def read_budget(text: str) -> int:
@@ -615,10 +619,11 @@ def start(
         get_scraper(name)
     answers = ask(asker, budget=budget, kinds=kinds, places=neighbourhoods, metro=metro)
     # As `profiles new` and `profiles edit` do; an existing profile is changed.
-    if not profile_path(settings.data_dir, profile).exists():
+    anew = not profile_path(settings.data_dir, profile).exists()
+    if anew:
         how = f"made by `sale-sofia start` from your answers; what it did not ask is as in {DEFAULT}"
         new_profile(settings.data_dir, profile, how=how)
-    path, _ = edit_profile(settings.data_dir, profile, list(answers.changes().items()))
+    path, _ = edit_profile(settings.data_dir, profile, list(answers.changes(anew=anew).items()))
     tell(asker.say(Said("start.profile", path=str(path), profile=profile)))
     names = list(dict.fromkeys(portals or enabled_sites()))
     if not no_crawl:

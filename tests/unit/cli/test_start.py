@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from commands_here import Command, commands
-from sale_sofia.advice.scoring.profile import load_profile
+from sale_sofia.advice.scoring.profile import edit_profile, load_profile
 from sale_sofia.cli.console import as_typed
 from sale_sofia.cli.start import demo_city, demo_port, read_budget, read_kinds, read_metro, read_places
 from sale_sofia.crawl.probe import Reading
@@ -114,12 +114,13 @@ def test_options_say_it_all(command: Command, tmp_path: Path) -> None:
     assert (mine.must.rooms_least, mine.must.metro_most_minutes, mine.must.not_panel) == (2, 15, False)
     assert mine.neighbourhoods.best == ("Лозенец", "Дружба 1", "Дружба 2")
     assert (mine.neighbourhoods.others, mine.must.wanted_neighbourhood) == ("poor", True)
-    # Said again, it is another wish of the same person.
+    # Said again, it is another wish of the same person; what was not asked stays.
+    edit_profile(tmp_path, "me", [("must.not_panel", True), ("renovation_eur", 5000)])
     assert command("start", "imot.bg", "--budget", "90000", "--yes", "--no-crawl", "--no-dashboard").code == 0
     changed = load_profile(tmp_path, "me")
     assert (changed.budget_eur, changed.neighbourhoods.others) == (90_000, "fair")
     assert (changed.must.rooms_least, changed.must.wanted_neighbourhood) == (None, False)
-    assert changed.wishes.rooms == 3
+    assert (changed.must.not_panel, changed.renovation_eur, changed.wishes.rooms) == (True, 5000, 3)
 
 
 @each_row(
