@@ -42,7 +42,7 @@ def test_no_file_is_no_schedule(tmp_path: Path) -> None:
         ("crawls:\n- {name: x}", "crawls.0: say either `at` or `every_hours`"),
         ('crawls:\n- {name: x, at: "03:30", every_hours: 2}', "crawls.0: say either `at` or `every_hours`"),
         ('crawls:\n- {name: x, at: "24:00"}', "'24:00' is no time of day"),
-        ("crawls:\n- {name: x, every_hours: 25}", "less than or equal to 24"),
+        ("crawls:\n- {name: x, every_hours: 25}", "must be at most 24"),
         ("crawls:\n- {name: x, every_hours: 2, sites: [imot.com]}", "no portal imot.com; there are alo.bg"),
         ("crawls:\n- {name: x, every_hours: 2, when: now}", "unknown key when; allowed: at, every_hours"),
         ("crawls:\n- {name: x, every_hours: 2}\n- {name: x, every_hours: 3}", "two crawls are called x"),

@@ -298,7 +298,7 @@ def test_a_fact_that_no_listing_has_is_refused_by_name(tmp_path: Path) -> None:
         ("{floor: {bare: floor, least: 1}}", "floor takes bare, not bare, least"),
         ("heating", "heating takes yes, not none"),
         ("{text: {upper: true}}", "text takes no arguments, not upper"),
-        ("{}", "at least 1 item"),
+        ("{}", "needs at least 1"),
         ("{floor: {}, text: {}}", "at most 1 item"),
     ],
 )
