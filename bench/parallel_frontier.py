@@ -1,7 +1,8 @@
 """100 000 pages to read: does the memory of worker processes, dispatcher or Redis grow with them?
 
 The rows are put into the frontier at once, then ten lanes read them at 6000 a minute. Compared are the memory
-of each when the lanes are warm and at the end, and the same with a frontier of a few thousand rows.
+of each when the lanes are warm and at the end, and the same with a frontier of a few thousand rows. Nothing
+is matched and scored meanwhile: what that takes depends on the adverts, and not on the queue.
 """
 
 import json
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
+from crawls import ALONE
 from parallel_modes import SURROUNDINGS
 from parallel_portals import Portal, RunningPortal, plan_of, portals
 from parallel_world import Team, team
@@ -60,7 +62,7 @@ def _is_flat(before: dict[str, float], after: dict[str, float]) -> bool:
 def _measure(folder: Path, rows: int, seconds: float) -> dict[str, Any]:
     portal = Portal("big.test", rows, PER_MINUTE, file_per_minute=1200, concurrency=LANES, distinct=300)
     rates = {"DOMAIN_RATE_LIMITS": json.dumps({portal.name: PER_MINUTE})}
-    surroundings = {**SURROUNDINGS, **rates, "SITES_DIR": str(folder / "sites")}
+    surroundings = {**SURROUNDINGS, **ALONE, **rates, "SITES_DIR": str(folder / "sites")}
     with portals(folder, [portal]) as running, team(folder / "team", LANES, **surroundings) as made:
         made.dispatch_plans([plan_of(portal.name, made.environment)])
         _fill(made, running[portal.name])
