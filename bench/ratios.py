@@ -64,8 +64,8 @@ def _stores(store: str) -> Iterator[Ratio]:
 
 
 def _searches() -> Iterator[Ratio]:
-    everything = ("broad", "everything", "seconds")
-    yield Ratio("seconds of 95 of 100 usual searches", "reading everything", ("p95",), everything)
+    every_text = ("broad", "a word, nothing else", "seconds")
+    yield Ratio("seconds of 95 of 100 usual searches", "reading every description", ("p95",), every_text)
 
 
 def _proxies(policy: str) -> Iterator[Ratio]:
@@ -119,7 +119,7 @@ RATIOS: Mapping[str, Sequence[Ratio]] = {
     "parallel --frontier": [
         Ratio(
             f"{role}'s memory, a queue of 100 000",
-            "a queue of 2 500",
+            "a short queue",
             ("many", "highest", role),
             ("few", "highest", role),
         )
