@@ -1,7 +1,7 @@
 """All benchmarks, one after the other; what they say becomes the tables of docs/benchmarks.md.
 
     bench/all.py                    every benchmark's short run
-    bench/all.py --full             the whole ones; two to three hours, on a machine that does nothing else
+    bench/all.py --full             the whole ones; a good two hours, on a machine that does nothing else
     bench/all.py --full --go-on     those of them that were not yet run with the code as it is
     bench/all.py --only parse       one, the tables of the others stay as they are
     bench/all.py --page-only        nothing is run, the page is written again
