@@ -154,8 +154,8 @@ def test_in_a_terminal_it_asks_until_it_is_right_and_begins_only_with_a_yes(
     told = command("start", "imot.bg", "--lang", "bg", "--profile", "ние")
     assert told.code == 0, told.err
     place = "'Младост 44' не е квартал на София; има: Младост 1"
-    wrong = ("'много' не е бюджет", "'замък' не е вид жилище", place)
-    wrong = (*wrong, "'може би' не е нито да, нито не")
+    begin = "'може би' не е нито да, нито не"
+    wrong = ("'много' не е бюджет", "'замък' не е вид жилище", place, begin)
     told_so = ("Търсеното е записано в", "imot.bg: ✓ чете се добре", "Нищо не е започнато")
     assert [said for said in (*wrong, *told_so) if said not in told.err] == []
     assert told.out.count("Бюджет в евро") == 2
