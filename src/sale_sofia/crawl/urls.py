@@ -1,14 +1,16 @@
 """Addresses of a crawl: which hosts it may contact, and when two addresses are the same page."""
 
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from sale_sofia.listings.settings import LONGEST_ADDRESS
 from sale_sofia.websites.addresses import host_of, is_on_this_machine, origin
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
-from sale_sofia.websites.site_file import SiteConfigError, known_starts, load_site_config
+from sale_sofia.websites.site_file import SiteConfigError, known_starts, load_site_config, may_name
+
+_THIS_MACHINE: Final = ("127.0.0.1", "localhost")
 
 
 class BadAddress(ValueError):
@@ -61,9 +63,13 @@ def check_host(site: str, url: str) -> None:
             f"{url} is on another machine, and {site} is served on this one; "
             f"allowed: addresses at {', '.join(own)}"
         )
+    name = host.partition(":")[0]
+    names = _THIS_MACHINE if name in _THIS_MACHINE else (name,)
     for other in AVAILABLE_SITES:
         with suppress(SiteConfigError):  # whoever crawls that portal is told
-            if other != site and host in {*load_site_config(other).hosts, *map(origin, known_starts(other))}:
+            if other == site or not may_name(other, names):
+                continue
+            if host in {*load_site_config(other).hosts, *map(origin, known_starts(other))}:
                 raise BadAddress(
                     f"{url} is an address of {other}; allowed for {site}: addresses at {', '.join(own)}"
                 )

@@ -551,6 +551,16 @@ def load_site_config(site: str, folder: Path = CONFIG_FOLDER) -> SiteConfig:
     return _checked(tuple((path, read_text(path)) for path in _layers(site, folder)))
 
 
+def may_name(site: str, texts: Iterable[str]) -> bool:
+    """Whether the portal's own files or start addresses hold one of these lower-case texts.
+
+    Tells in a hundredth of the time of loading it that a portal has nothing to do with a host.
+    """
+    own_files = _layers(site, CONFIG_FOLDER)[1:]
+    held = "\n".join([*map(read_text, own_files), *load_start_urls().get(site, ())]).lower()
+    return any(text in held for text in texts)
+
+
 @lru_cache(SITE_FILES_REMEMBERED)
 def _checked(files: tuple[tuple[Path, str], ...]) -> SiteConfig:
     """Check each text once: files are loaded often, and hardly ever change."""
