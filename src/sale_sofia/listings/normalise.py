@@ -20,7 +20,7 @@ from sale_sofia.listings.settings import (
     REMEMBERED_LABELS,
     REMEMBERED_TOWNS,
 )
-from sale_sofia.listings.text import match_key, one_line_end, without_controls
+from sale_sofia.listings.text import fold_lookalikes, match_key, one_line_end, without_controls
 from sale_sofia.listings.vocabulary import vocabulary
 
 # Adverts filed under one town whose text is about another.
@@ -37,10 +37,11 @@ def names_other_town(city: str, title: str | None, description: str | None) -> b
 
     A title counts if it names one; a description if it begins with one and never names the portal's town.
     """
-    first_words, elsewhere = _other_places(city)
+    words, elsewhere = _other_places(city)
 
     def names_another(text: str) -> bool:
-        if first_words.isdisjoint(_WORD.findall(text.casefold())):  # nearly every advert, and cheap to see
+        # Nearly every advert, and cheap to see.
+        if words.isdisjoint(_WORD.findall(fold_lookalikes(text).casefold())):
             return False
         return bool(elsewhere.search(match_key(text)))
 
@@ -53,15 +54,18 @@ def names_other_town(city: str, title: str | None, description: str | None) -> b
 
 @lru_cache(REMEMBERED_TOWNS)
 def _other_places(city: str) -> tuple[frozenset[str], re.Pattern[str]]:
-    """Return the first words of all other towns, resorts and countries, and a pattern for their names."""
+    """Return a word of each other town, resort and country, and a pattern for their names.
+
+    The longest one: a name may begin with a word that nearly every text has, as "В. Търново" does.
+    """
     data = place_data()
     names = (SOFIA, *data["towns"], *data["resorts"], *data["town_aliases"])
     towns = [match_key(name) for name in names if town_name(name) != town_name(city)]
     countries = [match_key(name) for name in data["countries"]]
-    first_words = frozenset(_WORD.findall(name)[0] for name in (*towns, *countries))
+    words = frozenset(max(_WORD.findall(name), key=len) for name in (*towns, *countries))
     inside, abroad = any_of(towns), any_of(countries)
     pattern = re.compile(rf"{_IN}(?:{inside})(?!\w)|{_STREET_OF}(?<!\w)(?:{abroad})(?!\w)")
-    return first_words, pattern
+    return words, pattern
 
 
 _COLLECTED = frozenset({"flags", "heating", "parking", "phones", "photo_urls"})
