@@ -2,10 +2,12 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 from sqlalchemy import Connection
@@ -69,7 +71,9 @@ _FACT_FIELDS = {"price": "price_eur", "area": "area_sqm", "place": "city", "type
 _NO_PRICES = frozenset({"price_unreadable", "currency_conflict", "price_eur_impossible"})
 """Flags of adverts whose price text does not mean "on request"."""
 _Seen = Mapping[str, FieldSeen]
-_NOT_FOUND: Final[tuple[int | None, bool]] = (None, False)
+_Reading = tuple[_Seen, Example]
+"""How the fields of an advert were found, and its page."""
+_NOT_FOUND: Final = FieldSeen(0, read=False)
 
 
 def count_pages(connection: Connection, job_id: str, site: str, outcomes: Sequence[Outcome]) -> Sections:
@@ -89,12 +93,15 @@ def count_pages(connection: Connection, job_id: str, site: str, outcomes: Sequen
     card_ids = [card.external_id for page in result_pages for card, _ in page.adverts]
     prices = known_prices(connection, site, [page.listing.external_id for page in adverts] + card_ids)
     sections = lock_counters(connection, job_id, site)
+    readings: list[_Reading] = []
     for page in adverts:
         counts, example = _begin_page(sections, LISTING, page)
-        _count_fields(counts, config.listing.fields, page.seen, example)
+        readings.append((page.seen, example))
         count_facts(counts.facts, config.listing.fields, page.listing, page.seen, example)
         facts = {name: getattr(page.listing, name) for name in _PRICE_FACTS}
         _count_price(counts, facts, prices.get(page.listing.external_id), example)
+    if readings:
+        _count_fields(sections[LISTING], config.listing.fields, readings)
     for result_page in result_pages:
         counts, example = _begin_page(sections, result_page.section, result_page)
         _count_results(counts, config.searches[result_page.section].fields, result_page, prices, example)
@@ -125,8 +132,8 @@ def _count_results(
     prices: Mapping[str, KnownPrice],
     example: Example,
 ) -> None:
+    _count_fields(counts, fields, [(card.seen, example) for card in page.cards])
     for (advert, _), card in zip(page.adverts, page.cards, strict=False):
-        _count_fields(counts, fields, card.seen, example)
         facts = {name: card.facts.get(name) for name in _PRICE_FACTS}
         _count_price(counts, facts, prices.get(advert.external_id), example)
     if not page.cards:
@@ -139,20 +146,22 @@ def _count_results(
         counts.told += page.total or 0
 
 
-def _count_fields(counts: SectionCounts, names: Iterable[str], seen: _Seen, example: Example) -> None:
-    counts.seen += 1
-    fields = counts.fields
+def _count_fields(counts: SectionCounts, names: Iterable[str], readings: Sequence[_Reading]) -> None:
+    """Count how each field was found; equal findings at once, as adverts of a portal are alike."""
+    counts.seen += len(readings)
+    read: Counter[str] = Counter()
+    found = Counter(chain.from_iterable(seen.items() for seen, _ in readings))
+    for (name, (link, is_read)), number in found.items():
+        field = counts.field(name)
+        field.links[link] = field.links.get(link, 0) + number
+        read[name] += number * is_read
+        if link and field.other is None:
+            field.other = next(page for seen, page in readings if seen.get(name, _NOT_FOUND).link)
     for name in names:
-        field = fields.get(name) or counts.field(name)
-        link, read = seen.get(name, _NOT_FOUND)
-        if read:
-            field.read += 1
-        elif field.missing is None:
-            field.missing = example
-        if link is not None:
-            field.links[link] = field.links.get(link, 0) + 1
-            if link and field.other is None:
-                field.other = example
+        field = counts.field(name)
+        field.read += read[name]
+        if field.missing is None and read[name] < len(readings):
+            field.missing = next(page for seen, page in readings if not seen.get(name, _NOT_FOUND).read)
 
 
 def count_facts(
