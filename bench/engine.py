@@ -6,8 +6,9 @@ default queue, so each keeps its queue on disk. The peers do only that; sale-sof
 does: refuse bad pages, read every other field, check that the page agrees with itself, keep histories.
 
 The portal has one core, the crawler the other; crawlers run one after the other, each in a fresh process, in
-interleaved rounds, and the least CPU time and the best rate of each count. A run in which an advert is
-missing, fetched twice or read wrongly ends the benchmark.
+interleaved rounds, and the least CPU time and the best rate of each count. All of that is done three times,
+as one run may be lucky; the one with the least lead over Scrapy is told, and the goal holds for each. A crawl
+in which an advert is missing, fetched twice or read wrongly ends the benchmark.
 
 `--budget` tells instead where our own CPU time of a page goes (`engine_budget.py`), each part as a share of
 the bare selectolax parse of the same pages in the same run, and compares it with what a page may cost.
@@ -31,6 +32,8 @@ from crawling import World
 CONCURRENCY = 16
 OURS = "sale-sofia"
 FEW, MANY = 10_000, 50_000
+RUNS = 3
+"""How often a whole run compares the crawlers."""
 
 
 class Goal(NamedTuple):
@@ -61,19 +64,23 @@ def main() -> None:
         folder = Path(name)
         rounds = 2 if options.quick else 3
         adverts = 300 if options.quick else 3000
-        best = {} if options.memory else side_by_side(folder, adverts, rounds)
+        times = 0 if options.memory else 1 if options.quick else RUNS
+        runs = [side_by_side(folder / f"run {number}", adverts, rounds) for number in range(times)]
         peaks = {} if options.quick else memory(folder)
     goal = QUICK_GOAL if options.quick else GOAL
     size = {} if options.memory else {"adverts": adverts, "rounds": rounds}
+    worst = min(runs, key=lambda best: _rates(best)["Scrapy"], default={})
+    each = [{"rate_over": _rounded(_rates(best), 2), "cpu_of": _rounded(_cpu(best), 3)} for best in runs]
     measure.finish(
-        {"bench": "engine", **size, **figures(best, peaks), "checked": goal._asdict()},
-        met=meets(best, peaks, goal),
+        {"bench": "engine", **size, **figures(worst, peaks), "runs": each, "checked": goal._asdict()},
+        met=all(meets(best, peaks, goal) for best in runs or [worst]),
         check=options.check,
     )
 
 
 def side_by_side(folder: Path, adverts: int, rounds: int) -> dict[str, Used]:
     """The best of each crawler."""
+    folder.mkdir()
     runs: dict[str, list[Used]] = {name: [] for name in crawling.PROGRAMS}
     with crawling.world(adverts, folder / "world") as world:
         for turn in range(rounds):
@@ -192,8 +199,8 @@ def figures(best: Mapping[str, Used], peaks: Mapping[str, float]) -> dict[str, A
     """What goes into the last line."""
     return {
         "best": {name: {key: round(value, 2) for key, value in used.items()} for name, used in best.items()},
-        "rate_over": {name: round(ratio, 2) for name, ratio in _rates(best).items()},
-        "cpu_of": {name: round(ratio, 3) for name, ratio in _cpu(best).items()},
+        "rate_over": _rounded(_rates(best), 2),
+        "cpu_of": _rounded(_cpu(best), 3),
         "peak_mb": {adverts: round(peak, 1) for adverts, peak in peaks.items()},
         "goal": GOAL._asdict(),
         "goal_met": meets(best, peaks, GOAL),
@@ -206,6 +213,10 @@ def meets(best: Mapping[str, Used], peaks: Mapping[str, float], goal: Goal) -> b
     light = _cpu(best).get("Scrapy", 0) <= goal.cpu
     level = not peaks or peaks[str(MANY)] <= peaks[str(FEW)] * goal.memory
     return fast and light and level
+
+
+def _rounded(ratios: Mapping[str, float], digits: int) -> dict[str, float]:
+    return {name: round(ratio, digits) for name, ratio in ratios.items()}
 
 
 def _rates(best: Mapping[str, Used]) -> dict[str, float]:

@@ -22,8 +22,8 @@ Crawl = Callable[[Path, Sequence[str]], None]
 
 
 def four_portals(*, quick: bool) -> list[Portal]:
-    """At 60 to 480 requests a minute, 90 to 120 s each; quick ones at 120 to 480, 5 to 6 s each."""
-    adverts = {120: 9, 240: 18, 360: 27, 480: 40} if quick else {60: 118, 120: 215, 240: 390, 480: 700}
+    """At 60 to 480 requests a minute, 70 to 90 s each; quick ones at 120 to 480, 5 to 6 s each."""
+    adverts = {120: 9, 240: 18, 360: 27, 480: 40} if quick else {60: 88, 120: 160, 240: 292, 480: 525}
     return [Portal(f"portal-{rate}.test", count, rate) for rate, count in adverts.items()]
 
 

@@ -50,7 +50,7 @@ def main() -> None:
         measure_choices(quick=options.quick, check=options.check)
     with tempfile.TemporaryDirectory(prefix="bench-proxies-") as name:
         folder = Path(name)
-        policies = compare(folder, 160 if options.quick else 1000, quick=options.quick)
+        policies = compare(folder, 160 if options.quick else 600, quick=options.quick)
         death = mass_death(folder, quick=options.quick)
         leases = all_leases(folder, 300 if options.quick else 2000)
         checks = all_checks(folder, 500 if options.quick else 5000)
@@ -128,7 +128,7 @@ def _ours(proxies: Sequence[Proxy]) -> Policy:
 
 def mass_death(folder: Path, *, quick: bool, make: Maker = _ours) -> dict[str, Any]:
     """40 good ones, of which 32 die at once after a while."""
-    before, urls = (10.0, 480) if quick else (20.0, 900)
+    before, urls = (10.0, 480) if quick else (20.0, 600)
     with fleet_process(Plan({"mortal": 40}, SEED, folder, PER_MINUTE)) as fleet:
         victims = {host for _, _, host in fleet.members[:32]}
         killed: list[float] = []

@@ -26,7 +26,7 @@ from browser_pages import Window
 from soak_life import POLL_SECONDS, SITES, Crawling, Life, life, look_at_a_page
 from soak_samples import SECONDS_PER_HOUR, Figures, Sample, grown, take_sample
 
-MINUTES, QUICK_MINUTES = 12.0, 2.0
+MINUTES, QUICK_MINUTES = 8.0, 2.0
 LEAST_SAMPLES = 6
 MOST = {"all_mb": 24.0, "all_files": 12.0, "all_threads": 6.0, "redis_lasting_keys": 0.5}
 """Growth over the second half of the run that still counts as flat: caches that fill late, and noise."""
@@ -44,7 +44,7 @@ FOUND_ROWS = ("frontier", "scrape_history", "listings", "listing_changes", "pric
 
 def main() -> None:
     """Measure, and end with one JSON object."""
-    options = measure.options(__doc__, numbers={"minutes": "how long, 12 unless told"})
+    options = measure.options(__doc__, numbers={"minutes": "how long, 8 unless told"})
     minutes = options.minutes or (QUICK_MINUTES if options.quick else MINUTES)
     with tempfile.TemporaryDirectory(prefix="bench-soak-") as folder, life(Path(folder)) as (lived, view):
         samples, crawling, wrong = soak(lived, view, 60 * minutes)

@@ -1,8 +1,9 @@
-"""`db upgrade` killed with -9 before each of its statements, from every version there was.
+"""`db upgrade` killed with -9, from every version there was.
 
-Each killed upgrade is done again by the next one. The goal is that what is there in between is the old
-database, whole, and afterwards the very same tables and rows as after an undisturbed upgrade.
-In short: tests/integration/test_upgrade_kills.py.
+From release 1.0.0 before each statement; from the versions since, whose upgrades are the rest of that one,
+before the first few and before the commit. Each killed upgrade is done again by the next one. The goal is
+that what is there in between is the old database, whole, and afterwards the same tables and rows as after an
+undisturbed upgrade. In short: tests/integration/test_upgrade_kills.py.
 """
 
 import sys
@@ -16,6 +17,7 @@ import measure
 from killed_upgrades import every_kill, revisions
 
 QUICK_STEP = 40
+FIRST_FEW = 8
 
 
 def main() -> None:
@@ -23,10 +25,12 @@ def main() -> None:
     options = measure.options(__doc__)
 
     def chosen(count: int) -> Iterable[int]:
-        """All of so many statements, or a few and the commit, which is the last."""
-        return range(count, 0, -(QUICK_STEP if options.quick else 1))
+        """Of so many statements, of which the commit is the last."""
+        if options.quick:
+            return range(count, 0, -QUICK_STEP)
+        return range(1, count + 1) if revision == first else {*range(1, min(FIRST_FEW, count) + 1), count}
 
-    kills = 0
+    kills, first = 0, revisions()[0]
     for revision in revisions()[:-1]:
         with tempfile.TemporaryDirectory() as folder:
             count = len(list(every_kill(Path(folder), revision, chosen)))
