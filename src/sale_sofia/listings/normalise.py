@@ -156,7 +156,8 @@ def _name_places(facts: Facts) -> None:
 def _parse(name: str, field: RawField) -> tuple[Facts, bool]:
     """Parse a field, and say whether it has a value; short texts, which portals repeat, are cached."""
     texts, _, parser, arguments, others = field
-    if arguments or sum(map(len, chain(texts, *others))) > LABEL_MOST_CHARACTERS:
+    length = len(texts[0]) if len(texts) == 1 and not others else sum(map(len, chain(texts, *others)))
+    if arguments or length > LABEL_MOST_CHARACTERS:
         return _parse_texts(name, parser, texts, others, **arguments)
     return _parse_cached(name, parser, texts, others)
 

@@ -215,6 +215,7 @@ def keys_of(path: str) -> Keys:
 
 def squeezed_lines(text: str) -> str:
     """Squeeze white space in each line, and drop empty lines."""
+    text = text.strip()
     if "\n" not in text:
         return squeeze(text)
     return "\n".join([" ".join(words) for line in text.split("\n") if (words := line.split())])

@@ -118,9 +118,9 @@ class Results:
         # Templates and the content of hidden boxes are not visible.
         boxes = document.tree.css(table.hidden) if table.hidden is not None else ()
         hidden = {node.mem_id for box in boxes for node in box.css(css)}
+        if document.tree.css_first(f":is({css}) :is({css})") is not None:
+            raise LayoutChanged("one card of the results stands inside another")
         for node in document.tree.css(css):
-            if len(node.css(css)) > 1:
-                raise LayoutChanged("one card of the results stands inside another")
             if node.mem_id not in hidden:
                 yield CardElement(table.rows, node=node)
 

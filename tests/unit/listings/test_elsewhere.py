@@ -3,7 +3,7 @@
 import time
 
 from sale_sofia.listings.model import RawField, RawListing
-from sale_sofia.listings.normalise import names_other_town, normalise
+from sale_sofia.listings.normalise import _other_places, names_other_town, normalise
 from tables import each_row
 
 MOST_SECONDS = 2.0
@@ -19,6 +19,8 @@ MOST_SECONDS = 2.0
         ("Студио", "Предлагаме студио в к.к. Слънчев бряг, на първа линия."),
         ("Apartment in Sunny Beach", None),
         ("Вила край Созопол", None),
+        ("Двустаен, гр.Велико Търново", None),
+        ("Двустаен в гр. \x42арна", None),  # a Latin B
     ],
 )
 def test_another_place_is_seen(title: str, description: str | None) -> None:
@@ -45,6 +47,11 @@ def test_what_only_sounds_like_one_is_not(title: str | None, description: str | 
 def test_a_road_between_towns_is_no_other_town() -> None:
     assert not names_other_town("Русе", "Нива на главен път Варна-Русе", None)
     assert names_other_town("Бургас", "Двустаен в София", None)
+
+
+def test_no_word_that_every_text_has_makes_one_worth_searching() -> None:
+    words, _ = _other_places("София")
+    assert not words & {"в", "ст", "св", "велико", "sands"}
 
 
 def test_the_portals_town_stays_and_the_flag_tells() -> None:
