@@ -319,7 +319,7 @@ def test_scores_of_the_profile_filter_and_order(stored: Database, monkeypatch: p
     assert ids(search(stored, passing, now=2.0)) == ([2, 1], [4])
     best = search(stored, SearchQuery.of(query), now=2.0, part=lambda _: slice(1, 4), best_first=True)
     assert (best.total, ids(best)) == (5, ([1, 3, 4], []))
-    monkeypatch.setattr(run, "SORTED_FLATS", 0)  # by the index of scores, as of very many
+    monkeypatch.setattr(run, "RANKED_FLATS", 0)  # by the index of scores, as of very many
     for part in (slice(begin, end) for begin in range(7) for end in (None, *range(begin, 7))):
         wanted = {5: part}.__getitem__
         best = search(stored, SearchQuery.of(query), now=2.0, part=wanted, best_first=True)

@@ -52,8 +52,13 @@ from sale_sofia.settings.types import why_refused
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import available_sites
 
-SORTED_FLATS: Final = 2_000
+SORTED_FLATS: Final = 50_000
+"""So many fitting flats are read and sorted in one pass, in some 10 MB. Of more, the table is gone through
+again for their count and for each list."""
+RANKED_FLATS: Final = 2_000
 """Of more fitting flats than this, the best are read through the index of scores, without sorting all."""
+STREAMED_FLATS: Final = 2_000
+"""Rows of a summary that are fetched in one go."""
 TRAVEL_MOST_MINUTES: Final = 240
 """Longer than a ride to any place in Sofia."""
 SHOWN_FLATS: Final = 30

@@ -17,6 +17,7 @@ from sqlalchemy import (
     case,
     false,
     func,
+    literal,
     null,
     or_,
     select,
@@ -33,7 +34,13 @@ from sale_sofia.advice.search.conditions import (
     scores_of,
     texts_of,
 )
-from sale_sofia.advice.search.query import SORTED_FLATS, SearchQuery, WrongSearch
+from sale_sofia.advice.search.query import (
+    RANKED_FLATS,
+    SORTED_FLATS,
+    STREAMED_FLATS,
+    SearchQuery,
+    WrongSearch,
+)
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.people import Person
 from sale_sofia.buyer.searches import read_search
@@ -394,13 +401,17 @@ def summarise(  # noqa: PLR0913 - each is a matter of its own
 
 
 def _streamed(connection: Connection, chosen: Select[Any]) -> Iterator[Row[Any]]:
-    for some in connection.execute(chosen).partitions(SORTED_FLATS):
+    for some in connection.execute(chosen).partitions(STREAMED_FLATS):
         yield from some
 
 
 class _Hit(NamedTuple):
     property_id: int
     unknown: tuple[str, ...]
+
+
+_Row = tuple[Any, ...]
+"""What a row is sorted by, then the property's id, and a bit for each condition that is unknown."""
 
 
 class _Listed(NamedTuple):
@@ -427,12 +438,14 @@ class FittingRows:
         sure = [condition for name, condition in self._indexed.items() if name in ALWAYS_KNOWN]
         sure += [] if only is None else [flats.c.property_id.in_(only)]
         unsure = {name: condition for name, condition in self._indexed.items() if name not in ALWAYS_KNOWN}
-        self.fitting = and_(true(), *sure, *(condition.is_not(False) for condition in unsure.values()))
+        # Facts first: they rule out most flats, and to look into texts or for a status takes longer.
+        self.fitting = and_(true(), *(condition.is_not(False) for condition in unsure.values()), *sure)
         # Whether a condition is null; for a plain fact, whether its column is, which is quicker.
         self._unknown = {
             name: (_F[name] if name in FACTS else condition).is_(None) for name, condition in unsure.items()
         }
         self.is_unsure: ColumnElement[bool] = or_(false(), *self._unknown.values())
+        self._names = (*self._unknown, *(name for name, _ in self._left))
 
     def select(self, *columns: ColumnElement[Any], scored: bool) -> Select[Any]:
         """These columns of the rows; with `scored`, columns of the profile's scores are allowed too."""
@@ -452,15 +465,13 @@ class FittingRows:
 
     def _counted(self, connection: Connection) -> tuple[_Listed, _Listed]:
         """Few rows are read at once; of many only the count, and then the requested part."""
-        order = [column.label(f"order_{place}") for place, column in enumerate(self._order())]
-        by_score = self._query.sort == "score"
-        few = self.select(*self._columns(), *order, scored=by_score).limit(SORTED_FLATS + 1)
-        rows = connection.execute(few).all()
-        if len(rows) <= SORTED_FLATS:
-            return self._split(self._to_hits(sorted(rows, key=lambda row: (*row[-len(order) :], row[0]))))
+        by_index = self._query.sort == "score" and self._best_first and "passing" not in self._indexed
+        most = RANKED_FLATS if by_index else SORTED_FLATS
+        rows = self._rows(connection, most)
+        if len(rows) <= most:
+            return self._split(rows)
         doubts = func.coalesce(func.sum(case((self.is_unsure, 1), else_=0)), 0)
         total, unknown = connection.execute(self.select(func.count(), doubts, scored=False)).one()
-        by_index = by_score and self._best_first and "passing" not in self._indexed
         read = self._walk if by_index else self._read
         if self._query.unknown == "ok":
             return _Listed(total, partial(read, connection)), _Listed(0, lambda _: ())
@@ -468,26 +479,37 @@ class FittingRows:
         sure, unsure = (partial(read, connection, which=rows) for rows in (~self.is_unsure, self.is_unsure))
         return _Listed(total - unknown, sure), _Listed(apart, unsure)
 
-    def _split(self, hits: Sequence[_Hit]) -> tuple[_Listed, _Listed]:
-        sure = [hit for hit in hits if not hit.unknown or self._query.unknown == "ok"]
-        apart = [hit for hit in hits if hit.unknown] if self._query.unknown == "apart" else []
-        return _Listed(len(sure), sure.__getitem__), _Listed(len(apart), apart.__getitem__)
+    def _rows(self, connection: Connection, most: int | None = None) -> Sequence[_Row]:
+        """All rows, in one pass; of more than `most` some, one more than that."""
+        order, scored = self._order(), self._query.sort == "score"
+        chosen = self.select(*order, *self._columns(), scored=scored)
+        found = connection.execute(chosen if most is None else chosen.limit(most + 1))
+        # The driver's own tuples: of each row SQLAlchemy would make one more.
+        rows: Sequence[_Row] = found.cursor.fetchall()
+        return rows
+
+    def _split(self, rows: Iterable[_Row]) -> tuple[_Listed, _Listed]:
+        rows = sorted(rows)
+        sure = [row for row in rows if not row[-1] or self._query.unknown == "ok"]
+        apart = [row for row in rows if row[-1]] if self._query.unknown == "apart" else []
+        return self._listed(sure), self._listed(apart)
+
+    def _listed(self, rows: Sequence[_Row]) -> _Listed:
+        return _Listed(len(rows), lambda part: self._to_hits(rows[part]))
 
     def _checked(self, connection: Connection) -> tuple[_Listed, _Listed]:
-        hits = self._read(connection, slice(None))
+        rows = self._rows(connection)
         if self._query.word or self._query.not_word:
             fits = has_words(self._query)
-            texts = texts_of(connection, [hit.property_id for hit in hits])
-            hits = [hit for hit in hits if fits(texts.get(hit.property_id, ""))]
+            texts = texts_of(connection, [row[-2] for row in rows])
+            rows = [row for row in rows if fits(texts.get(row[-2], ""))]
         if self._left:
-            there = load_flats(connection, [hit.property_id for hit in hits])
-            found = {judged.flat.property_id: judged.unknown for judged in _fitting(there, self._left)}
-            hits = [
-                hit._replace(unknown=(*hit.unknown, *found[hit.property_id]))
-                for hit in hits
-                if hit.property_id in found
-            ]
-        return self._split(hits)
+            there = load_flats(connection, [row[-2] for row in rows])
+            found = {
+                judged.flat.property_id: self._bits(judged.unknown) for judged in _fitting(there, self._left)
+            }
+            rows = [(*row[:-1], row[-1] | found[row[-2]]) for row in rows if row[-2] in found]
+        return self._split(rows)
 
     def _read(
         self, connection: Connection, part: slice, which: ColumnElement[bool] | None = None
@@ -525,9 +547,9 @@ class FittingRows:
         yield rest.order_by(flats.c.property_id)
 
     def _columns(self) -> Sequence[ColumnElement[Any]]:
-        return flats.c.property_id, *(
-            column.label(f"{name}_unknown") for name, column in self._unknown.items()
-        )
+        """The property's id, and a bit for each condition that is unknown."""
+        bits = [case((is_null, 1 << place), else_=0) for place, is_null in enumerate(self._unknown.values())]
+        return flats.c.property_id, sum(bits, start=literal(0))
 
     def _hits(self, chosen: Select[Any], part: slice, which: ColumnElement[bool] | None) -> Select[Any]:
         if which is not None:
@@ -535,9 +557,12 @@ class FittingRows:
         begin = part.start or 0
         return chosen.offset(begin).limit(None if part.stop is None else max(0, part.stop - begin))
 
-    def _to_hits(self, rows: Iterable[Row[Any]]) -> list[_Hit]:
-        names = tuple(enumerate(self._unknown, start=1))
-        return [_Hit(row[0], tuple(name for place, name in names if row[place])) for row in rows]
+    def _bits(self, names: Collection[str]) -> int:
+        return sum(1 << place for place, name in enumerate(self._names) if name in names)
+
+    def _to_hits(self, rows: Iterable[_Row]) -> list[_Hit]:
+        names = tuple(enumerate(self._names))
+        return [_Hit(row[-2], tuple(name for place, name in names if row[-1] >> place & 1)) for row in rows]
 
     def _order(self) -> Sequence[ColumnElement[Any]]:
         """The sort key, ascending; unknown values come last."""
