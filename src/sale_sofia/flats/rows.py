@@ -125,11 +125,6 @@ def read_adverts(
     yield from map(_decoded, rows_of(connection, columns.order_by(listings.c.id), listings.c.id, ids))
 
 
-def adverts_of(connection: Connection, property_ids: Collection[int]) -> list[int]:
-    """The adverts of these properties."""
-    return _advert_ids(connection, _members(connection, property_ids), property_ids)
-
-
 def _advert_ids(connection: Connection, whose: Mapping[int, int], property_ids: Collection[int]) -> list[int]:
     """The matched adverts, and those property ids that are unmatched adverts."""
     unmatched = (

@@ -67,10 +67,15 @@ def match_key(text: str) -> str:
     Look-alikes, case, white space, the shape of quotes (all become `"`) and of dashes (all become `-`) make
     no difference; characters without width are dropped.
     """
+    return squeeze(spaced_key(text))
+
+
+def spaced_key(text: str) -> str:
+    """As `match_key`, with the white space as it is, which is quicker: for finding words in long texts."""
     plain = unicodedata.normalize("NFC", text)
     if _SIGN.search(plain):  # a search costs a tenth of a translation
         plain = plain.translate(_SIGNS)
-    return squeeze(fold_lookalikes(plain).casefold())
+    return fold_lookalikes(plain).casefold()
 
 
 def _fold_word(match: re.Match[str]) -> str:

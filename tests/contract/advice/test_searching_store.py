@@ -23,7 +23,9 @@ from sale_sofia.buyer.tables import saved_searches
 from sale_sofia.flats.prices import asked_eur_sqm, price_band
 from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.flats.rows import read_flats
+from sale_sofia.flats.tables import listing_sources, properties
 from sale_sofia.history.market_events import SECONDS_PER_DAY
+from sale_sofia.history.revisions import touch
 from sale_sofia.storage.database import Database
 from search_worlds import NOW, fill
 from seeds import SEED
@@ -302,6 +304,29 @@ def test_words_are_read_from_titles_and_descriptions_of_all_adverts(stored: Data
     assert with_word(word=["тристаен", "парк*"]) == {"b"}
     assert with_word(not_word=["парка"]) == {"a", "c"}
     assert with_word(word=["тераса"], not_word=["гледка"]) == set()
+    assert with_word(word=["тераса  с гледка"]) == {"a"}  # over the end of a line
+    assert with_word(word=["апартамент южна тер*"]) == {"a"}  # from the title on
+    assert with_word(word=["терасас"]) == set()
+
+
+def test_words_of_two_adverts_are_not_one(stored: Database) -> None:
+    save(
+        stored,
+        [advert("a", title="южна", description="тераса"), advert("b", title="юг", description="гледка")],
+    )
+    with stored.write() as connection:
+        connection.execute(insert(properties).values(id=1, made_at=1.0))
+        source = {
+            "property_id": 1,
+            "probability": 1.0,
+            "decided_by": "buyer",
+            "evidence": {},
+            "decided_at": 1.0,
+        }
+        connection.execute(insert(listing_sources), [{**source, "listing_id": number} for number in (1, 2)])
+        touch(connection, [1, 2])
+    for words, found in ((["южна тераса", "юг гледка"], [1]), (["тераса юг"], []), (["тераса", "юг"], [1])):
+        assert ids(search(stored, SearchQuery.of({"word": words}), now=2.0)) == (found, []), words
 
 
 def test_scores_of_the_profile_filter_and_order(stored: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,15 +19,16 @@ from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.opinions import liked_by_all, statuses_for, waiting_for
 from sale_sofia.buyer.people import Person
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.rows import adverts_of, price_steps
-from sale_sofia.flats.store import rows_of, with_current
+from sale_sofia.flats.rows import price_steps
+from sale_sofia.flats.store import rows_of
+from sale_sofia.flats.tables import listing_sources
 from sale_sofia.geography.imported import until_changed
 from sale_sofia.geography.shapes import Destination
 from sale_sofia.geography.zones import Circle, Outline, Zone, read_outline, read_point
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings, price_points
 from sale_sofia.listings.places import SOFIA, borders_of, find_neighbourhood
-from sale_sofia.listings.text import match_key
+from sale_sofia.listings.text import match_key, spaced_key
 
 # What a search needs beside the flat itself: the buyer's status, price cuts, scores, the adverts' words.
 
@@ -177,28 +178,41 @@ def _is_near_enough(flat: Flat, limits: Sequence[tuple[Destination, int]]) -> bo
 # Words of adverts: whole words, in any writing of capitals, dashes and look-alike letters.
 
 
-def has_words(query: SearchQuery) -> Callable[[str], bool]:
-    """A test of the words of a flat's adverts, as `match_key` makes them, against the query."""
+def has_words(query: SearchQuery) -> Callable[[Iterable[str]], bool]:
+    """A test of the texts of a flat's adverts against the words of the query."""
     wanted, unwanted = [_pattern(word) for word in query.word], [_pattern(word) for word in query.not_word]
 
-    def fits(text: str) -> bool:
-        return all(word.search(text) for word in wanted) and not any(word.search(text) for word in unwanted)
+    def fits(texts: Iterable[str]) -> bool:
+        missing = wanted
+        for key in map(spaced_key, texts):  # one after another: the first often has all the words
+            if any(word.search(key) for word in unwanted):
+                return False
+            missing = [word for word in missing if not word.search(key)]
+            if not missing and not unwanted:
+                return True
+        return not missing
 
     return fits
 
 
-def texts_of(connection: Connection, property_ids: Collection[int]) -> dict[int, str]:
-    """The words of all adverts of each of these flats."""
-    found: dict[int, str] = defaultdict(str)
-    table, current = with_current(listings.c.id)
-    chosen = select(current, listings.c.title, listings.c.description).select_from(table)
-    for number, *words in rows_of(connection, chosen, listings.c.id, adverts_of(connection, property_ids)):
-        found[number] += match_key("\n".join(word or "" for word in words)) + "\n"
+def texts_of(connection: Connection, property_ids: Collection[int]) -> Mapping[int, Collection[str]]:
+    """The different texts of the adverts of each of these flats."""
+    found: dict[int, set[str]] = defaultdict(set)
+    own, number = listing_sources.c.listing_id == listings.c.id, listing_sources.c.property_id
+    words = (listings.c.title, listings.c.description)
+    matched = select(number, *words).join_from(listing_sources, listings, own)
+    alone = select(listings.c.id, *words).outerjoin(listing_sources, own).where(number.is_(None))
+    for chosen, column in ((matched, number), (alone, listings.c.id)):
+        for property_id, title, text in rows_of(connection, chosen, column, {*property_ids} - found.keys()):
+            found[property_id].add(f"{title or ''}\n{text or ''}")
     return found
 
 
 def _pattern(word: str) -> re.Pattern[str]:
-    """The word as a whole; with a star at its end, whatever ending it has. "юг" is not in "друг"."""
-    key = match_key(word.removesuffix("*"))
+    """The word as a whole; with a star at its end, whatever ending it has. "юг" is not in "друг".
+
+    A space in it is any white space: texts keep theirs.
+    """
+    key = r"\s+".join(map(re.escape, match_key(word.removesuffix("*")).split(" ")))
     end = r"\w*" if word.endswith("*") else r"(?!\w)"
-    return re.compile(rf"(?<!\w){re.escape(key)}{end}")
+    return re.compile(rf"(?<!\w){key}{end}")

@@ -500,9 +500,8 @@ class FittingRows:
     def _checked(self, connection: Connection) -> tuple[_Listed, _Listed]:
         rows = self._rows(connection)
         if self._query.word or self._query.not_word:
-            fits = has_words(self._query)
-            texts = texts_of(connection, [row[-2] for row in rows])
-            rows = [row for row in rows if fits(texts.get(row[-2], ""))]
+            worded = _with_words(connection, self._query, [row[-2] for row in rows])
+            rows = [row for row in rows if row[-2] in worded]
         if self._left:
             there = load_flats(connection, [row[-2] for row in rows])
             found = {
@@ -583,6 +582,15 @@ class FittingRows:
                 return points.is_(None), -points
             case _:
                 return (flats.c.since_at,)
+
+
+def _with_words(connection: Connection, query: SearchQuery, property_ids: Sequence[int]) -> set[int]:
+    """Those of these flats whose adverts have the words of the query, and none that it does not want."""
+    fits, found = has_words(query), set[int]()
+    for some in portions(property_ids):  # the texts of all would fill the memory
+        texts = texts_of(connection, some)
+        found.update(number for number in some if fits(texts.get(number, ("",))))
+    return found
 
 
 def _fitting(flats: Iterable[Flat], checks: Sequence[NamedCheck]) -> list[JudgedFlat]:
