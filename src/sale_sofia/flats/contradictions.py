@@ -225,11 +225,13 @@ def _farther(printed: Facts, text: TextFacts, *, placed: bool) -> Contradiction 
         return None
     point = _point(printed) if placed and printed.get("site") not in fixed.VAGUE_COORDINATES else None
     walk = walk_from(point) if point else walk_around(printed.get("city"), printed.get("neighbourhood"))
+    if not walk:
+        return None
     minutes = {
         name: stated[name] / (1 if name == "metro_minutes" else fixed.METRES_PER_MINUTE) for name in stated
     }
-    wrong = [name for name in stated if walk and minutes[name] + fixed.METRO_MINUTES_APART < walk.least]
-    if not walk or not wrong:
+    wrong = [name for name in stated if minutes[name] + fixed.METRO_MINUTES_APART < walk.least]
+    if not wrong:
         return None
     return Contradiction(Code.METRO_FARTHER, tuple(wrong), round(minutes[wrong[0]]), walk.least)
 

@@ -220,7 +220,7 @@ class Flat:
     @property
     def counting(self) -> tuple[Advert, ...]:
         """The adverts that count: those still there, or all of a flat that is gone."""
-        return tuple(advert for advert in self.adverts if advert.offered or not self.offered)
+        return tuple([advert for advert in self.adverts if advert.offered or not self.offered])
 
     @property
     def exact_place(self) -> Point | None:
@@ -242,7 +242,7 @@ class Flat:
     @property
     def portals(self) -> list[str]:
         """The portals that offer it; if it is gone, those that did."""
-        return sorted({advert.site for advert in self.adverts if advert.offered or not self.offered})
+        return sorted({advert.site for advert in self.counting})
 
     @property
     def metro_walk(self) -> MetroWalk | None:

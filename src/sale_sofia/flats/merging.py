@@ -133,7 +133,7 @@ def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Fl
     """The result of `merge_many` for one advert, computed faster: most flats have one."""
     priced, placed = row["price_eur"] is not None, _is_placed(row)
     attributes = row["said"]
-    facts = {name: row[name] for name in MERGED}
+    facts = dict(zip(MERGED, _MERGED_OF(row), strict=True))
     if attributes:
         facts |= {name: value for name, value in text_facts(attributes).items() if facts.get(name) in NOTHING}
     return Flat(

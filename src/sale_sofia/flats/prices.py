@@ -54,7 +54,7 @@ def vat_may_be_due(
 
     A private person who sells adds none, whatever the flat is, unless a developer sells it too.
     """
-    if any(advert.vat == "excluded" for advert in adverts):
+    if "excluded" in [advert.vat for advert in adverts]:
         return True
     sellers = {advert.seller_kind for advert in adverts if advert.offered}
     sellers = sellers or {advert.seller_kind for advert in adverts}
@@ -64,7 +64,7 @@ def vat_may_be_due(
         under_construction is True
         or act_status in UNBUILT
         or condition in NEW_CONDITIONS
-        or any(advert.seller_kind == "developer" for advert in adverts)
+        or "developer" in [advert.seller_kind for advert in adverts]
     )
 
 
@@ -93,8 +93,12 @@ def most_paid(flat: Flat, price: float, vat: str | None) -> float:
 
 def asked_eur_sqm(flat: Flat) -> float | None:
     """The asking price per m², VAT included; as printed where no advert mentions VAT."""
-    price = price_band(flat)
-    return None if price is None or not flat.area_sqm else price.least / flat.area_sqm
+    return eur_sqm_of(price_band(flat), flat.area_sqm)
+
+
+def eur_sqm_of(price: Band | None, area_sqm: float | None) -> float | None:
+    """The price per m² of a price with VAT."""
+    return None if price is None or not area_sqm else price.least / area_sqm
 
 
 def offered_eur_sqm(flat: Flat, advert: Advert) -> float | None:
@@ -190,7 +194,7 @@ def cheaper_elsewhere(flats: Iterable[Flat]) -> list[Elsewhere]:
 
 def find_cheaper(flat: Flat) -> Elsewhere | None:
     """The saving on a flat for sale whose lowest offers certainly differ between portals."""
-    if not flat.offered or flat.deal == "rent":
+    if not flat.offered or flat.deal == "rent" or len(flat.adverts) == 1:
         return None
     offers = lowest_offers(flat)
     if not offers or offers[0].paid.most is None:

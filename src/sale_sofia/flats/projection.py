@@ -16,10 +16,10 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, Row, delete, func, select, text
+from sqlalchemy import BindParameter, Connection, Row, bindparam, delete, func, select, text
 
 from sale_sofia.flats.flat import Advert, Flat
-from sale_sofia.flats.prices import asked_eur_sqm, find_cheaper, price_band
+from sale_sofia.flats.prices import eur_sqm_of, find_cheaper, price_band
 from sale_sofia.flats.rows import ADVERT_NAMES, Group, current_properties, no_collecting, read_groups
 from sale_sofia.flats.settings import (
     FLATS_SAVED_AT_ONCE,
@@ -38,6 +38,7 @@ from sale_sofia.geography.surroundings import Nearby
 from sale_sofia.history.revisions import Changes, advance, changes_since, is_at, position, touch
 from sale_sofia.history.tables import listings
 from sale_sofia.storage.database import Database
+from sale_sofia.storage.quick import Quick
 from sale_sofia.storage.upserts import replace_rows
 
 FOLLOWER: Final = "flats"
@@ -163,13 +164,13 @@ def _without_sight(row: Row[Any]) -> tuple[Any, ...]:
 
 def searched(flat: Flat) -> tuple[Any, ...]:
     """The values of the columns of `flats` after the first three, in order."""
-    cheaper = find_cheaper(flat)
+    price, cheaper, counting = price_band(flat), find_cheaper(flat), flat.counting
     found = {
         **dict(zip(_ALIKE, _ALIKE_OF(flat), strict=True)),
-        **dict(zip(("price_least", "price_most"), price_band(flat) or (None, None), strict=True)),
+        **dict(zip(("price_least", "price_most"), price or (None, None), strict=True)),
         **_walk(flat),
         **_nearby(flat.nearby),
-        "eur_sqm": asked_eur_sqm(flat),
+        "eur_sqm": eur_sqm_of(price, flat.area_sqm),
         "heating": barred(flat.heating),
         "orientation": barred(flat.orientation),
         "act": flat.act,
@@ -179,8 +180,8 @@ def searched(flat: Flat) -> tuple[Any, ...]:
         "gone_at": None if flat.offered else flat.last_seen_at,
         "without_vat": "price_without_vat" in flat.traps,
         "saving_eur": cheaper.saving_eur if cheaper else None,
-        "sites": barred(sorted({advert.site for advert in flat.counting})),
-        "sellers": barred(sorted({advert.seller_kind or NOBODY for advert in flat.counting})),
+        "sites": barred(sorted({advert.site for advert in counting})),
+        "sellers": barred(sorted({advert.seller_kind or NOBODY for advert in counting})),
         "flags": barred(sorted(flat.flags)),
         "contradicted": bool(flat.contradictions),
         "traps": barred(sorted(flat.traps)) if flat.traps else None,
@@ -231,7 +232,7 @@ def _nearby(near: Nearby) -> Mapping[str, int | str | None]:
 
 def barred(values: Iterable[str]) -> str:
     """Several values as one text that can be searched for each."""
-    return "".join(f"|{value}" for value in values) + "|"
+    return "|".join(("", *values, ""))
 
 
 _SEARCHED: Final = flats.c.keys()[3:]
@@ -251,23 +252,27 @@ def flat_changes(connection: Connection, since: int, *, scores: bool = True) -> 
 
 def load_flats(connection: Connection, property_ids: Collection[int] | None = None) -> Iterator[Flat]:
     """Every flat, or these, from the table, with one photo; `last_seen_at` is current."""
-    chosen = select(flat_contents.c.content)
     if property_ids is None:
-        stream = chosen.order_by(flat_contents.c.property_id).execution_options(yield_per=ROWS_AT_ONCE)
+        chosen = select(flat_contents.c.content).order_by(flat_contents.c.property_id)
+        stream = chosen.execution_options(yield_per=ROWS_AT_ONCE)
         for some in connection.scalars(stream).partitions():
             yield from _decoded(connection, some)
         return
     for ids in portions(sorted(property_ids)):
-        found = connection.scalars(chosen.where(flat_contents.c.property_id.in_(ids)))
-        yield from _decoded(connection, found.all())
+        yield from _decoded(connection, [row[0] for row in _CONTENTS.rows(connection, {"ids": ids})])
 
 
 def _decoded(connection: Connection, contents: Sequence[str]) -> list[Flat]:
     found = [_CONTENT.validate_json(content) for content in contents]
     adverts = {advert.listing_id: advert for flat in found for advert in flat.adverts}
-    seen = select(listings.c.id, listings.c.last_seen_at)
-    for listing_id, last_seen_at in rows_of(connection, seen, listings.c.id, adverts):
-        adverts[listing_id].last_seen_at = last_seen_at
+    for ids in portions(sorted(adverts)):
+        for listing_id, last_seen_at in _SEEN_AT.rows(connection, {"ids": ids}):
+            adverts[listing_id].last_seen_at = last_seen_at
     for flat in found:
-        flat.last_seen_at = max(advert.last_seen_at for advert in flat.adverts)
+        flat.last_seen_at = max([advert.last_seen_at for advert in flat.adverts])
     return found
+
+
+_IDS: Final[BindParameter[Any]] = bindparam("ids", expanding=True)
+_CONTENTS: Final = Quick(select(flat_contents.c.content).where(flat_contents.c.property_id.in_(_IDS)))
+_SEEN_AT: Final = Quick(select(listings.c.id, listings.c.last_seen_at).where(listings.c.id.in_(_IDS)))

@@ -8,12 +8,13 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 from pydantic_core import from_json
-from sqlalchemy import ColumnElement, Connection, Select, Text, case, cast, exists, literal, select
+from sqlalchemy import ColumnElement, Connection, Select, Text, bindparam, case, cast, exists, literal, select
 
 from sale_sofia.descriptions.tables import description_disagreements, description_reads
 from sale_sofia.flats import settings as fixed
@@ -25,6 +26,7 @@ from sale_sofia.flats.store import UnknownProperty, portions, rows_of, with_curr
 from sale_sofia.flats.tables import corrections, listing_sources
 from sale_sofia.history.news import NEW_AT
 from sale_sofia.history.tables import WAS_ASKED, listings, price_points
+from sale_sofia.storage.quick import Quick
 from sale_sofia.storage.settings import LARGEST_ID
 
 _OWN: Final = (
@@ -79,7 +81,7 @@ def read_groups(
         return Group(property_id, rows, Beside(corrected.get(property_id, {}), outliers))
 
     waiting: dict[int, list[AdvertRow]] = defaultdict(list)
-    for row in read_adverts(connection, whose, property_ids, advert_columns(photos=photos)):
+    for row in read_adverts(connection, whose, property_ids, photos=photos):
         number: int = row["id"]
         property_id = whose.get(number, number)
         if sizes[property_id] <= 1:
@@ -111,18 +113,19 @@ def _members(connection: Connection, property_ids: Collection[int] | None) -> di
 
 
 def read_adverts(
-    connection: Connection,
-    whose: Mapping[int, int],
-    property_ids: Collection[int] | None,
-    columns: Select[Any],
+    connection: Connection, whose: Mapping[int, int], property_ids: Collection[int] | None, *, photos: bool
 ) -> Iterator[AdvertRow]:
     """The adverts of all properties, or of these, as a stream."""
     if property_ids is None:
-        chosen = columns.order_by(listings.c.id).execution_options(yield_per=fixed.ADVERTS_AT_ONCE)
+        chosen = (
+            _advert_columns(photos=photos)
+            .order_by(listings.c.id)
+            .execution_options(yield_per=fixed.ADVERTS_AT_ONCE)
+        )
         yield from map(_decoded, connection.execute(chosen))
         return
-    ids = _advert_ids(connection, whose, property_ids)
-    yield from map(_decoded, rows_of(connection, columns.order_by(listings.c.id), listings.c.id, ids))
+    for ids in portions(_advert_ids(connection, whose, property_ids)):
+        yield from map(_decoded, _these_adverts(photos=photos).rows(connection, {"ids": ids}))
 
 
 def _advert_ids(connection: Connection, whose: Mapping[int, int], property_ids: Collection[int]) -> list[int]:
@@ -136,7 +139,13 @@ def _advert_ids(connection: Connection, whose: Mapping[int, int], property_ids: 
     return sorted({*whose, *(row[0] for row in alone)})
 
 
-def advert_columns(*, photos: bool) -> Select[Any]:
+@cache
+def _these_adverts(*, photos: bool) -> Quick:
+    chosen = listings.c.id.in_(bindparam("ids", expanding=True))
+    return Quick(_advert_columns(photos=photos).where(chosen).order_by(listings.c.id))
+
+
+def _advert_columns(*, photos: bool) -> Select[Any]:
     """A query of all columns of adverts that are used."""
     # Lists are fetched as text: most of them are equal, and are decoded once.
     texts = [cast(listings.c[name], Text) for name in (*_LISTS, *_SETS)]

@@ -13,7 +13,7 @@ from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.flats.flat import Flat, Trap
 from sale_sofia.flats.merging import AdvertRow, merge_many, merge_one
 from sale_sofia.flats.prices import asked_eur_sqm, lowest_offers
-from sale_sofia.flats.rows import advert_columns, read_adverts, read_flats
+from sale_sofia.flats.rows import read_adverts, read_flats
 from sale_sofia.flats.store import ListingSource, save_sources
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.listings import Sighting, save_listings
@@ -59,7 +59,7 @@ def say(database: Database, listing_id: int, **fields: tuple[Any, str]) -> None:
 
 def adverts_of(connection: Connection) -> Iterator[AdvertRow]:
     """The adverts as they are before they are merged."""
-    return read_adverts(connection, {}, None, advert_columns(photos=True))
+    return read_adverts(connection, {}, None, photos=True)
 
 
 def flats(database: Database, ids: list[int] | None = None) -> dict[int, Flat]:

@@ -7,9 +7,10 @@ nothing is known comes last.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
+from functools import lru_cache
+from operator import attrgetter, getitem, itemgetter
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from sale_sofia.advice.costs import Purchase, commission_share, purchase, renovation_band, total
@@ -17,9 +18,9 @@ from sale_sofia.advice.scoring import breakers, criteria
 from sale_sofia.advice.scoring.judging import VERDICTS, BreakerFinding, Criterion, State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick, cell_of
+from sale_sofia.advice.settings import PARTS_REMEMBERED
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.walks import METRO_FACTS, MetroWalk
-from sale_sofia.geography.shapes import Point
+from sale_sofia.flats.walks import METRO_FACTS
 
 T = TypeVar("T")
 
@@ -28,16 +29,11 @@ class FlatFacts(NamedTuple):
     """A flat, with what follows from its facts for every buyer."""
 
     flat: Flat
-    act: str | None
-    """How far the building is."""
-    view: bool | None
-    exact_place: Point | None
-    metro_walk: MetroWalk | None
     bought: Purchase | None
     """What it costs whoever buys it; None without a price."""
     money: tuple[Criterion, Criterion]
     """Price per m² and rental: the same for every buyer."""
-    facts: tuple[tuple[Any, ...], ...] = ()
+    facts: tuple[tuple[Any, ...], ...]
     """What each judge of `JUDGES` looks at."""
 
 
@@ -50,40 +46,35 @@ def look(flat: Flat, measure: Callable[[Cell], Yardstick]) -> FlatFacts:
         criteria.price(paid, flat.area_sqm, yardstick.prices),
         criteria.rental(paid, flat.area_sqm, yardstick.rents),
     )
-    view = criteria.has_view(flat.features)
-    seen = FlatFacts(flat, flat.act, view, flat.exact_place, flat.metro_walk, bought, money)
-    return seen._replace(facts=tuple([judge.read(seen) for judge in JUDGES]))
+    walk = flat.metro_walk
+    texts = _only_text(flat.from_text, flat.act_status is None, walk is not None and walk.source == "advert")
+    known = (*_OWN(flat), criteria.has_view(flat.features), walk, *texts)
+    return FlatFacts(flat, bought, money, tuple([pick(known) for pick in _PICKS]))
 
 
 class FactJudge(NamedTuple, Generic[T]):
-    """A criterion or a deal breaker: what it looks at, and its judgement."""
+    """A criterion or a deal breaker: the facts it looks at, and its judgement."""
 
-    read: Callable[[FlatFacts], tuple[Any, ...]]
+    names: tuple[str, ...]
     judge: Callable[..., T]
     must_key: str | None = None
     """The key of a profile's `must` that asks for it; None: every profile does."""
 
 
-def _of(*names: str) -> Callable[[FlatFacts], tuple[Any, ...]]:
-    """These facts of the flat, or what follows from them; always as a tuple."""
-    found = attrgetter(*(name if name in FlatFacts._fields else f"flat.{name}" for name in names))
-    return found if len(names) > 1 else lambda seen: (found(seen),)
-
-
 _WHERE: Final = ("exact_place", "city", "neighbourhood")
 """Of which it follows what is near: judged by these, equal places are looked around once."""
 CRITERIA: Final[tuple[FactJudge[Criterion], ...]] = (
-    FactJudge(_of("neighbourhood", "metro_walk"), criteria.location),
-    FactJudge(_of("condition", "area_sqm"), criteria.condition),
-    FactJudge(_of("rooms", "bathrooms", "wc_separate", "orientation", "area_net_sqm"), criteria.layout),
+    FactJudge(("neighbourhood", "metro_walk"), criteria.location),
+    FactJudge(("condition", "area_sqm"), criteria.condition),
+    FactJudge(("rooms", "bathrooms", "wc_separate", "orientation", "area_net_sqm"), criteria.layout),
     FactJudge(
-        _of("construction", "year_built", "act", "floor", "floors_total", "elevator"), criteria.building
+        ("construction", "year_built", "act", "floor", "floors_total", "elevator"), criteria.building
     ),
     FactJudge(
-        _of("parking", "parking_status", "storage", "has_balcony", "balconies", "view"), criteria.extras
+        ("parking", "parking_status", "storage", "has_balcony", "balconies", "view"), criteria.extras
     ),
-    FactJudge(_of(*_WHERE), criteria.travel),
-    FactJudge(_of(*_WHERE), criteria.nearby),
+    FactJudge(_WHERE, criteria.travel),
+    FactJudge(_WHERE, criteria.nearby),
 )  # fmt: skip
 
 
@@ -91,29 +82,13 @@ def _breaker(
     judge: Callable[..., BreakerFinding], names: tuple[str, ...], must_key: str | None = None
 ) -> FactJudge[BreakerFinding]:
     """A deal breaker of these facts. A pass names the facts that only a description states."""
-    read = _of(*names)
 
-    def judge_marked(profile: Profile, texts: frozenset[str], *facts: object) -> BreakerFinding:
-        finding = judge(profile, *facts)
+    def judge_marked(profile: Profile, *facts: Any) -> BreakerFinding:  # noqa: ANN401 - any facts
+        *own, texts = facts
+        finding = judge(profile, *own)
         return finding._replace(only_text=tuple(sorted(texts))) if finding.state is State.PASS else finding
 
-    from_text = _from_text_of(names)
-    return FactJudge(lambda seen: (from_text(seen), *read(seen)), judge_marked, must_key)
-
-
-def _from_text_of(names: tuple[str, ...]) -> Callable[[FlatFacts], frozenset[str]]:
-    """Tells which of these facts only descriptions state; for the act, the facts that it follows from."""
-    if "act" in names:
-        return lambda seen: seen.flat.from_text.intersection(
-            ("year_built", "construction") if seen.flat.act_status is None else ("act_status",)
-        )
-    if "metro_walk" in names:
-        return lambda seen: (
-            seen.flat.from_text.intersection(METRO_FACTS)
-            if seen.metro_walk and seen.metro_walk.source == "advert"
-            else frozenset()
-        )
-    return lambda seen: seen.flat.from_text.intersection(names)
+    return FactJudge(names, judge_marked, must_key)
 
 
 BREAKERS: Final[tuple[FactJudge[BreakerFinding], ...]] = (
@@ -141,25 +116,65 @@ BREAKERS: Final[tuple[FactJudge[BreakerFinding], ...]] = (
 JUDGES: Final[tuple[FactJudge[Any], ...]] = (*CRITERIA, *BREAKERS)
 
 
-class _Remembered(Generic[T]):
-    """Several judges. Flats have few different facts: equal ones are judged once."""
+# What the judges look at is read once for each flat, and picked from that for each judge.
+
+_FOLLOWING: Final = ("view", "metro_walk")
+"""Facts that are worked out: by portals' features, and once for the flat."""
+_OWN_NAMES: Final = tuple(
+    dict.fromkeys(name for judge in JUDGES for name in judge.names if name not in _FOLLOWING)
+)
+_OWN: Final[Callable[[Flat], tuple[Any, ...]]] = attrgetter(*_OWN_NAMES)
+_PLACES: Final = {name: place for place, name in enumerate((*_OWN_NAMES, *_FOLLOWING))}
+
+
+def _picks() -> Iterator[Callable[[tuple[Any, ...]], tuple[Any, ...]]]:
+    """For each judge, what picks its facts; for a breaker, last those that only a description states."""
+    for judge in CRITERIA:
+        yield itemgetter(*(_PLACES[name] for name in judge.names))
+    for number, breaker in enumerate(BREAKERS):
+        yield itemgetter(*(_PLACES[name] for name in breaker.names), len(_PLACES) + number)
+
+
+_PICKS: Final = tuple(_picks())
+
+
+@lru_cache(maxsize=PARTS_REMEMBERED)
+def _only_text(
+    from_text: frozenset[str],
+    act_follows: bool,  # noqa: FBT001 - a key of the cache
+    walk_is_stated: bool,  # noqa: FBT001
+) -> tuple[frozenset[str], ...]:
+    """For each breaker its facts that only descriptions state; of an act, the facts that it follows from."""
+    act = ("year_built", "construction") if act_follows else ("act_status",)
+    walk = METRO_FACTS if walk_is_stated else ()
+    origins = {("act", "ready_in"): act, ("metro_walk",): walk}
+    return tuple(from_text.intersection(origins.get(judge.names, judge.names)) for judge in BREAKERS)
+
+
+class _Remembered(dict[tuple[Any, ...], T]):
+    """The judgements of one judge. Flats have few different facts: equal ones are judged once."""
+
+    def __init__(self, profile: Profile, judge: Callable[..., T]) -> None:
+        super().__init__()
+        self._profile = profile
+        self._judge = judge
+
+    def __missing__(self, facts: tuple[Any, ...]) -> T:
+        made = self[facts] = self._judge(self._profile, *facts)
+        return made
+
+
+class _Judges(Generic[T]):
+    """Several judges of one profile."""
 
     def __init__(self, profile: Profile, judges: Sequence[FactJudge[T]]) -> None:
-        self._profile = profile
-        self._judges: list[tuple[int, dict[Any, T], Callable[..., T]]] = [
-            (JUDGES.index(judge), {}, judge.judge) for judge in judges
-        ]
+        self._places = [JUDGES.index(judge) for judge in judges]
+        self._judgements = [_Remembered(profile, judge.judge) for judge in judges]
 
     def judge(self, seen: FlatFacts) -> list[T]:
         """The judgement of each of them on this flat."""
-        judgements = []
-        for place, made, judge in self._judges:
-            facts = seen.facts[place]
-            judgement = made.get(facts)
-            if judgement is None:
-                judgement = made[facts] = judge(self._profile, *facts)
-            judgements.append(judgement)
-        return judgements
+        facts = [seen.facts[place] for place in self._places]
+        return list(map(getitem, self._judgements, facts))
 
 
 class Score(NamedTuple):
@@ -188,9 +203,9 @@ class Scorer:
         self.profile = profile
         self._shares = profile.shares()
         applies = {criteria.travel: bool(profile.places), criteria.nearby: profile.weights.nearby > 0}
-        self._criteria = _Remembered(profile, [judge for judge in CRITERIA if applies.get(judge.judge, True)])
+        self._criteria = _Judges(profile, [judge for judge in CRITERIA if applies.get(judge.judge, True)])
         must = [judge for judge in BREAKERS if not judge.must_key or getattr(profile.must, judge.must_key)]
-        self._breakers = _Remembered(profile, must)
+        self._breakers = _Judges(profile, must)
         self._commission = commission_share(profile)
         self._accepted = frozenset(profile.unknown_ok)
 
