@@ -2,16 +2,16 @@
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
 
-from sqlalchemy import Connection, select
+from sqlalchemy import BindParameter, Connection, bindparam, select
 
 from sale_sofia.advice.market.market import AdvertHistory, histories_of
 from sale_sofia.flats.rows import price_steps, restated
 from sale_sofia.flats.store import OFFERED, rows_of, with_current
 from sale_sofia.flats.tables import flats
 from sale_sofia.history.tables import listings, market_events, price_points
+from sale_sofia.storage.quick import Quick
 
 NewsKind = Literal["new", "cut", "rise", "back", "gone"]
 NEWS_KINDS: Final[tuple[NewsKind, ...]] = get_args(NewsKind)
@@ -19,8 +19,7 @@ _FIRST: Final[tuple[NewsKind, ...]] = ("gone", "new", "back", "cut", "rise")
 """Of several kinds the earlier one is told."""
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(NamedTuple):
     """One piece of news about a flat. Moments are seconds since 1970."""
 
     kind: NewsKind
@@ -31,16 +30,19 @@ class News:
     new_eur: float | None = None
 
 
+_SINCE: Final[BindParameter[float]] = bindparam("since")
+_NEW: Final = Quick(select(flats.c.property_id, flats.c.new_at).where(flats.c.new_at >= _SINCE))
+
+
 def news_since(connection: Connection, since: float, among: Collection[int]) -> list[News]:
     """One piece of news for each flat that has any since then, the newest first.
 
     A new flat is only new, whatever happened to it since; one that is gone is only gone. New flats and
     changed prices are limited to flats `among` these, which are on offer: of thousands few are wanted.
     """
-    new = select(flats.c.property_id, flats.c.new_at).where(flats.c.new_at >= since)
     found = [
         *_gone_and_back(connection, since),
-        *(News("new", *row) for row in connection.execute(new).all() if row[0] in among),
+        *(News("new", *row) for row in _NEW.rows(connection, {"since": since}) if row[0] in among),
         *_priced(connection, since, among),
     ]
     by_flat: dict[int, News] = {}
@@ -91,14 +93,20 @@ def brings_back(listing_id: int, at: float, histories: Mapping[int, AdvertHistor
     return not any(history.is_there(before) for number, history in histories.items() if number != listing_id)
 
 
+_TABLE, _CURRENT = with_current(price_points.c.listing_id)
+_MOVED: Final = Quick(
+    select(price_points.c.listing_id, _CURRENT)
+    .select_from(_TABLE)
+    .where(price_points.c.kind == "price", price_points.c.seen_at >= _SINCE)
+)
+"""Adverts whose price has changed since a moment, each with its flat."""
+
+
 def _priced(connection: Connection, since: float, among: Collection[int]) -> Iterator[News]:
     """Of each flat the price change since then that is best for the buyer, of an advert still offered."""
-    table, current = with_current(price_points.c.listing_id)
-    offered = table.join(listings, listings.c.id == price_points.c.listing_id)
-    moved = select(price_points.c.listing_id, current).select_from(offered).where(OFFERED)
-    lately = (price_points.c.kind == "price", price_points.c.seen_at >= since)
-    rows = connection.execute(moved.where(*lately)).all()
-    owners = {listing_id: property_id for listing_id, property_id in rows if property_id in among}
+    moved = {number: owner for number, owner in _MOVED.rows(connection, {"since": since}) if owner in among}
+    there = select(listings.c.id).where(OFFERED)  # after choosing: an advert's row is long, and few are left
+    owners = {row[0]: moved[row[0]] for row in rows_of(connection, there, listings.c.id, moved)}
     greatest: dict[int, tuple[float, float, float, float]] = {}
     for advert, steps in price_steps(connection, owners).items():
         property_id = owners[advert]

@@ -150,6 +150,22 @@ def test_another_vat_is_no_part_of_a_price_cut_in_the_news(database: Database) -
     assert (news.kind, news.old_eur, news.new_eur) == ("cut", 100_000.0, 99_000.0)
 
 
+def test_a_cheaper_advert_that_is_gone_is_no_news_of_a_flat_on_offer(
+    database: Database, tmp_path: Path
+) -> None:
+    matching = PropertyMatching(Settings(data_dir=tmp_path), database)
+    for number in (1, 2):
+        see(database, number, NOW, rooms=number, area_sqm=50.0 * number, price_eur=100_000.0)
+    matching.match_new()
+    overrides.link(matching, 1, 2)
+    see(database, 1, NOW + HOUR, rooms=1, area_sqm=50.0, price_eur=95_000.0)
+    see(database, 2, NOW + HOUR, rooms=2, area_sqm=100.0, price_eur=90_000.0)
+    gone(database, 2, NOW + 2 * HOUR)
+    refresh_flats(database)
+    [news] = database.run_read(partial(news_since, since=NOW + 1, among={1}))
+    assert (news.kind, news.property_id, news.new_eur) == ("cut", 1, 95_000.0)
+
+
 def test_a_flat_that_is_new_is_only_new_in_the_news(database: Database) -> None:
     see(database, 1, NOW)
     gone(database, 1, NOW + HOUR)
