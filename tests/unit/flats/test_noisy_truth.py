@@ -16,6 +16,7 @@ from property_worlds import SECRET, matcher, pairs_in
 from sale_sofia.flats.matching.comparison import PairComparison
 from sale_sofia.flats.matching.files import AdvertsFileError, match_file, read_adverts
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
+from sale_sofia.flats.settings import ROWS_AT_ONCE
 from sale_sofia.settings.model import Settings
 from shared import SHARED
 
@@ -168,6 +169,27 @@ def test_a_word_where_a_number_belongs_is_one_sentence(tmp_path: Path, name: str
     pq.write_table(table.append_column(name, pa.array([value])), tmp_path / "x.parquet")
     with pytest.raises(AdvertsFileError, match=f"not a Parquet table with the columns .*{value}"):
         match_file(tmp_path / "x.parquet", tmp_path / "pairs.csv", Settings())
+
+
+def test_a_word_in_the_last_row_is_one_sentence_and_writes_no_pairs(tmp_path: Path) -> None:
+    table = pq.read_table(_written(tmp_path / "x.parquet", 1999)).drop_columns("price")
+    prices = [*["1000"] * ROWS_AT_ONCE, "dear"]
+    many = pa.concat_tables([table] * len(prices)).append_column("price", pa.array(prices))
+    pq.write_table(many, tmp_path / "x.parquet")
+    with pytest.raises(AdvertsFileError, match=r"^[^\n]*x\.parquet: [^\n]*dear[^\n]*$"):
+        match_file(tmp_path / "x.parquet", tmp_path / "pairs.csv", Settings())
+    assert not (tmp_path / "pairs.csv").exists()
+
+
+def test_only_some_rows_of_a_table_are_in_memory(tmp_path: Path) -> None:
+    table = pq.read_table(_written(tmp_path / "x.parquet", 1999)).drop_columns("snippet")
+    texts = pa.array([f"{number} " + "тухла " * 300 for number in range(10_000)])
+    many = pa.concat_tables([table] * len(texts)).append_column("snippet", texts)
+    pq.write_table(many, tmp_path / "x.parquet")
+    before = pa.total_allocated_bytes()
+    adverts = read_adverts(tmp_path / "x.parquet")
+    assert next(adverts)["description"] == texts[0].as_py()
+    assert pa.total_allocated_bytes() - before < many.nbytes / 2
 
 
 def test_a_hashed_phone_may_be_any_text(tmp_path: Path) -> None:

@@ -41,23 +41,29 @@ class AdvertsFileError(ValueError):
 def read_adverts(path: Path) -> Iterator[dict[str, Any]]:
     """The adverts of the file, with the names of a listing's fields. The construction year is never read.
 
+    Only some rows are in memory at a time.
+
     Raises:
         AdvertsFileError: there is no such file, or it is not such a table.
         ValueError: the package that reads such files is not installed.
     """
+    return (_fields(row) for batch in _batches(path) for row in batch.to_pylist())
+
+
+def _batches(path: Path) -> Iterator[Any]:
     arrow = load_arrow()
     types = [(name, arrow.float64() if name in _NUMBERS else arrow.string()) for name in COLUMNS]
     try:
-        table = arrow.parquet.read_table(path, columns=list(COLUMNS)).cast(arrow.schema(types))
+        with arrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(ROWS_AT_ONCE, columns=list(COLUMNS)):
+                yield batch.select(COLUMNS).cast(arrow.schema(types))
     except FileNotFoundError:
         raise AdvertsFileError(f"{path}: there is no such file") from None
-    except (arrow.ArrowException, ValueError, OSError) as error:
+    except (arrow.ArrowException, KeyError, ValueError, OSError) as error:
         first_line = str(error).partition("\n")[0]
         raise AdvertsFileError(
             f"{path}: not a Parquet table with the columns {', '.join(COLUMNS)} ({first_line})"
         ) from None
-    batches = table.to_batches(max_chunksize=ROWS_AT_ONCE)
-    return (_fields(row) for batch in batches for row in batch.to_pylist())
 
 
 def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,15 +112,7 @@ class PairsWritten(NamedTuple):
 def match_file(adverts_path: Path, pairs_path: Path, settings: Settings) -> PairsWritten:
     """Write every pair of adverts of one property as `site|listing_key`, header a,b; atomically."""
     started = time.perf_counter()
-    names: list[str] = []
-
-    def collect_names() -> Iterator[dict[str, Any]]:
-        for row in read_adverts(adverts_path):
-            names.append(f"{row['site']}|{row['external_id']}")
-            yield row
-
-    records = PropertyFingerprinter(b"").fingerprints(collect_names())
-    adverts = Adverts.of(range(len(names)), records)
+    names, adverts = _named_adverts(adverts_path)
     read = time.perf_counter()
     bands = Bands(settings.match_link_probability, settings.match_review_probability)
     matched = Matcher.of(bands).match(adverts)
@@ -130,6 +128,19 @@ def match_file(adverts_path: Path, pairs_path: Path, settings: Settings) -> Pair
             writer.writerow((names[first], names[second]))
             count += 1
     return PairsWritten(len(names), count, read - started, done - read, time.perf_counter() - done)
+
+
+def _named_adverts(path: Path) -> tuple[list[str], Adverts]:
+    """What the pairs call each advert, and the adverts; nothing else of the file stays in memory."""
+    names: list[str] = []
+
+    def collect_names() -> Iterator[dict[str, Any]]:
+        for row in read_adverts(path):
+            names.append(f"{row['site']}|{row['external_id']}")
+            yield row
+
+    records = PropertyFingerprinter(b"").fingerprints(collect_names())
+    return names, Adverts.of(range(len(names)), records)
 
 
 def pairs_of(groups: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

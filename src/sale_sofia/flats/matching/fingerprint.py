@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -258,11 +257,7 @@ class PropertyFingerprinter:
 
     def fingerprints(self, rows: Iterable[Row]) -> Array:
         """A record for each advert, in this order; the adverts are consumed as a stream."""
-        parts = [np.zeros(0, RECORD)]
-        waiting = iter(rows)
-        while some := [self._record(row) for row in islice(waiting, fixed.ROWS_AT_ONCE)]:
-            parts.append(np.array(some, RECORD))
-        return np.concatenate(parts)
+        return np.fromiter(map(self._record, rows), RECORD)
 
     def _record(self, row: Row) -> tuple[object, ...]:
         agency = agency_of(row)
