@@ -89,8 +89,8 @@ WINDOW_CAP: Final = 400
 """Adverts that one advert is compared with under one key; beyond it only those with the same numbers."""
 CENTRES: Final = 50
 """Of those with the same numbers, each advert is compared with the first this many."""
-PAIRS_AT_ONCE: Final = 500_000
-"""Pairs compared in one step: about 150 MB."""
+PAIRS_AT_ONCE: Final = 200_000
+"""Pairs compared in one step by each thread: about 100 MB."""
 WORKERS: Final = 2
 """Threads that compare pairs: numpy works outside the interpreter's lock."""
 

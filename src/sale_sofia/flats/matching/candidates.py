@@ -100,18 +100,16 @@ class Join:
         )
 
 
-def joins(adverts: Adverts) -> list[Join]:
-    """All joins; each holds every advert that has its kind of key."""
-    return [
-        _own("family", *_several(adverts["family"][:, None]), by_area=False),
-        _own("reference", *_several(adverts["references"]), by_area=False),
-        _own("phone", *_comparable(adverts, *_several(adverts["phones"]))),
-        _own("door", *_comparable(adverts, *_several(_doors(adverts["addresses"])))),
-        _own("photo", *_comparable(adverts, *_several(adverts["photos"]))),
-        _floored("words", adverts, *_several(adverts["text"][:, :TEXT_KEYS].astype(np.uint64))),
-        _floored("place", adverts, *_several(adverts["quarter"][:, None])),
-        _near_keys(adverts),
-    ]
+def joins(adverts: Adverts) -> Iterator[Join]:
+    """All joins; each holds every advert that has its kind of key. Made one at a time, as they are large."""
+    yield _own("family", *_several(adverts["family"][:, None]), by_area=False)
+    yield _own("reference", *_several(adverts["references"]), by_area=False)
+    yield _own("phone", *_comparable(adverts, *_several(adverts["phones"])))
+    yield _own("door", *_comparable(adverts, *_several(_doors(adverts["addresses"]))))
+    yield _own("photo", *_comparable(adverts, *_several(adverts["photos"])))
+    yield _floored("words", adverts, *_several(adverts["text"][:, :TEXT_KEYS].astype(np.uint64)))
+    yield _floored("place", adverts, *_several(adverts["quarter"][:, None]))
+    yield _near_keys(adverts)
 
 
 def is_among(keys: Keys, sorted_keys: Keys) -> NDArray[np.bool_]:

@@ -220,11 +220,14 @@ def _contact(pairs: PairComparison) -> Levels:
 
 
 def _text(pairs: PairComparison) -> Levels:
-    left, right = pairs.both("text")
-    sizes = np.minimum((left != 0).sum(axis=1), (right != 0).sum(axis=1))
+    # The widest column, and so the peak of memory: one copy of both sides, sorted in place
+    both = np.concatenate(pairs.both("text"), axis=1)
+    sizes = np.minimum(*((side != 0).sum(axis=1) for side in np.split(both, 2, axis=1)))
     # As `_shared`, but for long rows without repeats: equal values are adjacent once sorted
-    both = np.sort(np.concatenate((left, right), axis=1), axis=1)
-    share = (((both[:, 1:] == both[:, :-1]) & (both[:, 1:] != 0)).sum(axis=1)) / np.maximum(sizes, 1)
+    both.sort(axis=1)
+    shared = both[:, 1:] == both[:, :-1]
+    shared &= both[:, 1:] != 0
+    share = shared.sum(axis=1) / np.maximum(sizes, 1)
     return _stepped(sizes >= fixed.TEXT_LEAST, *(share >= step for step in _TEXT_STEPS))
 
 
