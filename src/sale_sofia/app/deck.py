@@ -272,8 +272,8 @@ class Deck:
         """The buyer's status of the flat."""
         return self.statuses.get(property_id, "new")
 
-    def fitting(self) -> Mapping[int, Rank]:
-        """The ranks, by their stored scores, of flats on offer that do not fail the profile's conditions.
+    def fitting(self) -> Mapping[int, tuple[str, float]]:
+        """Stored verdicts and points of flats on offer that do not fail the profile's conditions.
 
         They are read again when an advert or a score has changed.
         """
@@ -283,10 +283,9 @@ class Deck:
             c.profile == profile, c.verdict.in_([State.PASS, State.UNKNOWN])
         )
 
-        def read(connection: Connection) -> Mapping[int, Rank]:
-            places = {verdict.value: place for place, verdict in enumerate(VERDICTS)}
+        def read(connection: Connection) -> Mapping[int, tuple[str, float]]:
             rows = connection.execute(query).all()
-            return {number: Rank(places[verdict], -points, number) for number, verdict, points in rows}
+            return {number: (verdict, points) for number, verdict, points in rows}
 
         return self.visit.state.cached(
             ("fitting", profile), lambda: database.run_read(read), version=database.run_read(latest)

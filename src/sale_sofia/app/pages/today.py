@@ -9,10 +9,11 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, and_, func, select
 
+from sale_sofia.advice.scoring.judging import VERDICTS, State
 from sale_sofia.advice.since import NEWS_KINDS, News, news_since
 from sale_sofia.app import formatting as fmt
 from sale_sofia.app.application import Done, WebPage
-from sale_sofia.app.deck import CardNote, Deck, open_deck, page_of
+from sale_sofia.app.deck import CardNote, Deck, Rank, open_deck, page_of
 from sale_sofia.app.pages.alerts import tell as tell_of
 from sale_sofia.app.pages.mine import names_of
 from sale_sofia.app.settings import LONGEST_MESSAGE, VISIT_OVERLAP_SECONDS
@@ -55,7 +56,8 @@ def page(visit: PageVisit) -> WebPage:
     postponed = _postponed(deck, later, look)
     gone = [event.property_id for event in relevant if event.kind == "gone"]
     ranks = {
-        event.property_id: fitting[event.property_id] for event in relevant if event.property_id in fitting
+        number: Rank(VERDICTS.index(State(fitting[number][0])), -fitting[number][1], number)
+        for number in {event.property_id for event in relevant} & fitting.keys()
     } | deck.ranks([*gone, *postponed])
     good = [event for event in relevant if event.property_id in ranks and not ranks[event.property_id].fails]
     good.sort(key=lambda event: ranks[event.property_id])
