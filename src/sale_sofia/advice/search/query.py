@@ -52,9 +52,9 @@ from sale_sofia.settings.types import why_refused
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import available_sites
 
-SORTED_FLATS: Final = 50_000
-"""So many fitting flats are read and sorted in one pass, in some 10 MB. Of more, the table is gone through
-again for their count and for each list."""
+SORTED_FLATS: Final = 20_000
+"""So many fitting flats are read and sorted in one pass, in some 4 MB of the server's 200. Of more, the table
+is gone through again for their count and for each list."""
 RANKED_FLATS: Final = 2_000
 """Of more fitting flats than this, the best are read through the index of scores, without sorting all."""
 STREAMED_FLATS: Final = 2_000
